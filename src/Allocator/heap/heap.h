@@ -1,0 +1,66 @@
+// The heap as the layers above see it: what the GC interface, the fault handler and the ABI call.
+// Owns nothing itself; every function says which threads may call it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace freehold::heap {
+
+// The first 56 bytes of the runtime's Thread: its bump allocator (runtime-facts: gc_alloc_context).
+struct AllocationContext {
+  uint8_t* alloc_ptr;
+  uint8_t* alloc_limit;
+  int64_t alloc_bytes;      // bytes handed to the thread, up to alloc_limit
+  int64_t alloc_bytes_uoh;  // bytes of large and pinned objects
+  void* chunk_end;          // gc_reserved_1: end of the thread's chunk (the limit moves towards it as memory is zeroed)
+  void* reserved;           // gc_reserved_2
+  int32_t alloc_count;
+};
+static_assert(sizeof(AllocationContext) == 56);
+
+enum AllocationFlags : uint32_t {
+  kAllocFinalize = 1,
+  kAllocContainsReferences = 2,
+  kAllocZeroingOptional = 0x10,
+  kAllocLarge = 0x20,
+  kAllocPinned = 0x40,
+};
+
+// Reserves the address space and reads the knobs. Called once, from GC_Initialize, before any managed code.
+// On failure prints what was wrong and how to mend it, and returns false.
+bool initialize() noexcept;
+
+// The slow path of allocation: returns zeroed memory for an object of `size` bytes (a multiple of 8), header included: the
+// result is the object pointer, 8 bytes into it. Null when memory is exhausted. Any thread, with its own context.
+void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept;
+
+// Gives back what is left of a thread's chunk. The thread itself, on exit.
+void retire(AllocationContext* context) noexcept;
+
+enum class DeleteResult : int32_t { kDeleted = 0, kNeedsFinalizer = 1, kAlreadyDeleted = 2, kNotDeletable = 3, kDangling = 4, kHasSyncEntry = 5 };
+// Ends the life of an object. Any thread in cooperative mode. Never faults, never blocks.
+DeleteResult delete_object(void* object) noexcept;
+
+// What an address inside the arena is now. Lock-free, safe in a signal handler.
+enum class AddressState { kOutside, kLive, kDeletedMapped, kDead, kNeverUsed };
+AddressState classify(const void* address) noexcept;
+// True when the object was deleted, or its memory is gone. Never faults.
+bool is_deleted(const void* object) noexcept;
+// True for [arena start, arena end): whoever faults there is ours to answer. Signal-safe.
+bool in_arena(uintptr_t address) noexcept;
+
+// A fault at `address` was answered by a DanglingReferenceException (counts it; debug mode remembers the type). Signal-safe.
+void note_dangling_fault(uintptr_t address) noexcept;
+
+// Figures for System.GC. Any thread.
+size_t total_bytes_in_use() noexcept;       // allocated - deleted
+uint64_t total_allocated_bytes() noexcept;  // since start, exact up to the open chunks
+size_t heap_limit() noexcept;               // DOTNET_GCHeapHardLimit or FREEHOLD_HEAP_LIMIT, 0 = none
+size_t resident_bytes() noexcept;           // physical memory held by the heap
+uint64_t released_bytes() noexcept;         // given back to the system or recycled
+
+// GC.Collect: recounts suspicious pages, releases dead memory, gives pooled frames back. Any thread, preemptive mode.
+void collect() noexcept;
+
+}  // namespace freehold::heap

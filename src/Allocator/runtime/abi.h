@@ -1,0 +1,17 @@
+// The native entry points of Freehold that managed code calls; System.Heap/NativeHeap.cs declares the same list.
+// All are called in cooperative mode without a transition frame (SuppressGCTransition), so they must be short and must not block.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+extern "C" {
+int32_t freehold_delete(void* object) noexcept;
+void* freehold_finalizer(void* object) noexcept;
+int32_t freehold_is_deleted(void* object) noexcept;
+void freehold_get_statistics(uint64_t* values, int32_t count) noexcept;
+int64_t freehold_verify(char* message, int64_t capacity) noexcept;
+void* freehold_handle_get(void* handle) noexcept;
+void* freehold_memmove(void* destination, const void* source, size_t size) noexcept;
+void* freehold_memset(void* destination, int value, size_t size) noexcept;
+}

@@ -1,0 +1,63 @@
+using System.Reflection;
+using System.Runtime.CompilerServices;
+using System.Threading;
+
+namespace System;
+
+/// <summary>
+/// <see cref="Heap"/> on a garbage collector (<c>dotnet run</c>, <c>dotnet test</c>, a stock publish): the same checks, and memory stays with the collector.
+/// </summary>
+internal static class CollectedHeap
+{
+    // Weak keys: a deleted object that nothing refers to any more leaves the table by itself.
+    private static readonly ConditionalWeakTable<object, object> s_deleted = new();
+    private static readonly object s_mark = new();
+    private static long s_deletedObjects;
+    private static long s_doubleDeletes;
+
+    internal static void Delete(object? obj)
+    {
+        if (obj is null)
+        {
+            return;
+        }
+
+        if (obj is Type or Thread || (obj is string text && ReferenceEquals(string.IsInterned(text), text)))
+        {
+            throw new ArgumentException("The object belongs to the runtime (a literal, a Type, a Thread) and cannot be deleted.", nameof(obj));
+        }
+
+        if (!s_deleted.TryAdd(obj, s_mark))
+        {
+            Interlocked.Increment(ref s_doubleDeletes);
+            throw new DoubleDeleteException();
+        }
+
+        Interlocked.Increment(ref s_deletedObjects);
+        RunFinalizer(obj);
+    }
+
+    internal static HeapStatistics GetStatistics() =>
+        new(GC.GetTotalAllocatedBytes(), 0, Environment.WorkingSet, Interlocked.Read(ref s_doubleDeletes));
+
+    /// <summary>Calls the most derived finalizer, which calls those of its bases; the collector will not call it again.</summary>
+    [System.Diagnostics.CodeAnalysis.UnconditionalSuppressMessage("Trimming", "IL2075", Justification = "A type with a finalizer keeps it; without reflection data nothing is found and the collector runs it later.")]
+    private static void RunFinalizer(object obj)
+    {
+        MethodInfo? finalizer = obj.GetType().GetMethod("Finalize", BindingFlags.Instance | BindingFlags.NonPublic, Type.EmptyTypes);
+        if (finalizer is null || finalizer.DeclaringType == typeof(object))
+        {
+            return;
+        }
+
+        GC.SuppressFinalize(obj);
+        try
+        {
+            finalizer.Invoke(obj, null);
+        }
+        catch (TargetInvocationException failure) when (failure.InnerException is not null)
+        {
+            System.Runtime.ExceptionServices.ExceptionDispatchInfo.Throw(failure.InnerException);
+        }
+    }
+}

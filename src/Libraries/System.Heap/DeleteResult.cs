@@ -1,0 +1,12 @@
+namespace System;
+
+/// <summary>What the native heap answers to a deletion; the numbers are those of <c>heap/heap.h</c>.</summary>
+internal enum DeleteResult
+{
+    Deleted = 0,
+    NeedsFinalizer = 1,
+    AlreadyDeleted = 2,
+    NotDeletable = 3,
+    Dangling = 4,
+    HasSyncEntry = 5,
+}

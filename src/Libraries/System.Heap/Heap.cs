@@ -1,0 +1,124 @@
+using System.Diagnostics;
+using System.Diagnostics.CodeAnalysis;
+using System.Runtime.CompilerServices;
+using System.Text;
+
+namespace System;
+
+/// <summary>Manual memory management: deletes objects, and tells what the heap holds.</summary>
+/// <remarks>
+/// Published with Freehold the heap is manual: <see cref="Delete"/> gives memory back at once. Under <c>dotnet run</c> and <c>dotnet test</c> the same
+/// program runs on the garbage collector: finalizers run and double deletes are found, memory stays with the collector.
+/// Every member may be called from any thread at any time.
+/// </remarks>
+public static class Heap
+{
+    private const int StatisticsCount = HeapStatistics.Count;
+
+    /// <summary>Whether this process runs on Freehold's heap, instead of a garbage collector.</summary>
+    [FeatureSwitchDefinition("System.Heap.IsManual")]
+    public static bool IsManual { get; } = AppContext.TryGetSwitch("System.Heap.IsManual", out bool isManual) && isManual;
+
+    /// <summary>Ends the life of one object: runs its finalizer (once, on this thread), then frees its memory.</summary>
+    /// <param name="obj">The object; null does nothing.</param>
+    /// <remarks>
+    /// Objects that it refers to live on. Any later use of a reference to it behaves as if it were alive, or throws <see cref="DanglingReferenceException"/>.
+    /// Does not wait for other threads. An exception from the finalizer leaves the object undeleted; a second call then frees it.
+    /// </remarks>
+    /// <exception cref="DoubleDeleteException">The object was deleted before.</exception>
+    /// <exception cref="DanglingReferenceException">The object was deleted before and its memory is gone.</exception>
+    /// <exception cref="ArgumentException">The object belongs to the runtime: a string literal, a frozen object, a <see cref="Type"/>, the current thread.</exception>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public static void Delete(object? obj)
+    {
+        if (!IsManual)
+        {
+            CollectedHeap.Delete(obj);
+            return;
+        }
+
+        DeleteResult result = NativeHeap.Delete(AddressOf(obj));
+        if (result != DeleteResult.Deleted)
+        {
+            DeleteSlowly(obj, result);
+        }
+    }
+
+    /// <summary>What the heap holds and has done until now. Under a garbage collector only the figures that it knows are set.</summary>
+    public static unsafe HeapStatistics GetStatistics()
+    {
+        ulong* values = stackalloc ulong[StatisticsCount];
+        new Span<ulong>(values, StatisticsCount).Clear();
+        if (IsManual)
+        {
+            NativeHeap.GetStatistics(values, StatisticsCount);
+            return new HeapStatistics(new ReadOnlySpan<ulong>(values, StatisticsCount));
+        }
+
+        return CollectedHeap.GetStatistics();
+    }
+
+    /// <summary>Walks the whole heap and checks every invariant. Stops the other threads meanwhile: some 10 ms for each million objects.</summary>
+    /// <remarks>Under a garbage collector it does nothing.</remarks>
+    /// <exception cref="InvalidOperationException">An invariant is broken; the message describes the first case. The program should end.</exception>
+    public static unsafe void Verify()
+    {
+        if (!IsManual)
+        {
+            return;
+        }
+
+        const int Capacity = 1024;
+        byte* message = stackalloc byte[Capacity];
+        long errors = NativeHeap.Verify(message, Capacity);
+        if (errors != 0)
+        {
+            string text = Encoding.UTF8.GetString(System.Runtime.InteropServices.MemoryMarshal.CreateReadOnlySpanFromNullTerminated(message));
+            throw new InvalidOperationException($"The heap is damaged ({errors} violations). First: {text}");
+        }
+    }
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private static nint AddressOf(object? obj) => Unsafe.As<object?, nint>(ref obj);
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static unsafe void DeleteSlowly(object? obj, DeleteResult result)
+    {
+        if (obj is null)
+        {
+            return;
+        }
+
+        // Each turn does one thing that the native heap asked for; a turn that changes nothing would not end.
+        bool finalized = false, released = false;
+        while (result != DeleteResult.Deleted)
+        {
+            switch (result)
+            {
+                case DeleteResult.NeedsFinalizer when !finalized:
+                    finalized = true;
+                    if (obj is Threading.Thread)
+                    {
+                        throw new ArgumentException("A Thread belongs to the runtime and cannot be deleted.", nameof(obj));
+                    }
+
+                    NativeHeap.GetFinalizer(AddressOf(obj))(obj);
+                    break;
+                case DeleteResult.HasSyncEntry when !released:
+                    released = true;
+                    NativeHeap.ReleaseSyncEntry(obj);
+                    break;
+                case DeleteResult.AlreadyDeleted:
+                    throw new DoubleDeleteException();
+                case DeleteResult.Dangling:
+                    throw new DanglingReferenceException();
+                case DeleteResult.NotDeletable:
+                    throw new ArgumentException("The object belongs to the runtime (a literal, a frozen object, a Type, a Thread) and cannot be deleted.", nameof(obj));
+                default:
+                    throw new UnreachableException($"The native heap answered {result} twice.");
+            }
+
+            result = NativeHeap.Delete(AddressOf(obj));
+        }
+    }
+}

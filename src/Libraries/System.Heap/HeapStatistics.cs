@@ -1,0 +1,93 @@
+namespace System;
+
+/// <summary>Figures of the heap at one moment. Those that many threads change may be a few objects old.</summary>
+public readonly struct HeapStatistics
+{
+    /// <summary>How many figures the native heap fills, in the order of the properties (src/Allocator/diag/statistics.h).</summary>
+    internal const int Count = 20;
+
+    internal HeapStatistics(ReadOnlySpan<ulong> values)
+    {
+        AllocatedBytes = (long)values[0];
+        DeletedBytes = (long)values[1];
+        ReleasedBytes = (long)values[2];
+        ResidentBytes = (long)values[3];
+        LivePages = (long)values[4];
+        DeadPages = (long)values[5];
+        FreshBlocks = (long)values[6];
+        RecycledBlocks = (long)values[7];
+        PooledBlocks = (long)values[8];
+        LiveBlocks = (long)values[9];
+        LargeObjects = (long)values[10];
+        DanglingFaults = (long)values[11];
+        DoubleDeletes = (long)values[12];
+        Mappings = (long)values[13];
+        Recounts = (long)values[14];
+        AddressSpaceUsed = (long)values[15];
+        UsesUserfaultfd = values[16] != 0;
+        DeletedObjects = (long)values[17];
+    }
+
+    internal HeapStatistics(long allocatedBytes, long deletedBytes, long residentBytes, long doubleDeletes)
+        : this(stackalloc ulong[Count])
+    {
+        AllocatedBytes = allocatedBytes;
+        DeletedBytes = deletedBytes;
+        ResidentBytes = residentBytes;
+        DoubleDeletes = doubleDeletes;
+    }
+
+    /// <summary>Bytes allocated since the start of the process.</summary>
+    public long AllocatedBytes { get; }
+
+    /// <summary>Bytes of deleted objects since the start of the process.</summary>
+    public long DeletedBytes { get; }
+
+    /// <summary>Objects deleted since the start of the process.</summary>
+    public long DeletedObjects { get; }
+
+    /// <summary>Bytes of dead pages that were given back to the system or recycled, since the start of the process.</summary>
+    public long ReleasedBytes { get; }
+
+    /// <summary>Physical memory that the heap holds now, in bytes, spare blocks included.</summary>
+    public long ResidentBytes { get; }
+
+    /// <summary>Pages of 4 KB in use by objects, whether alive or deleted on a page that also holds others.</summary>
+    public long LivePages { get; }
+
+    /// <summary>Pages whose objects are all deleted and whose memory still belongs to a block in use.</summary>
+    public long DeadPages { get; }
+
+    /// <summary>Blocks of 2 MB that were taken from the system.</summary>
+    public long FreshBlocks { get; }
+
+    /// <summary>Blocks of 2 MB that reused the memory of dead ones.</summary>
+    public long RecycledBlocks { get; }
+
+    /// <summary>Dead blocks of 2 MB kept for the next allocations.</summary>
+    public long PooledBlocks { get; }
+
+    /// <summary>Blocks of 2 MB that hold objects.</summary>
+    public long LiveBlocks { get; }
+
+    /// <summary>Objects larger than 32 KB that are alive.</summary>
+    public long LargeObjects { get; }
+
+    /// <summary>Uses of deleted objects that ended in a <see cref="DanglingReferenceException"/> by a page fault.</summary>
+    public long DanglingFaults { get; }
+
+    /// <summary>Deletions that found an object deleted before.</summary>
+    public long DoubleDeletes { get; }
+
+    /// <summary>An upper bound of the kernel mappings that the heap needs now; Linux allows 65,530 by default.</summary>
+    public long Mappings { get; }
+
+    /// <summary>How often the counters of a page were corrected from its objects.</summary>
+    public long Recounts { get; }
+
+    /// <summary>Bytes of address space used until now; deleted addresses are not reused.</summary>
+    public long AddressSpaceUsed { get; }
+
+    /// <summary>Whether dead pages are watched with userfaultfd (otherwise with mprotect).</summary>
+    public bool UsesUserfaultfd { get; }
+}

@@ -1,0 +1,59 @@
+using System.Diagnostics;
+using DocumentIndex;
+
+return Run(args);
+
+static int Run(string[] arguments)
+{
+    Options options;
+    List<string> files;
+    try
+    {
+        options = Options.Parse(arguments);
+        if (options.ShowHelp)
+        {
+            Console.WriteLine(Options.Help);
+            return 0;
+        }
+
+        if (options.ExpectedHeap is { } expected && expected != Measurements.HeapName)
+        {
+            Console.Error.WriteLine($"DocumentIndex: the heap is '{Measurements.HeapName}', not '{expected}'.");
+            return 3;
+        }
+
+        files = ReferencePacks.FindFiles(options.DotnetRoot);
+    }
+    catch (Exception e) when (e is FormatException or IOException or UnauthorizedAccessException)
+    {
+        Console.Error.WriteLine("DocumentIndex: " + e.Message);
+        return 2;
+    }
+
+    var measurements = new Measurements();
+    measurements.AddResident("start_resident");
+    var ticker = new Ticker();
+    new Workload(options, files, measurements).Run();
+    ticker.Stop();
+    measurements.AddProcess(ticker);
+
+    // The index is gone. A collector gets the chance to notice before the memory is measured.
+    if (!Heap.IsManual)
+    {
+        GC.Collect(GC.MaxGeneration, GCCollectionMode.Aggressive, blocking: true, compacting: true);
+        GC.WaitForPendingFinalizers();
+    }
+
+    measurements.AddResident("final_resident");
+    if (options.Metrics is { } path)
+    {
+        using var writer = new StreamWriter(path);
+        measurements.Write(writer);
+    }
+    else
+    {
+        measurements.Write(Console.Error);
+    }
+
+    return 0;
+}

@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# Builds all parts and makes the package, twice with the same content:
+#   artifacts/packages/Freehold.<version>.nupkg                       for users
+#   artifacts/packages/dev/Freehold.<version>-dev.h<hash>.nupkg       for this repository's projects; the hash is that of the content, so NuGet's cache cannot be stale
+# artifacts/packages/Freehold.Dev.props tells them the version.
+set -euo pipefail
+source "$(dirname "$0")/common.sh"
+mkdir -p "$artifacts/packages/dev"
+exec 9> "$artifacts/pack.lock"
+flock 9
+
+ilcompiler=$(version_of FreeholdILCompilerVersion)
+version=$(version_of FreeholdVersion)
+stage="$artifacts/stage"
+native="$artifacts/native/lib"
+
+"$root/eng/native.sh"
+build=(run dotnet build -c Release -v quiet -nologo -clp:NoSummary)
+"${build[@]}" "$root/src/Libraries/System.Heap/System.Heap.csproj"
+"${build[@]}" "$root/src/Compiler/Tasks/Freehold.Tasks.csproj"
+rm -rf "$artifacts/rewriter.new"
+run dotnet publish -c Release -v quiet -nologo -clp:NoSummary -p:UseAppHost=false -o "$artifacts/rewriter.new" "$root/src/Compiler/Rewriter"
+
+rm -rf "$stage"
+mkdir -p "$stage"/{lib/net9.0,tools/net10.0,tools/rewriter,tools/linux-x64,tools/runtime-patches,docs}
+cp -r "$root/src/Compiler/Package/build" "$root/src/Compiler/Package/buildTransitive" "$stage/"
+cp "$root/src/Libraries/System.Heap/bin/Release/net9.0/Freehold".{dll,pdb,xml} "$stage/lib/net9.0/"
+cp "$root/src/Compiler/Tasks/bin/Release/net10.0/Freehold.Tasks.dll" "$stage/tools/net10.0/"
+cp "$artifacts/rewriter.new"/*.dll "$artifacts/rewriter.new"/*.json "$stage/tools/rewriter/"
+rm -rf "$artifacts/rewriter.new"
+cp "$native/libfreehold.a" "$native/libfreehold_jit.so" "$stage/tools/linux-x64/"
+cp -r "$root/runtime-patches/$ilcompiler" "$stage/tools/runtime-patches/"
+cp "$root/docs/errors.md" "$stage/docs/"
+cp "$root/LICENSE" "$stage/"
+if [ -f "$root/README.md" ]; then cp "$root/README.md" "$stage/"; fi
+
+# Whatever changes a toolchain in the users' cache: the rewriter, the manifest, the task that puts it together.
+patch_set=$(cd "$stage/tools" && sha256sum rewriter/*.dll "runtime-patches/$ilcompiler/manifest.json" net10.0/Freehold.Tasks.dll | sha256sum | cut -c1-12)
+
+# Every __wrap_x that the archive defines is to take the calls to x. From the archive itself, so that the list cannot differ from it.
+wrapped=$(nm --defined-only "$native/libfreehold.a" 2>/dev/null | sed -n 's/^[0-9a-f]* [TtWw] __wrap_//p' | LC_ALL=C sort -u)
+{
+  echo '<Project>'
+  echo '  <!-- Written by eng/pack.sh. -->'
+  echo '  <PropertyGroup>'
+  echo "    <FreeholdILCompilerVersion>$ilcompiler</FreeholdILCompilerVersion>"
+  echo "    <FreeholdPatchSet>$patch_set</FreeholdPatchSet>"
+  echo '  </PropertyGroup>'
+  echo '  <ItemGroup>'
+  for symbol in $wrapped; do echo "    <FreeholdWrappedSymbol Include=\"$symbol\" />"; done
+  echo '  </ItemGroup>'
+  echo '</Project>'
+} > "$stage/buildTransitive/Freehold.Generated.props"
+
+content=$(cd "$stage" && find . -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | cat - "$root/src/Compiler/Package/Freehold.nuspec" | sha256sum | cut -c1-12)
+dev="$version-dev.h$content"
+if [ ! -f "$artifacts/packages/dev/Freehold.$dev.nupkg" ]; then
+  pack=(run dotnet pack -v quiet -nologo -clp:NoSummary "$root/src/Compiler/Package/Freehold.Package.csproj" "-p:FreeholdStage=$stage/")
+  "${pack[@]}" "-p:PackageVersion=$version" -o "$artifacts/packages"
+  "${pack[@]}" "-p:PackageVersion=$dev" -o "$artifacts/packages/dev"
+fi
+
+cat > "$artifacts/packages/Freehold.Dev.props.new" <<EOF
+<Project>
+  <PropertyGroup>
+    <FreeholdPackageVersion>$dev</FreeholdPackageVersion>
+  </PropertyGroup>
+</Project>
+EOF
+if ! cmp -s "$artifacts/packages/Freehold.Dev.props.new" "$artifacts/packages/Freehold.Dev.props"; then
+  mv "$artifacts/packages/Freehold.Dev.props.new" "$artifacts/packages/Freehold.Dev.props"
+fi
+rm -f "$artifacts/packages/Freehold.Dev.props.new"
+echo "artifacts/packages/Freehold.$version.nupkg (in this repository: $dev)"

@@ -1,0 +1,190 @@
+using System;
+using System.IO;
+using System.Threading;
+using Microsoft.Build.Framework;
+
+namespace Freehold.Tasks;
+
+/// <summary>
+/// Makes the toolchain that ilc and the linker read instead of the official package: the framework with rewritten IL, the runtime's archives without the stock
+/// garbage collector. Once for each ILCompiler version and patch set, in the user's cache.
+/// </summary>
+/// <remarks>
+/// Layout of the cache: <c>&lt;key&gt;/{sdk,framework}</c> a finished toolchain, which appears by a rename and is never written to again;
+/// <c>&lt;key&gt;.lock</c>; <c>&lt;key&gt;.tmp-*</c> one in the making, or left by a killed build, which the next build deletes under the lock.
+/// </remarks>
+public sealed class PrepareToolchain : FreeholdTask, ICancelableTask, IDisposable
+{
+    private readonly CancellationTokenSource _cancellation = new();
+
+    /// <summary>runtime-patches/&lt;version&gt;/manifest.json.</summary>
+    [Required]
+    public string Manifest { get; set; } = "";
+
+    /// <summary>Folder of the official package, with sdk/, framework/ and tools/.</summary>
+    [Required]
+    public string RuntimePackage { get; set; } = "";
+
+    /// <summary>freehold-rewrite.dll.</summary>
+    [Required]
+    public string Rewriter { get; set; } = "";
+
+    /// <summary>The dotnet executable; empty for the one in PATH.</summary>
+    public string DotNetHost { get; set; } = "";
+
+    /// <summary>The cache; empty for the user's own.</summary>
+    public string CacheDirectory { get; set; } = "";
+
+    /// <summary>Names the toolchain within the cache.</summary>
+    [Required]
+    public string Key { get; set; } = "";
+
+    /// <summary>The finished toolchain, with a slash at its end.</summary>
+    [Output]
+    public string Toolchain { get; private set; } = "";
+
+    /// <inheritdoc />
+    public void Cancel() => _cancellation.Cancel();
+
+    /// <inheritdoc />
+    public void Dispose() => _cancellation.Dispose();
+
+    /// <inheritdoc />
+    protected override void Run()
+    {
+        string cache = Path.GetFullPath(CacheDirectory.Length != 0 ? CacheDirectory : DefaultCacheDirectory());
+        string final = Path.Combine(cache, Key);
+        Toolchain = final + "/";
+        if (ToolchainStamp.IsIntact(final))
+        {
+            Log.LogMessage(MessageImportance.Low, "Freehold's toolchain is up to date: {0}", final);
+            return;
+        }
+
+        Directory.CreateDirectory(cache);
+        using CacheLock taken = CacheLock.Take(
+            final + ".lock",
+            () => Log.LogMessage(MessageImportance.High, "Another build prepares Freehold's toolchain; waiting for it"),
+            _cancellation.Token);
+
+        if (ToolchainStamp.IsIntact(final))
+        {
+            return;
+        }
+
+        DeleteLeftovers(cache);
+        Log.LogMessage(MessageImportance.High, "Preparing Freehold's toolchain (once per version, about a minute): {0}", final);
+        string temporary = $"{final}.tmp-{Guid.NewGuid():N}";
+        try
+        {
+            Make(temporary);
+            if (Directory.Exists(final))
+            {
+                // Damaged: somebody deleted or changed a file. Out of the way first, since a rename cannot replace a folder that is not empty.
+                Directory.Move(final, $"{final}.tmp-{Guid.NewGuid():N}");
+            }
+
+            Directory.Move(temporary, final);
+        }
+        finally
+        {
+            DeleteLeftovers(cache);
+        }
+    }
+
+    private void DeleteLeftovers(string cache)
+    {
+        foreach (string leftover in Directory.EnumerateDirectories(cache, Key + ".tmp-*"))
+        {
+            try
+            {
+                Directory.Delete(leftover, recursive: true);
+            }
+            catch (IOException exception)
+            {
+                // The rewriter of a killed build may still be writing there. Nobody reads it; the next build tries again.
+                Log.LogMessage(MessageImportance.Low, "{0} stays: {1}", leftover, exception.Message);
+            }
+        }
+    }
+
+    private static string DefaultCacheDirectory()
+    {
+        string? root = Environment.GetEnvironmentVariable("XDG_CACHE_HOME");
+        if (string.IsNullOrEmpty(root))
+        {
+            string home = Environment.GetFolderPath(Environment.SpecialFolder.UserProfile);
+            if (home.Length == 0)
+            {
+                throw new FreeholdException("FH0011", "There is no home directory for the toolchain cache. Set FreeholdCacheDirectory to a folder.");
+            }
+
+            root = Path.Combine(home, ".cache");
+        }
+
+        return Path.Combine(root, "freehold");
+    }
+
+    private void Make(string output)
+    {
+        ToolchainManifest manifest = ToolchainManifest.Read(Manifest);
+        manifest.Verify(RuntimePackage);
+
+        string sdk = Path.Combine(RuntimePackage, "sdk");
+        string framework = Path.Combine(RuntimePackage, "framework");
+        Directory.CreateDirectory(output);
+        new RewriterProcess(DotNetHost, Rewriter).Run(["--sdk", sdk, "--framework", framework, "--output", output], _cancellation.Token);
+
+        CompleteSdk(manifest, sdk, Path.Combine(output, "sdk"));
+        LinkMissingAssemblies(sdk, Path.Combine(output, "sdk"));
+        LinkMissingAssemblies(framework, Path.Combine(output, "framework"));
+        ToolchainStamp.Write(output);
+    }
+
+    /// <summary>The archives and objects that the link needs.</summary>
+    private static void CompleteSdk(ToolchainManifest manifest, string source, string target)
+    {
+        Directory.CreateDirectory(target);
+        foreach (string path in Directory.EnumerateFiles(source))
+        {
+            string name = "sdk/" + Path.GetFileName(path);
+            if (Path.GetExtension(path) is ".dll" or ".pdb" or ".xml" || manifest.IsOmitted(name))
+            {
+                continue;
+            }
+
+            string copy = Path.Combine(target, Path.GetFileName(path));
+            if (manifest.RemovedMembers(name) is { } members)
+            {
+                ArchiveFilter.Copy(path, copy, members);
+            }
+            else
+            {
+                FileLink.LinkOrCopy(path, copy);
+            }
+        }
+    }
+
+    /// <summary>Assemblies that the rewriter had nothing to change in.</summary>
+    private static void LinkMissingAssemblies(string source, string target)
+    {
+        Directory.CreateDirectory(target);
+        foreach (string path in Directory.EnumerateFiles(source, "*.dll"))
+        {
+            string copy = Path.Combine(target, Path.GetFileName(path));
+            if (File.Exists(copy))
+            {
+                continue;
+            }
+
+            FileLink.LinkOrCopy(path, copy);
+
+            // Symbols only beside the assembly that they belong to: those of a rewritten one are the rewriter's business.
+            string symbols = Path.ChangeExtension(path, ".pdb");
+            if (File.Exists(symbols))
+            {
+                FileLink.LinkOrCopy(symbols, Path.ChangeExtension(copy, ".pdb"));
+            }
+        }
+    }
+}

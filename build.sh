@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# The one door to this repository.
+#   ./build.sh demo     publish the sample twice (stock, Freehold), run both, compare
+#   ./build.sh test     every suite; ends with 'N passed, N failed'
+#   ./build.sh pack     the package: artifacts/packages/Freehold.<version>.nupkg
+#   ./build.sh bench    Freehold beside the stock collectors
+#   ./build.sh stress   long random runs
+# Arguments after the verb go to the script behind it. Every command is printed. Missing Debian packages are installed (as root) or named.
+set -euo pipefail
+source "$(dirname "$0")/eng/common.sh"
+cd "$root"
+
+verb=${1:-help}
+if [ $# -gt 0 ]; then shift; fi
+case "$verb" in
+  pack) exec eng/pack.sh "$@" ;;
+  test) exec eng/test.sh "$@" ;;
+  demo) eng/pack.sh; exec samples/demo.sh "$@" ;;
+  bench) eng/pack.sh; exec benchmarks/bench.sh "$@" ;;
+  stress) eng/pack.sh; exec tests/stress.sh "$@" ;;
+  *)
+    sed -n 's/^# \{0,1\}//;2,8p' "$0"
+    if [ "$verb" = help ]; then exit 0; fi
+    echo "error: unknown verb '$verb'" >&2
+    exit 2
+    ;;
+esac

@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# Runs every suite, or with arguments those whose names contain one of them, and ends with the line 'N passed, N failed'. Suites are found, not listed:
+#   artifacts/native/bin/*_tests      GoogleTest executables
+#   tests/*.Tests/*.csproj            xUnit projects
+#   tests/*/run.sh                    anything else that ends with a line 'N passed, N failed'
+# Output goes to artifacts/logs/<suite>.log. A suite that ends with an error, or without having run a test, counts as a failure.
+set -euo pipefail
+source "$(dirname "$0")/common.sh"
+cd "$root"
+logs="$artifacts/logs"
+mkdir -p "$logs"
+passed=0
+failed=0
+
+# record <suite> <exit code> <passed> <failed>
+record() {
+  local suite=$1 code=$2 good=$3 bad=$4
+  if [ "$bad" -eq 0 ] && { [ "$code" -ne 0 ] || [ "$good" -eq 0 ]; }; then bad=1; fi
+  passed=$((passed + good))
+  failed=$((failed + bad))
+  printf '%-40s %5d passed, %d failed\n' "$suite" "$good" "$bad"
+  if [ "$bad" -ne 0 ]; then
+    echo "--- the end of $logs/$suite.log:"
+    grep -E '^\[  FAILED|\[FAIL\]|^ *Failed |error|Failure' "$logs/$suite.log" | head -40 || true
+    tail -n 40 "$logs/$suite.log"
+    echo "---"
+  fi
+}
+
+wanted() {
+  if [ ${#only[@]} -eq 0 ]; then return 0; fi
+  local part
+  for part in "${only[@]}"; do
+    if [[ "$1" == *"$part"* ]]; then return 0; fi
+  done
+  return 1
+}
+
+sum() { awk '{ total += $1 } END { print total + 0 }'; }
+
+only=("$@")
+eng/pack.sh
+eng/native.sh all
+
+for binary in "$artifacts"/native/bin/*_tests; do
+  suite=$(basename "$binary")
+  [ -x "$binary" ] && wanted "$suite" || continue
+  code=0
+  run "$binary" > "$logs/$suite.log" 2>&1 || code=$?
+  record "$suite" "$code" "$(grep -c '^\[       OK \]' "$logs/$suite.log" || true)" "$(grep -c '^\[  FAILED  \].*ms)' "$logs/$suite.log" || true)"
+done
+
+for project in tests/*.Tests/*.csproj; do
+  suite=$(basename "$project" .csproj)
+  [ -f "$project" ] && wanted "$suite" || continue
+  code=0
+  run dotnet test -c Release -nologo "$project" > "$logs/$suite.log" 2>&1 || code=$?
+  summary=$(grep -oE 'Failed: +[0-9]+, Passed: +[0-9]+' "$logs/$suite.log" || true)
+  record "$suite" "$code" "$(echo "$summary" | grep -oE 'Passed: +[0-9]+' | grep -oE '[0-9]+' | sum)" "$(echo "$summary" | grep -oE 'Failed: +[0-9]+' | grep -oE '[0-9]+' | sum)"
+done
+
+for script in tests/*/run.sh; do
+  suite=$(basename "$(dirname "$script")")
+  [ -x "$script" ] && wanted "$suite" || continue
+  code=0
+  run "$script" > "$logs/$suite.log" 2>&1 || code=$?
+  summary=$(grep -oE '[0-9]+ passed, [0-9]+ failed' "$logs/$suite.log" | tail -n 1 || true)
+  record "$suite" "$code" "$(echo "$summary" | grep -oE '^[0-9]+' | sum)" "$(echo "$summary" | grep -oE '[0-9]+ failed' | grep -oE '[0-9]+' | sum)"
+done
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -1,0 +1,151 @@
+using System;
+using System.Collections.Generic;
+using System.IO;
+using System.Linq;
+using Xunit;
+
+namespace Freehold.Package.Tests;
+
+/// <summary>Bad input gives the error that docs/errors.md promises, and no executable.</summary>
+[Collection("machine")]
+public sealed class ErrorTests(PackageFixture machine)
+{
+    /// <summary>Errors that a property on the command line causes.</summary>
+    public static TheoryData<string, string[]> Properties => new()
+    {
+        { "FH0001", ["-r", "linux-musl-x64"] },
+        { "FH0001", ["-r", "linux-arm64"] },
+        { "FH0002", ["-p:TargetFramework=net10.0"] },
+        { "FH0004", ["-p:CppCompilerAndLinker=no-such-linker"] },
+        { "FH0005", ["-p:ServerGarbageCollection=true"] },
+        { "FH0006", ["-p:PublishAot=false"] },
+        { "FH0009", ["-p:FreeholdEnabled=maybe"] },
+        { "FH0009", ["-p:FreeholdStatistics=yes"] },
+        { "FH0009", ["-p:FreeholdHeapLimit=512Q"] },
+        { "FH0009", ["-p:FreeholdHeapLimit=M"] },
+        { "FH0009", ["-p:FreeholdMapBudget=0"] },
+        { "FH0009", ["-p:FreeholdProtection=none"] },
+        { "FH0010", ["-p:NETCoreSdkVersion=9.0.300"] },
+        { "FH0011", ["-p:FreeholdCacheDirectory=/proc/freehold"] },
+        { "FH0012", ["-p:IlcStandaloneGCSupport=true"] },
+        { "FH0012", ["-p:IlcMultiModule=true"] },
+        { "FH0012", ["-p:NativeLib=Static"] },
+        { "FH0012", ["-p:IlcSdkPath=/tmp/"] },
+    };
+
+    [Theory]
+    [MemberData(nameof(Properties))]
+    public void APropertyIsRefused(string id, string[] arguments)
+    {
+        var project = new SampleProject(machine);
+        Assert.Equal(0, project.Dotnet("restore", "-r", "linux-x64").ExitCode);
+
+        // Without a restore: that of a foreign target would need packages that have nothing to do with the error.
+        AssertFails(project, id, arguments.Contains("-r") ? project.Dotnet(["publish", "--no-restore", .. arguments]) : project.Publish(["--no-restore", .. arguments]));
+    }
+
+    [Fact]
+    public void AnotherILCompilerIsRefused()
+    {
+        var project = new SampleProject(machine, items: """<PackageReference Include="Microsoft.DotNet.ILCompiler" Version="9.0.20" />""");
+        AssertFails(project, "FH0003", project.Publish());
+    }
+
+    [Fact]
+    public void NoLinkerInPathIsRefused()
+    {
+        string tools = Directory.CreateDirectory(Path.Combine(machine.Root, "bin " + Guid.NewGuid().ToString("N")[..8])).FullName;
+        foreach (string tool in new[] { "dotnet", "sh", "bash", "ld" })
+        {
+            File.CreateSymbolicLink(Path.Combine(tools, tool), Command.Tool("sh", "-c", $"readlink -f $(command -v {tool})").Trim());
+        }
+
+        var project = new SampleProject(machine);
+        project.SetEnvironment("PATH", tools);
+        AssertFails(project, "FH0004", project.Publish());
+    }
+
+    [Fact]
+    public void AnotherJitIsRefused()
+    {
+        var project = new SampleProject(machine);
+        project.SetEnvironment("FREEHOLD_JIT", Command.Tool("gcc", "-print-file-name=libm.so.6").Trim());
+        AssertFails(project, "FH0007", project.Publish());
+    }
+
+    [Fact]
+    public void ATamperedPackageIsRefusedAndNothingIsCached()
+    {
+        _ = machine.Published;
+        string file = Path.Combine(machine.Packages, "runtime.linux-x64.microsoft.dotnet.ilcompiler/9.0.22/framework/System.Private.Uri.dll");
+        string cache = Path.Combine(machine.Root, "tampered");
+        byte[] original = File.ReadAllBytes(file);
+        try
+        {
+            File.WriteAllBytes(file, [.. original, 0]);
+            var project = new SampleProject(machine);
+            CommandResult publish = project.Publish($"-p:FreeholdCacheDirectory={cache}");
+            AssertFails(project, "FH0008", publish);
+            Assert.Contains("System.Private.Uri.dll", publish.Output, StringComparison.Ordinal);
+            Assert.Empty(Directory.GetDirectories(cache));
+        }
+        finally
+        {
+            File.WriteAllBytes(file, original);
+        }
+    }
+
+    [Fact]
+    public void WithoutOurHeapNothingLinks()
+    {
+        // The archive is replaced by an empty one: the link must fail, since the toolchain holds no collector that could step in.
+        string native = Path.Combine(machine.Packages, "freehold", PackageFixture.Version, "tools/linux-x64");
+        string replaced = Directory.CreateDirectory(Path.Combine(machine.Root, "empty " + Guid.NewGuid().ToString("N")[..8])).FullName;
+        _ = machine.Published;
+        File.Copy(Path.Combine(native, "libfreehold_jit.so"), Path.Combine(replaced, "libfreehold_jit.so"));
+        File.WriteAllText(Path.Combine(replaced, "libfreehold.a"), "!<arch>\n");
+        var project = new SampleProject(machine, source: "System.Console.WriteLine(1);");
+        CommandResult publish = project.Publish($"-p:FreeholdNativePath={replaced}/");
+        Assert.NotEqual(0, publish.ExitCode);
+        Assert.Contains("GC_Initialize", publish.Output, StringComparison.Ordinal);
+        Assert.False(File.Exists(project.Executable));
+    }
+
+    [Fact]
+    public void AnExecutableWithoutOurHeapIsRefused()
+    {
+        var engine = new RecordingBuildEngine();
+        Assert.False(new Freehold.Tasks.CheckExecutable { BuildEngine = engine, HelpLink = "errors.md", Executable = machine.Stock.Executable }.Execute());
+        Assert.Equal(["FH0013"], engine.Errors);
+
+        engine.Errors.Clear();
+        Assert.True(new Freehold.Tasks.CheckExecutable { BuildEngine = engine, HelpLink = "errors.md", Executable = machine.Published.Executable }.Execute());
+        Assert.Empty(engine.Errors);
+    }
+
+    [Fact]
+    public void EveryErrorIsDocumented()
+    {
+        string package = Path.Combine(machine.Packages, "freehold", PackageFixture.Version);
+        _ = machine.Published;
+        string page = File.ReadAllText(Path.Combine(package, "docs/errors.md"));
+        for (int number = 1; number <= 13; number++)
+        {
+            Assert.Contains($"\n## FH{number:D4}\n", page, StringComparison.Ordinal);
+        }
+    }
+
+    private static void AssertFails(SampleProject project, string id, CommandResult publish)
+    {
+        Assert.NotEqual(0, publish.ExitCode);
+        Assert.Contains($"error {id}:", publish.Output, StringComparison.Ordinal);
+        Assert.False(File.Exists(project.Executable), "an executable was published in spite of the error");
+        Assert.All(ErrorIds(publish.Output), found => Assert.True(found == id || found.StartsWith("MSB", StringComparison.Ordinal), publish.Output));
+    }
+
+    private static IEnumerable<string> ErrorIds(string output) =>
+        from line in output.Split('\n')
+        let at = line.IndexOf("error ", StringComparison.Ordinal)
+        where at >= 0 && line.IndexOf(':', at) > at
+        select line[(at + 6)..line.IndexOf(':', at)].Trim();
+}

@@ -1,0 +1,169 @@
+using System;
+using System.Collections.Generic;
+using System.Globalization;
+using System.IO;
+using System.Linq;
+using System.Text.RegularExpressions;
+using Xunit;
+
+namespace Freehold.Package.Tests;
+
+/// <summary>What a publish gives: the right heap, a small executable, line numbers; and what it must not touch.</summary>
+[Collection("machine")]
+public sealed partial class PublishTests(PackageFixture machine)
+{
+    [Fact]
+    public void FirstPublishOnANewMachineWorksWithoutAWarning()
+    {
+        using var fresh = new PackageFixture();
+        var project = new SampleProject(fresh);
+        CommandResult publish = project.Publish();
+        Assert.True(publish.ExitCode == 0, publish.Output);
+        Assert.DoesNotContain("warning", publish.Output, StringComparison.Ordinal);
+        AssertRuns(project, manual: true);
+    }
+
+    [Fact]
+    public void TheExecutableHoldsNoSymbolOfTheStockCollector()
+    {
+        Assert.Empty(StockCollectorSymbols(machine.Published));
+        Assert.NotEmpty(StockCollectorSymbols(machine.Stock));
+        AssertRuns(machine.Published, manual: true);
+    }
+
+    [Fact]
+    public void TheExecutableIsNotMuchLargerThanTheStockOne()
+    {
+        double ratio = (double)new FileInfo(machine.Published.Executable).Length / new FileInfo(machine.Stock.Executable).Length;
+        Assert.True(ratio <= 1.15, $"{ratio:F2} times the stock executable");
+    }
+
+    [Fact]
+    public void DisabledItIsTheStockPublish()
+    {
+        AssertRuns(machine.Stock, manual: false);
+        string arguments = File.ReadAllText(Path.Combine(machine.Stock.Folder, "obj/Release/net9.0/linux-x64/native/sample.ilc.rsp"));
+        Assert.DoesNotContain("--jitpath", arguments, StringComparison.Ordinal);
+        Assert.DoesNotContain("directpinvoke:freehold", arguments, StringComparison.Ordinal);
+        Assert.DoesNotContain(machine.Cache, arguments, StringComparison.Ordinal);
+        Assert.Contains("/runtime.linux-x64.microsoft.dotnet.ilcompiler/9.0.22/sdk/System.Private.CoreLib.dll", arguments, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void SwitchingBetweenTheHeapsInOneFolderLinksAnew()
+    {
+        var project = new SampleProject(machine);
+        Assert.Equal(0, project.Publish("-p:FreeholdEnabled=false").ExitCode);
+        AssertRuns(project, manual: false);
+        Assert.Equal(0, project.Publish().ExitCode);
+        AssertRuns(project, manual: true);
+    }
+
+    [Theory]
+    [InlineData("-p:CppCompilerAndLinker=gcc")]
+    [InlineData("-p:CppCompilerAndLinker=clang", "-p:LinkerFlavor=lld")]
+    public void EveryLinkerWorks(params string[] arguments)
+    {
+        var project = new SampleProject(machine);
+        CommandResult publish = project.Publish(arguments);
+        Assert.True(publish.ExitCode == 0, publish.Output);
+        AssertRuns(project, manual: true);
+        Assert.Empty(StockCollectorSymbols(project));
+    }
+
+    [Fact]
+    public void LineNumbersSurvive()
+    {
+        // As a debugger or a crash reporter does it: address of the method plus offset from the stack trace, looked up in the .dbg file.
+        Match frame = ThrowFrame().Match(machine.Published.Run().Output);
+        Assert.True(frame.Success, machine.Published.Run().Output);
+        long offset = long.Parse(frame.Groups[1].ValueSpan, NumberStyles.HexNumber, CultureInfo.InvariantCulture);
+        string symbols = machine.Published.Executable + ".dbg";
+        Match symbol = ThrowSymbol().Match(Command.Tool("nm", symbols));
+        Assert.True(symbol.Success);
+        long address = long.Parse(symbol.Groups[1].ValueSpan, NumberStyles.HexNumber, CultureInfo.InvariantCulture);
+        string line = Command.Tool("addr2line", "-e", symbols, $"0x{address + offset - 1:x}");
+        Assert.EndsWith("sample.cs:19", line.Trim().Split(" (")[0], StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void LineNumbersOfTheFrameworkSurvive() =>
+        Assert.Equal(FrameworkLines(machine.Stock), FrameworkLines(machine.Published));
+
+    [Fact]
+    public void DotnetRunStaysWithTheCollector()
+    {
+        var project = new SampleProject(machine);
+        CommandResult run = project.Dotnet("run");
+        Assert.True(run.ExitCode == 0, run.Output);
+        Assert.Contains("manual: False", run.Output, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void AReferenceThroughALibraryIsEnough()
+    {
+        var library = new SampleProject(machine, "<OutputType>Library</OutputType>", source: "public static class Library { public static bool IsManual => System.Heap.IsManual; }");
+        var project = new SampleProject(
+            machine,
+            items: $"""<PackageReference Remove="Freehold" /><ProjectReference Include="{library.Folder}/sample.csproj" SetTargetFramework="TargetFramework=net9.0" />""",
+            source: """System.Console.WriteLine($"manual: {Library.IsManual}");""");
+        File.Move(Path.Combine(library.Folder, "sample.csproj"), Path.Combine(library.Folder, "library.csproj"));
+        string projectFile = Path.Combine(project.Folder, "sample.csproj");
+        File.WriteAllText(projectFile, File.ReadAllText(projectFile).Replace($"{library.Folder}/sample.csproj", $"{library.Folder}/library.csproj", StringComparison.Ordinal));
+        CommandResult publish = project.Publish();
+        Assert.True(publish.ExitCode == 0, publish.Output);
+        Assert.Contains("manual: True", project.Run().Output, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void PropertiesReachTheRuntime()
+    {
+        var project = new SampleProject(machine, "<FreeholdHeapLimit>512M</FreeholdHeapLimit><FreeholdProtection>mprotect</FreeholdProtection>");
+        Assert.Equal(0, project.Publish().ExitCode);
+        string arguments = File.ReadAllText(Path.Combine(project.Folder, "obj/Release/net9.0/linux-x64/native/sample.ilc.rsp"));
+        Assert.Contains("--runtimeknob:System.Heap.Limit=512M", arguments, StringComparison.Ordinal);
+        Assert.Contains("--runtimeknob:System.Heap.Protection=mprotect", arguments, StringComparison.Ordinal);
+        AssertRuns(project, manual: true);
+    }
+
+    /// <summary>Runs the sample and checks all of its output but the stack trace's addresses.</summary>
+    internal static void AssertRuns(SampleProject project, bool manual)
+    {
+        CommandResult run = project.Run();
+        Assert.True(run.ExitCode == 0, run.Output);
+        Assert.Contains($"manual: {manual}", run.Output, StringComparison.Ordinal);
+        Assert.Contains("sum: 49995000", run.Output, StringComparison.Ordinal);
+        Assert.Contains("at Thrower.Throw()", run.Output, StringComparison.Ordinal);
+    }
+
+    private static string[] StockCollectorSymbols(SampleProject project) =>
+        [.. Command.Tool("nm", "--demangle", project.Executable + ".dbg").Split('\n').Where(line => CollectorSymbol().IsMatch(line))];
+
+    /// <summary>File and line at the start of some methods of the framework that every program has.</summary>
+    private static List<string> FrameworkLines(SampleProject project)
+    {
+        string symbols = project.Executable + ".dbg";
+        var lines = new List<string>();
+        foreach (Match match in FrameworkSymbol().Matches(Command.Tool("nm", symbols)))
+        {
+            lines.Add(match.Groups[2].Value + " " + Path.GetFileName(Command.Tool("addr2line", "-e", symbols, "0x" + match.Groups[1].Value).Trim()));
+        }
+
+        Assert.NotEmpty(lines);
+        Assert.DoesNotContain(lines, line => line.Contains("??", StringComparison.Ordinal));
+        lines.Sort(StringComparer.Ordinal);
+        return lines;
+    }
+
+    [GeneratedRegex(@"at Thrower\.Throw\(\) \+ 0x([0-9a-f]+)")]
+    private static partial Regex ThrowFrame();
+
+    [GeneratedRegex(@"^([0-9a-f]+) [tT] \w*Thrower__Throw$", RegexOptions.Multiline)]
+    private static partial Regex ThrowSymbol();
+
+    [GeneratedRegex(@"^([0-9a-f]+) [tT] (S_P_CoreLib_System_Number__UInt32ToDecStr\w*|S_P_CoreLib_System_Text_UTF8Encoding__\w+|S_P_CoreLib_System_Collections_\w+__Resize\w*)$", RegexOptions.Multiline)]
+    private static partial Regex FrameworkSymbol();
+
+    [GeneratedRegex(@"\b(WKS|SVR)::|\bgc_heap\b|\bGCToEEInterface_init\b")]
+    private static partial Regex CollectorSymbol();
+}

@@ -1,0 +1,102 @@
+using System;
+using System.Collections.Generic;
+using System.Diagnostics;
+using System.IO;
+using System.Text;
+
+namespace Freehold.Package.Tests;
+
+/// <summary>A project as a user writes it: net9.0, PublishAot, one package reference.</summary>
+public sealed class SampleProject
+{
+    /// <summary>What the program prints: which heap it has, a sum, and the stack of an exception.</summary>
+    public const string DefaultSource = """
+        using System;
+        using System.Collections.Generic;
+        using System.Linq;
+        using System.Runtime.CompilerServices;
+
+        var numbers = new Dictionary<string, int>();
+        for (int i = 0; i < 10000; i++) numbers["key " + i] = i;
+        Console.WriteLine($"manual: {Heap.IsManual}");
+        Console.WriteLine($"sum: {numbers.Values.Sum(number => (long)number)}");
+        Heap.Delete(numbers);
+        try { Thrower.Throw(); } catch (InvalidOperationException exception) { Console.WriteLine(exception.StackTrace); }
+
+        static class Thrower
+        {
+            [MethodImpl(MethodImplOptions.NoInlining)]
+            public static void Throw()
+            {
+                GC.KeepAlive(null);
+                throw new InvalidOperationException(); // line 19
+            }
+        }
+        """;
+
+    private readonly PackageFixture _machine;
+    private readonly Dictionary<string, string?> _environment;
+
+    /// <summary>Writes the project into a new folder.</summary>
+    /// <param name="machine">Whose folders it uses.</param>
+    /// <param name="properties">More XML for its property group.</param>
+    /// <param name="items">More XML for its item group.</param>
+    /// <param name="source">Its program.</param>
+    public SampleProject(PackageFixture machine, string properties = "", string items = "", string source = DefaultSource)
+    {
+        _machine = machine;
+        _environment = new Dictionary<string, string?>
+        {
+            ["NUGET_PACKAGES"] = machine.Packages,
+            ["XDG_CACHE_HOME"] = machine.Cache,
+
+            // The test host's own MSBuild variables would reach the publish.
+            ["MSBuildSDKsPath"] = null,
+            ["MSBUILD_EXE_PATH"] = null,
+            ["MSBuildExtensionsPath"] = null,
+
+            // No node may survive a test: it would keep files and hide a kill.
+            ["MSBUILDDISABLENODEREUSE"] = "1",
+        };
+        Folder = Directory.CreateDirectory(Path.Combine(machine.Root, "project " + Guid.NewGuid().ToString("N")[..8])).FullName;
+        File.WriteAllText(Path.Combine(Folder, "sample.csproj"), $"""
+            <Project Sdk="Microsoft.NET.Sdk">
+              <PropertyGroup>
+                <OutputType>Exe</OutputType>
+                <TargetFramework>net9.0</TargetFramework>
+                <PublishAot>true</PublishAot>
+                <Nullable>enable</Nullable>
+                <RestoreAdditionalProjectSources>{PackageFixture.Feed}</RestoreAdditionalProjectSources>
+                {properties}
+              </PropertyGroup>
+              <ItemGroup>
+                <PackageReference Include="Freehold" Version="{PackageFixture.Version}" />
+                {items}
+              </ItemGroup>
+            </Project>
+            """);
+        File.WriteAllText(Path.Combine(Folder, "sample.cs"), source);
+    }
+
+    /// <summary>Where the project is.</summary>
+    public string Folder { get; }
+
+    /// <summary>The published executable.</summary>
+    public string Executable => Path.Combine(Folder, "bin/Release/net9.0/linux-x64/publish/sample");
+
+    /// <summary>Sets a variable for the builds and runs of this project.</summary>
+    public void SetEnvironment(string name, string? value) => _environment[name] = value;
+
+    /// <summary><c>dotnet publish -r linux-x64</c>.</summary>
+    public CommandResult Publish(params IEnumerable<string> arguments) => Dotnet(["publish", "-r", "linux-x64", .. arguments]);
+
+    /// <summary>Starts <c>dotnet publish -r linux-x64</c>, and does not wait for it.</summary>
+    public (Process Process, StringBuilder Output) StartPublish(params IEnumerable<string> arguments) =>
+        Command.Start(Folder, _environment, "dotnet", ["publish", "-r", "linux-x64", .. arguments]);
+
+    /// <summary>Any command of dotnet.</summary>
+    public CommandResult Dotnet(params IEnumerable<string> arguments) => Command.Run(Folder, _environment, "dotnet", arguments);
+
+    /// <summary>Runs what was published.</summary>
+    public CommandResult Run() => Command.Run(Folder, _environment, Executable);
+}

@@ -1,0 +1,58 @@
+using System;
+using System.Collections.Generic;
+using System.Linq;
+using Mono.Cecil;
+using Mono.Cecil.Cil;
+
+namespace Freehold.Rewriter;
+
+/// <summary>An assembly being rewritten, with look-ups that fail with a message instead of a null.</summary>
+public sealed class AssemblyUnderRewrite(ModuleDefinition module, AssemblyRole role)
+{
+    /// <summary>The module that is changed in place.</summary>
+    public ModuleDefinition Module { get; } = module;
+
+    /// <summary>What the assembly is to the program.</summary>
+    public AssemblyRole Role { get; } = role;
+
+    /// <summary>The simple name, for messages.</summary>
+    public string Name => Module.Assembly.Name.Name;
+
+    /// <summary>All methods that have a body, of nested types too.</summary>
+    public IEnumerable<MethodDefinition> MethodsWithBody =>
+        Module.GetTypes().SelectMany(type => type.Methods).Where(method => method.HasBody);
+
+    /// <summary>The type of this name, which must exist.</summary>
+    public TypeDefinition Type(string fullName) =>
+        Module.GetType(fullName) ?? throw new RewriteException(Name, fullName, "a type of this name");
+
+    /// <summary>The one method of this name with these parameter types (all methods of the name when null), which must exist.</summary>
+    public MethodDefinition Method(string type, string method, params string[]? parameters)
+    {
+        MethodDefinition[] found = [.. Type(type).Methods.Where(candidate => candidate.Name == method
+            && (parameters is null || candidate.Parameters.Select(parameter => parameter.ParameterType.FullName).SequenceEqual(parameters)))];
+        return found.Length == 1
+            ? found[0]
+            : throw new RewriteException(Name, $"{type}::{method}({string.Join(',', parameters ?? ["..."])})", $"one such method (found {found.Length})");
+    }
+
+    /// <summary>The field, which must exist and be of this type.</summary>
+    public FieldDefinition Field(string type, string field, string fieldType)
+    {
+        FieldDefinition? found = Type(type).Fields.FirstOrDefault(candidate => candidate.Name == field);
+        return found is not null && found.FieldType.FullName == fieldType
+            ? found
+            : throw new RewriteException(Name, $"{type}::{field}", $"a field of type {fieldType} (found {found?.FieldType.FullName ?? "none"})");
+    }
+
+    /// <summary>Says that a method is not shaped as the pass expects.</summary>
+    public RewriteException Unexpected(MethodReference method, string expected) => new(Name, method.FullName, expected);
+
+    /// <summary>Call sites of a method anywhere in the assembly.</summary>
+    public IEnumerable<(MethodDefinition Caller, Instruction Call)> CallsOf(MethodDefinition target) =>
+        from method in MethodsWithBody
+        from instruction in method.Body.Instructions
+        where instruction.Operand is MethodReference called && called.Name == target.Name
+            && called.DeclaringType.FullName == target.DeclaringType.FullName && called.Resolve() == target
+        select (method, instruction);
+}

@@ -1,0 +1,110 @@
+using System.Collections.Generic;
+
+namespace Freehold.Rewriter;
+
+/// <summary>The command line.</summary>
+public sealed class Options
+{
+    /// <summary>The text of <c>--help</c>.</summary>
+    public const string Usage = """
+        usage: freehold-rewrite --sdk <dir> --framework <dir> --output <dir> [options]
+               freehold-rewrite --application <dll> --output <dll> [--reference <dir>]... [options]
+               freehold-rewrite --print-version
+
+          --sdk <dir>          System.Private.*.dll of the runtime package
+          --framework <dir>    the framework's assemblies of the runtime package
+          --application <dll>  rewrite one assembly of an application
+          --reference <dir>    where an application's references are; may be repeated
+          --output <path>      framework: a folder that gets sdk/ and framework/; application: the new assembly
+          --statistics <file>  write what each pass saw, changed and skipped, as JSON
+          --verbose            print each decision
+          --print-version      print the patch-set id: same id and same input, same output
+        """;
+
+    private readonly Dictionary<string, string> _values = [];
+
+    /// <summary>System.Private.*.dll.</summary>
+    public string? Sdk => _values.GetValueOrDefault("--sdk");
+
+    /// <summary>The framework's assemblies.</summary>
+    public string? Framework => _values.GetValueOrDefault("--framework");
+
+    /// <summary>The application's assembly.</summary>
+    public string? Application => _values.GetValueOrDefault("--application");
+
+    /// <summary>Folder or file to write.</summary>
+    public string Output => _values["--output"];
+
+    /// <summary>File for the statistics.</summary>
+    public string? Statistics => _values.GetValueOrDefault("--statistics");
+
+    /// <summary>Folders with an application's references.</summary>
+    public List<string> References { get; } = [];
+
+    /// <summary>Print each decision.</summary>
+    public bool Verbose { get; private set; }
+
+    /// <summary>Print the patch-set id only.</summary>
+    public bool PrintVersion { get; private set; }
+
+    /// <summary>Print the usage only.</summary>
+    public bool Help { get; private set; }
+
+    /// <summary>Reads the command line; throws <see cref="RewriteException"/> when it is malformed.</summary>
+    public static Options Parse(string[] arguments)
+    {
+        Options options = new();
+        for (int i = 0; i < arguments.Length; i++)
+        {
+            switch (arguments[i])
+            {
+                case "--verbose":
+                    options.Verbose = true;
+                    break;
+                case "--print-version":
+                    options.PrintVersion = true;
+                    break;
+                case "--help" or "-h":
+                    options.Help = true;
+                    break;
+                case "--reference":
+                    options.References.Add(Value(arguments, ref i));
+                    break;
+                case "--sdk" or "--framework" or "--application" or "--output" or "--statistics":
+                    string name = arguments[i];
+                    if (!options._values.TryAdd(name, Value(arguments, ref i)))
+                    {
+                        throw new RewriteException($"{name} is given twice.");
+                    }
+
+                    break;
+                default:
+                    throw new RewriteException($"Unknown option '{arguments[i]}'.\n{Usage}");
+            }
+        }
+
+        if (!options.PrintVersion && !options.Help)
+        {
+            options.Validate();
+        }
+
+        return options;
+    }
+
+    private static string Value(string[] arguments, ref int index) =>
+        ++index < arguments.Length ? arguments[index] : throw new RewriteException($"{arguments[index - 1]} needs a value.");
+
+    private void Validate()
+    {
+        if (!_values.ContainsKey("--output"))
+        {
+            throw new RewriteException($"--output is missing.\n{Usage}");
+        }
+
+        bool isFramework = Sdk is not null && Framework is not null;
+        if (isFramework == (Application is not null) || (Sdk is null) != (Framework is null))
+        {
+            throw new RewriteException($"Give either --sdk and --framework, or --application.\n{Usage}");
+        }
+    }
+}

@@ -1,0 +1,40 @@
+using System;
+using System.Collections.Generic;
+using System.IO;
+using System.Linq;
+using System.Security.Cryptography;
+using System.Text;
+using Freehold.Rewriter.Passes;
+
+namespace Freehold.Rewriter;
+
+/// <summary>The passes in the order in which they run, and the identity of the whole set.</summary>
+public static class PassManifest
+{
+    /// <summary>The version of ILCompiler whose CoreLib the passes know.</summary>
+    public const string FrameworkVersion = "9.0.22";
+
+    // TouchBeforePin is last: it also covers pinned locals in what the others inject.
+    /// <summary>All passes, in order.</summary>
+    public static IReadOnlyList<IRewritePass> Passes { get; } =
+    [
+        new ExceptionMapping(),
+        new HandleReads(),
+        new SyncEntry(),
+        new BlockMoves(),
+        new TouchBeforePin(),
+    ];
+
+    /// <summary>Names the output of this build of the tool: the same id means the same output for the same input.</summary>
+    public static string PatchSetId
+    {
+        get
+        {
+            using IncrementalHash hash = IncrementalHash.CreateHash(HashAlgorithmName.SHA256);
+            hash.AppendData(File.ReadAllBytes(typeof(PassManifest).Assembly.Location));
+            hash.AppendData(File.ReadAllBytes(typeof(Mono.Cecil.ModuleDefinition).Assembly.Location));
+            hash.AppendData(Encoding.UTF8.GetBytes(string.Join(';', Passes.Select(pass => $"{pass.Name}={pass.Version}"))));
+            return $"{FrameworkVersion}-{Convert.ToHexStringLower(hash.GetHashAndReset())[..16]}";
+        }
+    }
+}

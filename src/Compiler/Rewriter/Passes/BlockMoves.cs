@@ -1,0 +1,70 @@
+using System.Linq;
+using Mono.Cecil;
+using Mono.Cecil.Cil;
+
+namespace Freehold.Rewriter.Passes;
+
+/// <summary>
+/// Large copies and fills go to <c>freehold_memmove</c> and <c>freehold_memset</c> instead of libc. The stock P/Invokes run in preemptive mode,
+/// where a fault could not be turned into an exception of the caller; the new ones are imports, called like managed code, and the fault
+/// handler knows how to unwind them by one return address. Callers (<c>Buffer._Memmove</c>, <c>Buffer._ZeroMemory</c>) keep their pins.
+/// </summary>
+/// <remarks>
+/// Nothing moves yet, so both operands of an overlap test are true addresses. When promotion arrives, the place to normalise is
+/// <c>SpanHelpers.Memmove</c>'s and <c>Buffer.BulkMoveWithWriteBarrier</c>'s entry, where the two refs are subtracted: a pass before this one.
+/// </remarks>
+public sealed class BlockMoves : IRewritePass
+{
+    private const string Imports = "System.Runtime.RuntimeImports";
+
+    /// <inheritdoc/>
+    public string Name => nameof(BlockMoves);
+
+    /// <inheritdoc/>
+    public int Version => 1;
+
+    /// <inheritdoc/>
+    public bool AppliesTo(AssemblyRole role) => role == AssemblyRole.CoreLib;
+
+    /// <inheritdoc/>
+    public bool Run(AssemblyUnderRewrite assembly, PassStatistics statistics)
+    {
+        Retarget(assembly, assembly.Method(Imports, "memmove", "System.Byte*", "System.Byte*", "System.UIntPtr"), "freehold_memmove", statistics);
+        Retarget(assembly, assembly.Method(Imports, "memset", "System.Byte*", "System.Int32", "System.UIntPtr"), "freehold_memset", statistics);
+        RequireWrapper(assembly, "__Memmove", "memmove");
+        RequireWrapper(assembly, "__ZeroMemory", "memset");
+        return true;
+    }
+
+    private static void Retarget(AssemblyUnderRewrite assembly, MethodDefinition method, string symbol, PassStatistics statistics)
+    {
+        if (!method.IsPInvokeImpl || method.PInvokeInfo.EntryPoint != method.Name)
+        {
+            throw assembly.Unexpected(method, $"a P/Invoke of {method.Name}");
+        }
+
+        method.PInvokeInfo = null;
+        method.IsPInvokeImpl = false;
+        method.ImplAttributes = MethodImplAttributes.InternalCall;
+        foreach (CustomAttribute attribute in method.CustomAttributes.ToArray())
+        {
+            method.CustomAttributes.Remove(attribute);
+        }
+
+        method.CustomAttributes.Add(InjectedRuntime.ImportAttribute(assembly, symbol));
+        statistics.Rewrite(method.FullName);
+    }
+
+    /// <summary>The imports must be reached only through Buffer's wrappers, whose callers pin.</summary>
+    private static void RequireWrapper(AssemblyUnderRewrite assembly, string wrapper, string import)
+    {
+        MethodDefinition target = assembly.Type(Imports).Methods.Single(method => method.Name == import);
+        foreach ((MethodDefinition caller, Instruction _) in assembly.CallsOf(target))
+        {
+            if (caller.DeclaringType.FullName != "System.Buffer" || caller.Name != wrapper)
+            {
+                throw assembly.Unexpected(caller, $"{import} to be called by Buffer.{wrapper} only");
+            }
+        }
+    }
+}

@@ -1,0 +1,237 @@
+using System.Collections.Generic;
+using System.Linq;
+using Mono.Cecil;
+using Mono.Cecil.Cil;
+
+namespace Freehold.Rewriter.Passes;
+
+/// <summary>
+/// Uses an object when it is pinned. Native code and the kernel do not fault in a way that could become an exception (a system call answers
+/// EFAULT), so the reference must be found dangling at the pin: before each store into a pinned local, the value is passed to
+/// <list type="bullet">
+/// <item><c>FreeholdRuntime.TouchObject(object)</c> for strings, arrays and objects: throws when the deleted bit is set, faults when the page is gone;</item>
+/// <item><c>FreeholdRuntime.TouchReference(ref byte)</c> for refs: reads one byte, unless the ref can be one that nobody may read.</item>
+/// </list>
+/// <c>GCHandle</c> with type Pinned is touched in its constructor.
+/// </summary>
+public sealed class TouchBeforePin : IRewritePass
+{
+    private const string TouchObjectName = "TouchObject";
+    private const string TouchReferenceName = "TouchReference";
+    private const int DeletedBit = 1;
+    private const int PinnedHandle = 3;
+
+    /// <summary>
+    /// Lower values are not addresses: null, and the 1 that <c>GetNonNullPinnableReference</c> makes for an empty span. Linux maps nothing there.
+    /// </summary>
+    private const int LowestAddress = 0x10000;
+    private const int PageMask = 0xFFF;
+
+    /// <inheritdoc/>
+    public string Name => nameof(TouchBeforePin);
+
+    /// <inheritdoc/>
+    public int Version => 1;
+
+    /// <inheritdoc/>
+    public bool AppliesTo(AssemblyRole role) => true;
+
+    /// <inheritdoc/>
+    public bool Run(AssemblyUnderRewrite assembly, PassStatistics statistics)
+    {
+        bool changed = false;
+        if (assembly.Role == AssemblyRole.CoreLib)
+        {
+            InjectTouches(assembly);
+            TouchPinnedHandles(assembly, statistics);
+            changed = true;
+        }
+
+        foreach (MethodDefinition method in assembly.MethodsWithBody.ToArray())
+        {
+            if (method.Body.Variables.Any(variable => variable.IsPinned))
+            {
+                changed |= RewriteMethod(assembly, method, statistics);
+            }
+        }
+
+        return changed;
+    }
+
+    private static bool RewriteMethod(AssemblyUnderRewrite assembly, MethodDefinition method, PassStatistics statistics)
+    {
+        MethodBody body = method.Body;
+        body.BeginEdit();
+        bool changed = false;
+        foreach (Instruction store in body.Instructions.ToArray())
+        {
+            if (store.OpCode != OpCodes.Stloc || store.Operand is not VariableDefinition { VariableType: PinnedType pinned })
+            {
+                continue;
+            }
+
+            string? reason = ReasonToSkip(assembly, method, store);
+            if (reason is not null)
+            {
+                statistics.Skip(method.FullName, reason);
+                continue;
+            }
+
+            body.InsertBefore(
+                store,
+                Instruction.Create(OpCodes.Dup),
+                Instruction.Create(OpCodes.Call, Touch(assembly, pinned.ElementType)));
+            statistics.Rewrite(method.FullName);
+            changed = true;
+        }
+
+        body.EndEdit();
+        return changed;
+    }
+
+    private static string? ReasonToSkip(AssemblyUnderRewrite assembly, MethodDefinition method, Instruction store)
+    {
+        // The end of a fixed statement stores null.
+        Instruction? value = store.Previous;
+        if (value?.OpCode == OpCodes.Ldnull
+            || (value?.OpCode.Code is Code.Conv_U or Code.Conv_I && value.Previous?.OpCode == OpCodes.Ldc_I4 && value.Previous.Operand is 0))
+        {
+            return "end of a fixed statement";
+        }
+
+        if (assembly.Role != AssemblyRole.CoreLib)
+        {
+            return null;
+        }
+
+        return method.DeclaringType.FullName switch
+        {
+            // SpanHelpers has read both ends before, and the moves themselves can fault.
+            "System.Buffer" when method.Name is "_Memmove" or "_ZeroMemory" => "block move, throws by itself",
+            // The header is read and changed by managed code right after; a fault there is thrown like any other. This is the path of lock.
+            "System.Threading.ObjectHeader" => "object header, used by managed code only",
+            "System.Threading.SyncTable" => "object header, used by managed code only",
+            _ => null,
+        };
+    }
+
+    /// <summary>The touch that fits the type of the pinned local.</summary>
+    private static MethodReference Touch(AssemblyUnderRewrite assembly, TypeReference type)
+    {
+        TypeSystem types = assembly.Module.TypeSystem;
+        (string name, TypeReference parameter) = type.IsByReference
+            ? (TouchReferenceName, (TypeReference)new ByReferenceType(types.Byte))
+            : (TouchObjectName, types.Object);
+        if (assembly.Role == AssemblyRole.CoreLib)
+        {
+            return assembly.Method(InjectedRuntime.FullName, name, parameter.FullName);
+        }
+
+        TypeReference owner = new(InjectedRuntime.Namespace, InjectedRuntime.ClassName, assembly.Module, CoreLibReference(assembly.Module));
+        MethodReference touch = new(name, types.Void, owner) { HasThis = false };
+        touch.Parameters.Add(new ParameterDefinition(parameter));
+        return touch;
+    }
+
+    private static AssemblyNameReference CoreLibReference(ModuleDefinition module)
+    {
+        const string CoreLib = "System.Private.CoreLib";
+        AssemblyNameReference? existing = module.AssemblyReferences.FirstOrDefault(reference => reference.Name == CoreLib);
+        if (existing is not null)
+        {
+            return existing;
+        }
+
+        AssemblyNameReference added = new(CoreLib, new System.Version(9, 0, 0, 0))
+        {
+            PublicKeyToken = [0x7c, 0xec, 0x85, 0xd7, 0xbe, 0xa7, 0x79, 0x8e],
+        };
+        module.AssemblyReferences.Add(added);
+        return added;
+    }
+
+    private static void TouchPinnedHandles(AssemblyUnderRewrite assembly, PassStatistics statistics)
+    {
+        MethodDefinition method = assembly.Method(
+            "System.Runtime.InteropServices.GCHandle", ".ctor", "System.Object", "System.Runtime.InteropServices.GCHandleType");
+        MethodBody body = method.Body;
+        if (!body.Instructions.Any(instruction => instruction.Calls("System.Runtime.InteropServices.Marshal", "IsPinnable")))
+        {
+            throw assembly.Unexpected(method, "a call of Marshal.IsPinnable");
+        }
+
+        body.BeginEdit();
+        Instruction first = body.Instructions[0];
+        Instruction start = Instruction.Create(OpCodes.Nop);
+        body.InsertBefore(
+            first,
+            Instruction.Create(OpCodes.Ldarg, method.Parameters[1]),
+            Instruction.Create(OpCodes.Ldc_I4, PinnedHandle),
+            Instruction.Create(OpCodes.Bne_Un, start),
+            Instruction.Create(OpCodes.Ldarg, method.Parameters[0]),
+            Instruction.Create(OpCodes.Call, assembly.Method(InjectedRuntime.FullName, TouchObjectName, "System.Object")),
+            start);
+        body.EndEdit();
+        statistics.Rewrite(method.FullName);
+    }
+
+    private static void InjectTouches(AssemblyUnderRewrite assembly)
+    {
+        TypeSystem types = assembly.Module.TypeSystem;
+        TypeDefinition owner = InjectedRuntime.Class(assembly);
+
+        // Never inlined: the touches are, and only this call of theirs stays out of line.
+        MethodDefinition fail = InjectedRuntime.AddMethod(owner, "ThrowDanglingReference", MethodAttributes.Assembly, types.Void);
+        fail.ImplAttributes = MethodImplAttributes.NoInlining;
+        fail.Body.Append(
+            Instruction.Create(OpCodes.Call, InjectedRuntime.CreateDanglingReference(assembly)),
+            Instruction.Create(OpCodes.Throw));
+
+        // if (o != null && (*(uint*)((nuint)o - 8) & DeletedBit) != 0) throw;
+        // The deleted bit, not just the page: an object over two pages may have lost only the second.
+        MethodDefinition touchObject = InjectedRuntime.AddMethod(owner, TouchObjectName, MethodAttributes.Public, types.Void, types.Object);
+        touchObject.ImplAttributes = MethodImplAttributes.AggressiveInlining;
+        Instruction end = Instruction.Create(OpCodes.Ret);
+        touchObject.Body.Append(
+            Instruction.Create(OpCodes.Ldarg_0),
+            Instruction.Create(OpCodes.Brfalse_S, end),
+            Instruction.Create(OpCodes.Ldarg_0),
+            Instruction.Create(OpCodes.Conv_U),
+            Instruction.Create(OpCodes.Ldc_I4_8),
+            Instruction.Create(OpCodes.Sub),
+            Instruction.Create(OpCodes.Ldind_U4),
+            Instruction.Create(OpCodes.Ldc_I4, DeletedBit),
+            Instruction.Create(OpCodes.And),
+            Instruction.Create(OpCodes.Brfalse_S, end),
+            Instruction.Create(OpCodes.Call, fail),
+            end);
+
+        // if ((nuint)&r >= LowestAddress && ((nuint)&r & PageMask) != 0) read r;
+        // The ref of an empty span may point one past the end of an object. Then the byte before it belongs to the object, and is on the same page
+        // unless the ref is at the start of one: nothing is read there, as that page may be another's, dead or not mapped.
+        MethodDefinition touchReference = InjectedRuntime.AddMethod(
+            owner, TouchReferenceName, MethodAttributes.Public, types.Void, new ByReferenceType(types.Byte));
+        touchReference.ImplAttributes = MethodImplAttributes.AggressiveInlining;
+        Instruction nothing = Instruction.Create(OpCodes.Ret);
+        touchReference.Body.Append(
+            Instruction.Create(OpCodes.Ldarg_0),
+            Instruction.Create(OpCodes.Conv_U),
+            Instruction.Create(OpCodes.Ldc_I4, LowestAddress),
+            Instruction.Create(OpCodes.Conv_U),
+            Instruction.Create(OpCodes.Blt_Un_S, nothing),
+            Instruction.Create(OpCodes.Ldarg_0),
+            Instruction.Create(OpCodes.Conv_U),
+            Instruction.Create(OpCodes.Ldc_I4, PageMask),
+            Instruction.Create(OpCodes.Conv_U),
+            Instruction.Create(OpCodes.And),
+            Instruction.Create(OpCodes.Brfalse_S, nothing),
+            // volatile: a plain load whose result is dropped is a null check to the JIT, which it may prove superfluous.
+            Instruction.Create(OpCodes.Ldarg_0),
+            Instruction.Create(OpCodes.Volatile),
+            Instruction.Create(OpCodes.Ldind_U1),
+            Instruction.Create(OpCodes.Pop),
+            nothing);
+        Mono.Cecil.Rocks.MethodBodyRocks.OptimizeMacros(touchReference.Body);
+        Mono.Cecil.Rocks.MethodBodyRocks.OptimizeMacros(touchObject.Body);
+    }
+}

@@ -1,0 +1,107 @@
+using System.Globalization;
+using Freehold.Benchmarks;
+
+const string Help = """
+    AllocateDelete [--size 24|64|256|1000] [--in-flight N] [--threads N] [--order fifo|lifo|random] [--pairs N]
+    Allocates and deletes objects; prints ns for each pair and thread, and resident memory before and after.
+    The objects in flight and the pairs are divided among the threads.
+    """;
+
+var values = new Dictionary<string, string>
+{
+    ["--size"] = "64", ["--in-flight"] = "1000", ["--threads"] = "1", ["--order"] = "fifo", ["--pairs"] = "20000000",
+};
+int threads;
+Worker[] workers;
+try
+{
+    for (var i = 0; i < args.Length; i += 2)
+    {
+        if (!values.ContainsKey(args[i]) || i + 1 == args.Length)
+        {
+            throw new FormatException($"Unknown option '{args[i]}', or one without a value.\n{Help}");
+        }
+
+        values[args[i]] = args[i + 1];
+    }
+
+    threads = (int)Number("--threads");
+    var inFlight = (int)(Number("--in-flight") / threads);
+    var order = values["--order"] switch
+    {
+        "fifo" => Order.Fifo,
+        "lifo" => Order.Lifo,
+        "random" => Order.Random,
+        var other => throw new FormatException($"--order is fifo, lifo or random, not '{other}'."),
+    };
+    workers = new Worker[threads];
+    for (var i = 0; i < threads; i++)
+    {
+        workers[i] = Worker.Create((int)Number("--size"), inFlight, order, Number("--pairs") / threads);
+    }
+}
+catch (FormatException e)
+{
+    Console.Error.WriteLine("AllocateDelete: " + e.Message);
+    return 2;
+}
+
+// What the runtime loads only once belongs to the start.
+_ = ProcessMemory.Resident;
+Report.Write("threads", threads);
+var startResident = ProcessMemory.Resident;
+RunAll(worker => worker.Run());
+var fullResident = ProcessMemory.Resident;
+RunAll(worker => worker.Clear());
+if (!Heap.IsManual)
+{
+    GC.Collect(GC.MaxGeneration, GCCollectionMode.Aggressive, blocking: true, compacting: true);
+}
+
+var endResident = ProcessMemory.Resident;
+Report.Write("ns_per_pair", workers.Max(worker => worker.Seconds * 1e9 / worker.TimedPairs));
+Report.Write("start_resident_bytes", startResident);
+Report.Write("full_resident_bytes", fullResident);
+Report.Write("end_resident_bytes", endResident);
+Report.WriteHeap();
+return 0;
+
+long Number(string name) => long.Parse(values[name], NumberStyles.None, CultureInfo.InvariantCulture);
+
+void RunAll(Action<Worker> action)
+{
+    if (workers.Length == 1)
+    {
+        action(workers[0]);
+        return;
+    }
+
+    using var start = new Barrier(workers.Length);
+    Exception? failure = null;
+    var running = workers.Select(worker => new Thread(() =>
+    {
+        try
+        {
+            start.SignalAndWait();
+            action(worker);
+        }
+        catch (Exception e)
+        {
+            failure = e;
+        }
+    })).ToArray();
+    foreach (var thread in running)
+    {
+        thread.Start();
+    }
+
+    foreach (var thread in running)
+    {
+        thread.Join();
+    }
+
+    if (failure is not null)
+    {
+        throw new InvalidOperationException("A worker failed.", failure);
+    }
+}

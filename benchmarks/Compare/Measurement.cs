@@ -1,0 +1,14 @@
+namespace Freehold.Compare;
+
+/// <summary>What one run of a measured program reported.</summary>
+internal sealed record Measurement(Dictionary<string, double> Values, int ExitCode)
+{
+    public double this[string name] => Values[name];
+
+    /// <summary>The least and the middle of a value over several runs.</summary>
+    public static (double Minimum, double Median) Summarise(IEnumerable<Measurement> runs, string name)
+    {
+        var values = runs.Select(run => run[name]).Order().ToArray();
+        return values.Length == 0 ? (double.NaN, double.NaN) : (values[0], values[values.Length / 2]);
+    }
+}

@@ -1,0 +1,132 @@
+using System.Globalization;
+
+namespace Freehold.Compare;
+
+/// <summary>The command line, and the folders.</summary>
+internal sealed class Options
+{
+    public const string Help = """
+        Compare [suite...] [options]
+        Publishes the benchmarks with the stock collectors and with Freehold, runs them in turn, and compares.
+
+        Suites (default: all)
+          allocate-delete   allocate and delete, by size, number in flight, threads and order
+          random-deletion   a heap of gigabytes deleted in random order: mappings and memory
+          compute-only      programs that do not allocate
+          publish-cost      time to publish with a warm cache, size of the executable
+
+        Options
+          --quick           fewer cells and smaller ones
+          --repetitions N   runs of each cell and heap, interleaved (default 3; with --quick 1)
+          --random-order    allocate-delete in random order too
+          --heaps LIST      of workstation, server, freehold (default all)
+          --no-publish      use what was published last
+          --strict          exit with 1 when a bar is missed
+          --help            this text
+
+        FREEHOLD_MODELS names the folder of recycle_model.c (default: ../shared/models beside the repository, if there).
+        Results: artifacts/bench/*.csv and artifacts/bench/summary.md.
+        """;
+
+    public static readonly string[] AllSuites = ["allocate-delete", "random-deletion", "compute-only", "publish-cost"];
+
+    public List<string> Suites { get; } = [];
+
+    public bool Quick { get; private set; }
+
+    public int Repetitions { get; private set; }
+
+    public bool RandomOrder { get; private set; }
+
+    public Variant[] Variants { get; private set; } = Variant.All;
+
+    public bool Publish { get; private set; } = true;
+
+    public bool Strict { get; private set; }
+
+    public bool ShowHelp { get; private set; }
+
+    /// <summary>Root of the repository.</summary>
+    public string Root { get; } = FindRoot();
+
+    public string Output => Path.Combine(Root, "artifacts", "bench");
+
+    /// <summary>The folder of the cost models, or null.</summary>
+    public string? Models
+    {
+        get
+        {
+            var folder = Environment.GetEnvironmentVariable("FREEHOLD_MODELS") is { Length: > 0 } named
+                ? named
+                : Path.Combine(Root, "..", "shared", "models");
+            return File.Exists(Path.Combine(folder, "recycle_model.c")) ? folder : null;
+        }
+    }
+
+    /// <exception cref="FormatException">An argument is unknown or has no valid value.</exception>
+    public static Options Parse(string[] arguments)
+    {
+        var options = new Options();
+        for (var i = 0; i < arguments.Length; i++)
+        {
+            switch (arguments[i])
+            {
+                case "--quick":
+                    options.Quick = true;
+                    break;
+                case "--repetitions":
+                    options.Repetitions = int.TryParse(arguments.ElementAtOrDefault(++i), NumberStyles.None, CultureInfo.InvariantCulture, out var n) && n > 0
+                        ? n
+                        : throw new FormatException("--repetitions needs a number of at least 1.");
+                    break;
+                case "--random-order":
+                    options.RandomOrder = true;
+                    break;
+                case "--heaps":
+                    var names = (arguments.ElementAtOrDefault(++i) ?? "").Split(',');
+                    options.Variants = [.. names.Select(name => Variant.All.FirstOrDefault(v => v.Heap == name)
+                        ?? throw new FormatException($"--heaps: '{name}' is not workstation, server or freehold."))];
+                    break;
+                case "--no-publish":
+                    options.Publish = false;
+                    break;
+                case "--strict":
+                    options.Strict = true;
+                    break;
+                case "--help" or "-h":
+                    options.ShowHelp = true;
+                    break;
+                case var suite when AllSuites.Contains(suite):
+                    options.Suites.Add(suite);
+                    break;
+                default:
+                    throw new FormatException($"Unknown argument '{arguments[i]}'. --help lists them.");
+            }
+        }
+
+        if (options.Suites.Count == 0)
+        {
+            options.Suites.AddRange(AllSuites);
+        }
+
+        if (options.Repetitions == 0)
+        {
+            options.Repetitions = options.Quick ? 1 : 3;
+        }
+
+        return options;
+    }
+
+    private static string FindRoot()
+    {
+        for (var folder = AppContext.BaseDirectory; folder is not null; folder = Path.GetDirectoryName(folder))
+        {
+            if (File.Exists(Path.Combine(folder, "eng", "Versions.props")))
+            {
+                return folder;
+            }
+        }
+
+        throw new FormatException("Compare must be built inside the repository.");
+    }
+}

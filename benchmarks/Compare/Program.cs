@@ -1,0 +1,40 @@
+using Freehold.Compare;
+
+Options options;
+try
+{
+    options = Options.Parse(args);
+}
+catch (FormatException e)
+{
+    Console.Error.WriteLine("Compare: " + e.Message);
+    return 2;
+}
+
+if (options.ShowHelp)
+{
+    Console.WriteLine(Options.Help);
+    return 0;
+}
+
+Directory.CreateDirectory(options.Output);
+var publisher = new Publisher(options);
+var bars = new Bars();
+var sections = new List<string>();
+foreach (var suite in options.Suites)
+{
+    sections.Add(suite switch
+    {
+        "allocate-delete" => new AllocateDelete(options, publisher, bars).Run(),
+        "random-deletion" => new RandomDeletion(options, publisher, bars).Run(),
+        "compute-only" => new ComputeOnly(options, publisher, bars).Run(),
+        "publish-cost" => new PublishCost(options, publisher, bars).Run(),
+        _ => throw new NotSupportedException(suite),
+    });
+}
+
+var summary = $"# Figures\n\n{options.Repetitions} interleaved runs of each cell{(options.Quick ? ", quick mode" : "")}, "
+    + $"{Environment.ProcessorCount} processors.\n\n{bars}\n{string.Join('\n', sections)}";
+File.WriteAllText(Path.Combine(options.Output, "summary.md"), summary);
+Console.Write(summary);
+return Log.HasFailures || (options.Strict && !bars.AllMet) ? 1 : 0;

@@ -1,0 +1,48 @@
+namespace Freehold.Compare;
+
+/// <summary>Publishes a project in several variants, each with its own intermediate files.</summary>
+internal sealed class Publisher(Options options)
+{
+    /// <summary>The executable of each variant. A variant that cannot be published is left out, with a message.</summary>
+    public Dictionary<Variant, string> Publish(string project)
+    {
+        var programs = new Dictionary<Variant, string>();
+        foreach (var variant in options.Variants)
+        {
+            var folder = OutputFolder(project, variant);
+            var program = Path.Combine(folder, project);
+            if (options.Publish)
+            {
+                Log.Line($"publishing {project} ({variant.Heap})");
+                try
+                {
+                    Command.RunOrThrow("dotnet", Arguments(project, variant));
+                }
+                catch (InvalidOperationException e)
+                {
+                    Log.Failure(e.Message);
+                    continue;
+                }
+            }
+
+            if (File.Exists(program))
+            {
+                programs[variant] = program;
+            }
+            else
+            {
+                Log.Failure($"{project} has not been published for {variant.Heap}.");
+            }
+        }
+
+        return programs;
+    }
+
+    public string OutputFolder(string project, Variant variant) => Path.Combine(options.Output, "programs", variant.Heap, project);
+
+    public IEnumerable<string> Arguments(string project, Variant variant) =>
+    [
+        "publish", Path.Combine(options.Root, "benchmarks", project), "-r", "linux-x64", "-c", "Release", "--nologo", "-v", "quiet",
+        "--artifacts-path", Path.Combine(options.Output, "build", variant.Heap), "-o", OutputFolder(project, variant), .. variant.Properties,
+    ];
+}

@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# The demo: one program, published for the stock collectors and for Freehold, run in turn; the outputs must be equal byte for byte.
+#   samples/demo.sh [--runs N] [--no-publish] [-- options of DocumentIndex]
+# Called by ./build.sh demo, which packs first. Ends with 1 when the outputs differ or a program does not run on the heap that it should.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/../eng/common.sh"
+
+runs=3
+publish=true
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --runs) runs=${2:?--runs needs a number}; shift 2 ;;
+    --no-publish) publish=false; shift ;;
+    --) shift; break ;;
+    *) echo "error: unknown option '$1' (samples/demo.sh [--runs N] [--no-publish] [-- options of DocumentIndex])" >&2; exit 2 ;;
+  esac
+done
+[[ $runs =~ ^[1-9][0-9]*$ ]] || { echo "error: --runs needs a number of at least 1, not '$runs'" >&2; exit 2; }
+
+out="$artifacts/demo"
+heaps=(workstation server freehold)
+declare -A properties=(
+  [workstation]="-p:FreeholdEnabled=false"
+  [server]="-p:FreeholdEnabled=false -p:ServerGarbageCollection=true"
+  [freehold]=""
+)
+mkdir -p "$out/results"
+rm -f "$out"/results/*
+
+if $publish; then
+  for heap in "${heaps[@]}"; do
+    # shellcheck disable=SC2086
+    run dotnet publish "$root/samples/DocumentIndex" -r linux-x64 -c Release --nologo -v quiet \
+      --artifacts-path "$out/build/$heap" -o "$out/$heap" ${properties[$heap]}
+  done
+fi
+
+failed=0
+for ((i = 1; i <= runs; i++)); do
+  for heap in "${heaps[@]}"; do
+    result="$out/results/$heap.$i"
+    echo "run $i of $runs: $heap" >&2
+    "$out/$heap/DocumentIndex" --expect-heap "$heap" --metrics "$result.metrics" "$@" > "$result.txt" || {
+      echo "FAILED: $heap ended with $?" >&2
+      failed=1
+      continue
+    }
+    cmp "$out/results/workstation.1.txt" "$result.txt" || failed=1
+  done
+done
+
+sed -n '1,16p' "$out/results/workstation.1.txt" | cut -c 1-120
+echo "…"
+tail -n 2 "$out/results/workstation.1.txt"
+echo
+
+# Least and middle value of a measure over the runs of a heap.
+least_and_median() { # heap, measure, factor
+  awk -v name="$2" -v factor="$3" '$1 == name { print $2 * factor }' "$out/results/$1".*.metrics 2>/dev/null | sort -g |
+    awk '{ v[NR] = $1 } END { if (NR) printf "%.10g %.10g", v[1], v[int((NR + 1) / 2)]; else printf "- -" }'
+}
+
+row() { # label, measure, factor, format
+  printf '%-44s' "$1"
+  local heap least median
+  for heap in "${heaps[@]}"; do
+    read -r least median < <(least_and_median "$heap" "$2" "$3"; echo)
+    if [ "$least" = - ]; then
+      printf '%22s' failed
+    else
+      printf "%22s" "$(printf "$4 / $4" "$least" "$median")"
+    fi
+  done
+  printf '\n'
+}
+
+echo "Least / median of $runs interleaved runs:"
+printf '%-44s%22s%22s%22s\n' "" "stock workstation" "stock server" "Freehold"
+row "whole run, s" total_seconds 1 %.2f
+row "  build the index, s" build_seconds 1 %.2f
+row "  replace all documents, s" replace_seconds 1 %.2f
+row "processor time, s" processor_seconds 1 %.2f
+row "stopped for collections, s" gc_pause_seconds 1 %.2f
+row "longest stall of a thread, ms" longest_stall_ms 1 %.1f
+row "slowest replacement of one document, ms" longest_replace_ms 1 %.1f
+row "peak resident memory, MB" peak_resident_bytes 1e-6 %.0f
+row "resident after replacing, index alive, MB" replaced_resident_bytes 1e-6 %.0f
+row "resident at the end, all deleted, MB" final_resident_bytes 1e-6 %.1f
+row "resident at the start, MB" start_resident_bytes 1e-6 %.1f
+echo
+if [ $failed -ne 0 ]; then
+  echo "FAILED: see above; results in ${out#"$root"/}/results"
+  exit 1
+fi
+echo "The outputs of all runs are equal, byte for byte ($(wc -c < "$out/results/workstation.1.txt") bytes)."

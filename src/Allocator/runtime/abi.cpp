@@ -1,0 +1,76 @@
+// The entry points that managed code calls. Cooperative mode without a frame: none may fault, so memory of objects is only read through
+// recoverable accesses; none blocks (freehold_verify, an ordinary P/Invoke, excepted).
+#include "runtime/abi.h"
+
+#include "core/fault_recovery.h"
+#include "core/object.h"
+#include "diag/statistics.h"
+#include "heap/heap.h"
+#include "runtime/finalizer.h"
+#include "runtime/suspension.h"
+
+using freehold::core::MethodTable;
+using freehold::heap::DeleteResult;
+
+uint32_t freehold_handle_type(void* handle) asm("_Z15HandleFetchTypeP14OBJECTHANDLE__");  // the runtime's handle table
+
+namespace {
+
+enum HandleType : uint32_t { kWeakShort = 0, kWeakLong = 1, kDependent = 6, kWeakNativeCom = 9, kWeakInterior = 10 };
+
+bool is_weak(uint32_t type) noexcept {
+  constexpr uint32_t kWeak = 1u << kWeakShort | 1u << kWeakLong | 1u << kDependent | 1u << kWeakNativeCom | 1u << kWeakInterior;
+  return (kWeak >> type & 1) != 0;
+}
+
+// Sets "finalizer run". False: another thread did, or the object is gone (then `gone` is set).
+bool claim_finalizer(void* object, bool* gone) noexcept {
+  uint32_t* word = static_cast<uint32_t*>(object) - 1;
+  for (;;) {
+    uint32_t seen;
+    bool swapped;
+    if (!freehold::core::try_load(word, &seen)) break;
+    if ((seen & freehold::core::kSyncFinalizerRun) != 0) return false;
+    if (!freehold::core::try_compare_and_swap(word, seen, seen | freehold::core::kSyncFinalizerRun, &swapped)) break;
+    if (swapped) return true;
+  }
+  *gone = true;
+  return false;
+}
+
+[[gnu::noinline]] int32_t delete_finalizable(void* object) noexcept {
+  bool gone = false;
+  if (claim_finalizer(object, &gone)) return static_cast<int32_t>(DeleteResult::kNeedsFinalizer);
+  if (gone) return static_cast<int32_t>(DeleteResult::kDangling);
+  return static_cast<int32_t>(freehold::heap::delete_object(object));
+}
+
+}  // namespace
+
+extern "C" {
+
+int32_t freehold_delete(void* object) noexcept {
+  DeleteResult result = freehold::heap::delete_object(object);
+  if (result == DeleteResult::kNeedsFinalizer) [[unlikely]] return delete_finalizable(object);
+  return static_cast<int32_t>(result);
+}
+
+void* freehold_finalizer(void* object) noexcept {
+  uint64_t type;
+  if (!freehold::core::try_load(static_cast<const uint64_t*>(object), &type)) return nullptr;
+  return freehold::runtime::finalizer_of(reinterpret_cast<const MethodTable*>(type));
+}
+
+int32_t freehold_is_deleted(void* object) noexcept { return freehold::heap::is_deleted(object) ? 1 : 0; }
+
+void freehold_get_statistics(uint64_t* values, int32_t count) noexcept { freehold::diag::collect_statistics(values, count); }
+
+int64_t freehold_verify(char* message, int64_t capacity) noexcept { return freehold::runtime::verify_now(message, static_cast<size_t>(capacity)); }
+
+// The type of the handle matters only when the object is gone: a strong handle still names it, and its use throws.
+void* freehold_handle_get(void* handle) noexcept {
+  void* object = *static_cast<void* const volatile*>(handle);
+  if (object == nullptr || !freehold::heap::is_deleted(object)) [[likely]] return object;
+  return is_weak(freehold_handle_type(handle)) ? nullptr : object;
+}
+}

@@ -1,0 +1,53 @@
+// A manual-reset event on a futex: who waits sleeps in the kernel. It allocates nothing and may be set from any thread.
+#pragma once
+
+#include <atomic>
+#include <climits>
+#include <cstdint>
+#include <ctime>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace freehold::runtime {
+
+class Event {
+ public:
+  constexpr explicit Event(bool set) noexcept : state_(set ? 1 : 0) {}
+
+  void set() noexcept {
+    if (state_.exchange(1, std::memory_order_release) == 0) futex(FUTEX_WAKE_PRIVATE, INT_MAX, nullptr);
+  }
+  void reset() noexcept { state_.store(0, std::memory_order_relaxed); }
+
+  // False when `milliseconds` passed first; negative waits for ever.
+  bool wait(int64_t milliseconds = -1) noexcept {
+    int64_t end = now() + milliseconds;
+    while (state_.load(std::memory_order_acquire) == 0) {
+      if (milliseconds < 0) {
+        futex(FUTEX_WAIT_PRIVATE, 0, nullptr);
+        continue;
+      }
+      int64_t left = end - now();
+      if (left <= 0) return false;
+      timespec time = {static_cast<time_t>(left / 1000), static_cast<long>(left % 1000) * 1000000};
+      futex(FUTEX_WAIT_PRIVATE, 0, &time);
+    }
+    return true;
+  }
+
+  // Monotonic milliseconds.
+  static int64_t now() noexcept {
+    timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return static_cast<int64_t>(time.tv_sec) * 1000 + time.tv_nsec / 1000000;
+  }
+
+ private:
+  void futex(int operation, uint32_t value, const timespec* timeout) noexcept { syscall(SYS_futex, &state_, operation, value, timeout, nullptr, 0); }
+
+  std::atomic<uint32_t> state_;  // written by set and reset, read by all
+};
+static_assert(sizeof(std::atomic<uint32_t>) == 4);
+
+}  // namespace freehold::runtime

@@ -1,0 +1,202 @@
+// Decides what a fault means and redirects the thread. It runs on the faulting thread's stack, possibly inside a runtime lock or libc, so it
+// allocates nothing, takes no lock, and touches only registers, the top of the stack, the faulting instruction and lock-free tables of the heap.
+//
+//   where it faulted                               address           what happens
+//   a recoverable access of the heap's own          any               resumes at its recovery address
+//   frameless helper of ours, called by managed     null page         NullReferenceException at the caller (code 66)
+//   managed code                                    arena             throw at this instruction (code 68)
+//   managed code: `jmp [mem]` of a tail call         arena             its frame is gone: throw at the caller (code 69)
+//   frameless helper, dispatch or unboxing stub      arena             throw at the caller (code 69)
+//   any other code                                  arena             described on standard error, then chained
+//   all else                                                          chained to the handler that was there, with the same arguments
+//
+// Registers, vector state and direction flag are as the faulting instruction left them: sigreturn restores what is not changed here.
+#include "runtime/fault_handler.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <cstring>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "core/fault_recovery.h"
+#include "heap/heap.h"
+#include "platform/os.h"
+#include "runtime/memory_moves.h"
+#include "runtime/runtime_imports.h"
+
+extern "C" {
+// First and last of the runtime's interface dispatch stubs, one block of frameless code.
+void RhpInterfaceDispatch1();
+void RhpInterfaceDispatchSlow();
+extern const char __executable_start[] __attribute__((weak));
+}
+
+namespace freehold::runtime {
+
+namespace {
+
+// What System.Runtime.EH.RhThrowHwEx is told. 68 and 69 are cases that the rewriter adds to it.
+enum HardwareCode : greg_t { kNullInHelper = 66, kDanglingHere = 68, kDanglingInHelper = 69 };
+
+constexpr uintptr_t kNullPage = 0x1000;
+
+struct sigaction previous_segv, previous_bus;  // written once, before the handlers are installed
+
+bool is_dispatch_stub(uintptr_t ip) noexcept {
+  auto begin = reinterpret_cast<uintptr_t>(RhpInterfaceDispatch1), end = reinterpret_cast<uintptr_t>(RhpInterfaceDispatchSlow);
+  return ip - begin < end - begin;
+}
+
+// `jmp [memory]`: the compiler uses it only for tail calls, after the epilogue has taken the frame down.
+bool is_tail_jump(uintptr_t ip) noexcept {
+  const auto* code = reinterpret_cast<const uint8_t*>(ip);
+  if ((*code & 0xf0) == 0x40) code++;
+  return code[0] == 0xff && (code[1] >> 3 & 7) == 4 && code[1] >> 6 != 3;
+}
+
+// The return address on top of the stack, with a suspension's hijack of it undone.
+uintptr_t pop_return_address(Thread& thread, greg_t* registers) noexcept {
+  auto* slot = reinterpret_cast<void**>(registers[REG_RSP]);
+  if (thread.hijacked_slot == slot) {
+    *slot = thread.hijacked_address;
+    thread.hijacked_slot = nullptr;
+    thread.hijacked_address = nullptr;
+    thread.hijacked_flags = 0;
+  }
+  return reinterpret_cast<uintptr_t>(*slot);
+}
+
+void throw_at(greg_t* registers, HardwareCode code, uintptr_t ip) noexcept {
+  registers[REG_RDI] = code;
+  registers[REG_RSI] = static_cast<greg_t>(ip);
+  registers[REG_RIP] = reinterpret_cast<greg_t>(RhpThrowHwEx);
+}
+
+// Leaves the frameless function and throws at its caller, if that is managed code.
+bool throw_at_caller(Thread& thread, greg_t* registers, HardwareCode code) noexcept {
+  uintptr_t caller = pop_return_address(thread, registers);
+  if (!is_managed_code(caller)) return false;
+  registers[REG_RSP] += sizeof(void*);
+  throw_at(registers, code, caller);
+  return true;
+}
+
+struct Text {
+  char buffer[512];
+  size_t length = 0;
+
+  Text& operator<<(const char* text) noexcept {
+    for (; *text != 0 && length + 1 < sizeof buffer; text++) buffer[length++] = *text;
+    buffer[length] = 0;
+    return *this;
+  }
+  Text& operator<<(uintptr_t number) noexcept {
+    char digits[2 + 16 + 1] = "0x";
+    int count = 1;
+    while (count < 16 && number >> (4 * count) != 0) count++;
+    for (int i = 0; i < count; i++) digits[2 + i] = "0123456789abcdef"[number >> (4 * (count - 1 - i)) & 15];
+    digits[2 + count] = 0;
+    return *this << digits;
+  }
+};
+
+const char* describe(heap::AddressState state) noexcept {
+  switch (state) {
+    case heap::AddressState::kOutside: return "outside the heap";
+    case heap::AddressState::kLive: return "live objects";
+    case heap::AddressState::kDeletedMapped: return "deleted objects, still mapped";
+    case heap::AddressState::kDead: return "deleted objects, memory released";
+    case heap::AddressState::kNeverUsed: return "never used";
+  }
+  return "unknown";
+}
+
+// Code that neither can throw nor resume met memory of the heap that is gone: an error of Freehold's, or an address that native code kept.
+void report_fatal(int signal, uintptr_t address, uintptr_t ip, uintptr_t stack, bool attached, bool cooperative) noexcept {
+  auto image = reinterpret_cast<uintptr_t>(__executable_start);
+  Text text;
+  text << "Freehold: fatal " << (signal == SIGBUS ? "SIGBUS" : "SIGSEGV") << " at " << address << " (" << describe(heap::classify(reinterpret_cast<void*>(address)))
+       << "), used by code at " << ip << " (image + " << ip - image << ", " << (is_managed_code(ip) ? "managed" : "native") << "), called from "
+       << *reinterpret_cast<uintptr_t*>(stack) << ", on a thread "
+       << (!attached ? "unknown to the runtime" : cooperative ? "in cooperative mode" : "in preemptive mode") << ".\n";
+  os::write_error(text.buffer);
+}
+
+// True when the context was changed and the thread can go on.
+bool answer(int signal, const siginfo_t* info, ucontext_t* context) noexcept {
+  if (info->si_code <= 0) return false;  // sent, not raised by an instruction
+  greg_t* registers = context->uc_mcontext.gregs;
+  auto ip = static_cast<uintptr_t>(registers[REG_RIP]);
+  auto address = reinterpret_cast<uintptr_t>(info->si_addr);
+  if (uintptr_t recovery = core::find_recovery(ip); recovery != 0) {
+    registers[REG_RIP] = static_cast<greg_t>(recovery);
+    return true;
+  }
+  bool helper = is_frameless_helper(ip);
+  bool ours = heap::in_arena(address);
+  if (!ours && !(helper && address < kNullPage)) return false;
+
+  Thread& thread = tls_CurrentThread;
+  bool attached = (thread.state & Thread::kAttached) != 0, cooperative = attached && thread.transition_frame == nullptr;
+  if (cooperative) {
+    if (!ours) return throw_at_caller(thread, registers, kNullInHelper);
+    bool thrown = false;
+    if (is_managed_code(ip) && !is_tail_jump(ip)) {
+      throw_at(registers, kDanglingHere, ip);
+      thrown = true;
+    } else if (helper || is_dispatch_stub(ip) || is_managed_code(ip) || is_unboxing_stub(ip)) {
+      thrown = throw_at_caller(thread, registers, kDanglingInHelper);
+    }
+    if (thrown) {
+      heap::note_dangling_fault(address);
+      return true;
+    }
+  }
+  if (ours) report_fatal(signal, address, ip, static_cast<uintptr_t>(registers[REG_RSP]), attached, cooperative);
+  return false;
+}
+
+// What would have happened without us.
+void chain(int signal, siginfo_t* info, void* context, const struct sigaction& previous) noexcept {
+  if ((previous.sa_flags & SA_SIGINFO) == 0 && (previous.sa_handler == SIG_DFL || previous.sa_handler == SIG_IGN)) {
+    bool sent = info->si_code <= 0;
+    if (sent && previous.sa_handler == SIG_IGN) return;
+    struct sigaction standard = {};
+    standard.sa_handler = SIG_DFL;
+    sigaction(signal, &standard, nullptr);
+    if (sent) raise(signal);
+    return;  // the instruction faults again, and the kernel ends the process or dumps core
+  }
+  sigset_t mask = previous.sa_mask;
+  if ((previous.sa_flags & SA_NODEFER) == 0) sigaddset(&mask, signal);
+  pthread_sigmask(SIG_BLOCK, &mask, nullptr);  // sigreturn restores it
+  if ((previous.sa_flags & SA_SIGINFO) != 0) {
+    previous.sa_sigaction(signal, info, context);
+  } else {
+    previous.sa_handler(signal);
+  }
+}
+
+void handle_fault(int signal, siginfo_t* info, void* context) noexcept {
+  int saved = errno;
+  if (!answer(signal, info, static_cast<ucontext_t*>(context))) chain(signal, info, context, signal == SIGBUS ? previous_bus : previous_segv);
+  errno = saved;
+}
+
+bool install(int signal, struct sigaction* previous) noexcept {
+  if (sigaction(signal, nullptr, previous) != 0) return false;
+  struct sigaction action = {};
+  action.sa_sigaction = handle_fault;
+  // Not deferred: the handler itself reads through recoverable accesses. Another stack only if the handler before used one, as the runtime does.
+  action.sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER | (previous->sa_flags & SA_ONSTACK);
+  sigemptyset(&action.sa_mask);
+  return sigaction(signal, &action, nullptr) == 0;
+}
+
+}  // namespace
+
+bool install_fault_handlers() noexcept { return install(SIGSEGV, &previous_segv) && install(SIGBUS, &previous_bus); }
+
+}  // namespace freehold::runtime

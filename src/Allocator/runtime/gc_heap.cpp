@@ -1,0 +1,241 @@
+// The functions behind the GC interface, and GC_Initialize, the one symbol that makes the runtime take this heap for its garbage collector.
+// Invariant: nothing is ever found unreachable. There are no collections, no generations that matter, and no finalizer runs but from Heap.Delete.
+#include <cstdio>
+#include <cstdlib>
+#include <unistd.h>
+
+#include "core/knobs.h"
+#include "core/object.h"
+#include "diag/statistics.h"
+#include "heap/maintenance.h"
+#include "platform/os.h"
+#include "runtime/event.h"
+#include "runtime/fault_handler.h"
+#include "runtime/frozen_segments.h"
+#include "runtime/gc_heap.h"
+#include "runtime/memory_moves.h"
+#include "runtime/runtime_config.h"
+#include "runtime/runtime_imports.h"
+#include "runtime/suspension.h"
+
+namespace freehold::runtime {
+
+namespace {
+
+constexpr uint32_t kOldestGeneration = 2;         // what programs expect GC.MaxGeneration to be
+constexpr uint32_t kFrozenGeneration = INT32_MAX;  // as the stock collector says of objects that live for ever
+constexpr size_t kLargeObjectThreshold = 85000;   // only tells which allocations arrive with the flag
+
+// Set while no suspension is in progress: threads that meet one wait for it.
+Event running{true};
+std::atomic<bool> suspended{false};
+
+uint64_t not_called(GcHeap*) { return 0; }
+
+int32_t collect(GcHeap*, int32_t, bool, int32_t) {
+  bool cooperative = leave_cooperative_mode();
+  heap::collect();
+  if (cooperative) enter_cooperative_mode();
+  return 0;
+}
+
+void* allocate(GcHeap*, AllocationContext* context, size_t size, uint32_t flags) {
+  note_allocation();
+  return heap::allocate(context, core::align_up(size, core::kObjectAlignment), flags);
+}
+
+uint32_t generation(GcHeap*, void* object) { return is_in_frozen_segment(object) ? kFrozenGeneration : 0; }
+
+// The runtime subtracts what dead threads left unused in their chunks, and, when it has suspended the threads, what the live ones have not used yet.
+uint64_t allocated_bytes(GcHeap*) {
+  uint64_t total = heap::total_allocated_bytes() + dead_threads_unused_bytes();
+  if (suspended.load(std::memory_order_relaxed)) {
+    enumerate_contexts([](AllocationContext* context, void* sum) { *static_cast<uint64_t*>(sum) += static_cast<uint64_t>(context->alloc_limit - context->alloc_ptr); }, &total);
+  }
+  return total;
+}
+
+void set_sync_bit(void* object, bool value) noexcept {
+  uint32_t* word = static_cast<core::Object*>(object)->sync_word();
+  if (value) {
+    __atomic_fetch_or(word, core::kSyncFinalizerRun, __ATOMIC_ACQ_REL);
+  } else {
+    __atomic_fetch_and(word, ~core::kSyncFinalizerRun, __ATOMIC_ACQ_REL);
+  }
+}
+
+uint32_t memory_load(GcHeap*) {
+  uint32_t load = 0;
+  uint64_t available;
+  memory_status(0, &load, &available, nullptr);
+  return load;
+}
+
+void configuration_values(GcHeap*, void* context, void (*report)(void*, const char*, const char*, int32_t type, int64_t)) {
+  constexpr int32_t kInt64 = 0, kBoolean = 2;
+  report(context, "ServerGC", "System.GC.Server", kBoolean, 0);
+  report(context, "ConcurrentGC", "System.GC.Concurrent", kBoolean, 0);
+  report(context, "GCHeapHardLimit", "System.GC.HeapHardLimit", kInt64, static_cast<int64_t>(heap::heap_limit()));
+}
+
+const GcHeapTable kTable = {
+    .is_valid_segment_size = [](GcHeap*, size_t) { return true; },
+    .is_valid_gen0_max_size = [](GcHeap*, size_t) { return true; },
+    .valid_segment_size = [](GcHeap*, bool) { return core::kMinimumObjectSize << 20; },
+    .set_reserved_limit = [](GcHeap*, size_t) {},
+    .concurrent = {not_called, not_called, not_called, not_called, not_called},
+    .wait_concurrent = [](GcHeap*, int32_t) { return int32_t{0}; },
+    .finalizable_count = [](GcHeap*) { return size_t{0}; },
+    .next_finalizable = [](GcHeap*) -> void* { return nullptr; },
+    .memory_info = [](GcHeap*, uint64_t* a, uint64_t* b, uint64_t* c, uint64_t* d, uint64_t* e, uint64_t* f, uint64_t* g, uint64_t* h, uint64_t* i, uint64_t* j,
+                      uint32_t* k, uint32_t* l, bool* m, bool* n, uint64_t* o, uint64_t* p, int32_t) { fill_memory_info({a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p}); },
+    .memory_load = memory_load,
+    .latency_mode = [](GcHeap*) { return latency_mode(); },
+    .set_latency_mode = [](GcHeap*, int32_t mode) { return set_latency_mode(mode); },
+    .loh_compaction = [](GcHeap*) { return loh_compaction_mode(); },
+    .set_loh_compaction = [](GcHeap*, int32_t mode) { set_loh_compaction_mode(mode); },
+    .register_full_gc = [](GcHeap*, uint32_t gen2, uint32_t loh) { return register_full_gc_notification(gen2, loh); },
+    .cancel_full_gc = [](GcHeap*) { return cancel_full_gc_notification(); },
+    .wait_full_gc_approach = [](GcHeap*, int32_t milliseconds) { return wait_for_full_gc(milliseconds); },
+    .wait_full_gc_complete = [](GcHeap*, int32_t milliseconds) { return wait_for_full_gc(milliseconds); },
+    .generation = generation,
+    .collection_count = [](GcHeap*, int32_t, int32_t) { return int32_t{0}; },
+    .start_no_gc = [](GcHeap*, uint64_t total, bool, uint64_t, bool) { return start_no_gc_region(total); },
+    .end_no_gc = [](GcHeap*) { return end_no_gc_region(); },
+    .bytes_in_use = [](GcHeap*) { return heap::total_bytes_in_use(); },
+    .allocated_bytes = allocated_bytes,
+    .collect = collect,
+    .max_generation = [](GcHeap*) { return kOldestGeneration; },
+    .suppress_finalizer = [](GcHeap*, void* object) { set_sync_bit(object, true); },
+    .register_finalizer =
+        [](GcHeap*, int32_t, void* object) {
+          set_sync_bit(object, false);
+          return true;
+        },
+    .percent_time_in_gc = [](GcHeap*) { return int32_t{0}; },
+    .generation_size = [](GcHeap*, int32_t generation) { return generation == 0 ? heap::total_bytes_in_use() : size_t{0}; },
+    .initialize = [](GcHeap*) { return int32_t{0}; },
+    .is_promoted = [](GcHeap*, void*) { return true; },
+    .is_heap_pointer = [](GcHeap*, void* object, bool) { return heap::in_arena(reinterpret_cast<uintptr_t>(object)) || is_in_frozen_segment(object); },
+    .condemned_generation = [](GcHeap*) { return uint32_t{0}; },
+    .in_progress = [](GcHeap*, bool) { return suspended.load(std::memory_order_relaxed); },
+    .count = [](GcHeap*) { return uint32_t{0}; },
+    .uses_context = [](GcHeap*, AllocationContext*, int32_t) { return true; },
+    .is_ephemeral = [](GcHeap*, void*) { return false; },
+    .wait_until_complete =
+        [](GcHeap*, bool) {
+          running.wait();
+          return uint32_t{0};
+        },
+    // A thread ends: its chunk is given back. The runtime calls this for nothing else.
+    .fix_context = [](GcHeap*, AllocationContext* context, void*, void*) { heap::retire(context); },
+    .current_size = [](GcHeap*) { return heap::total_bytes_in_use(); },
+    .set_in_progress = [](GcHeap*, bool value) { suspended.store(value, std::memory_order_relaxed); },
+    .structures_valid = [](GcHeap*) { return true; },
+    .set_suspension_pending = [](GcHeap*, bool) {},
+    .set_scaling_factor = [](GcHeap*, float) {},
+    .shut_down = [](GcHeap*) {},
+    .last_start = [](GcHeap*, int32_t) { return size_t{0}; },
+    .last_duration = [](GcHeap*, int32_t) { return size_t{0}; },
+    .now = [](GcHeap*) { return static_cast<size_t>(Event::now()); },
+    .allocate = allocate,
+    .publish = [](GcHeap*, uint8_t*) {},
+    .set_wait_event = [](GcHeap*) { running.set(); },
+    .reset_wait_event = [](GcHeap*) { running.reset(); },
+    .is_large = [](GcHeap*, void* object) { return static_cast<core::Object*>(object)->size() >= kLargeObjectThreshold; },
+    .object_walk = {not_called, not_called, not_called},
+    .diagnostics = {not_called, not_called, not_called, not_called, not_called, not_called, not_called, not_called, not_called, not_called, not_called},
+    .stress = not_called,
+    .register_frozen = [](GcHeap*, const void* segment) { return register_frozen_segment(*static_cast<const SegmentDescription*>(segment)); },
+    .unregister_frozen = [](GcHeap*, void* handle) { unregister_frozen_segment(handle); },
+    .is_frozen = [](GcHeap*, void* object) { return is_in_frozen_segment(object); },
+    .control_events = {not_called, not_called},
+    .generation_with_range =
+        [](GcHeap*, void* object, uint8_t** start, uint8_t** allocated, uint8_t** reserved) {
+          *start = *allocated = *reserved = nullptr;
+          return generation(nullptr, object);
+        },
+    .total_pause = [](GcHeap*) { return int64_t{0}; },
+    .configuration_values = configuration_values,
+    .update_frozen = [](GcHeap*, void* handle, uint8_t* allocated, uint8_t* committed) { update_frozen_segment(handle, allocated, committed); },
+    .refresh_memory_limit = [](GcHeap*) { return refresh_memory_limit(); },
+    .enable_no_gc_callback = [](GcHeap*, NoGcRegionCallback* item, uint64_t threshold) { return enable_no_gc_callback(item, threshold); },
+    .extra_finalizer_work = [](GcHeap*) { return take_finalizer_work(); },
+    .generation_budget = [](GcHeap*, int32_t) { return available_memory(); },
+    .loh_threshold = [](GcHeap*) { return kLargeObjectThreshold; },
+    .heap_walk = not_called,
+    .heap_count = [](GcHeap*) { return int32_t{1}; },
+    .home_heap = [](GcHeap*) { return int32_t{0}; },
+    .promoted_bytes = [](GcHeap*, int32_t) { return size_t{0}; },
+};
+
+GcHeap the_heap = {&kTable};
+
+void print_statistics() noexcept {
+  char text[4096];
+  diag::format_statistics(text, sizeof text);
+  os::write_error(text);
+}
+
+// Settings, address space, faults. What fails says so on standard error.
+bool start() noexcept {
+  if (!is_known_runtime()) {
+    os::write_error("Freehold: this program was linked with another NativeAOT runtime than 9.0.22, whose data structures are not known. Publish with the ILCompiler version that the package Freehold brings.\n");
+    return false;
+  }
+  char error[512];
+  if (!core::read_knobs(environ, public_config, error, sizeof error)) {
+    os::write_error("Freehold: ");
+    os::write_error(error);
+    os::write_error("\n");
+    return false;
+  }
+  if (core::knobs.heap_limit == 0) core::knobs.heap_limit = configured_heap_limit();
+  configure_memory_moves();
+  // Before the heap: its probes of pages that may be gone are answered by the handler.
+  if (!install_fault_handlers()) {
+    os::write_error("Freehold: the handlers of SIGSEGV and SIGBUS cannot be installed.\n");
+    return false;
+  }
+  if (!heap::initialize()) return false;
+  if (core::knobs.verify) heap::set_phase_hook(verify_after_phase);
+  if (core::knobs.statistics) atexit(print_statistics);
+  return true;
+}
+
+}  // namespace
+
+}  // namespace freehold::runtime
+
+extern "C" {
+
+struct GcVersion {
+  uint32_t major, minor, build;
+  const char* name;
+};
+static_assert(offsetof(GcVersion, name) == 16);
+
+[[gnu::visibility("default")]] void GC_VersionInfo(GcVersion* version) {
+  version->major = 5;
+  version->minor = 3;
+  version->build = 0;
+  version->name = "Freehold";
+}
+
+// Returns an HRESULT. The heap's table is also published where the runtime's handle table looks for it.
+[[gnu::visibility("default")]] int32_t GC_Initialize(void*, void** heap, void** handle_manager, void*) {
+  using namespace freehold::runtime;
+  constexpr auto kFailed = static_cast<int32_t>(0x80004005), kOutOfMemory = static_cast<int32_t>(0x8007000e);
+  constexpr int32_t kWorkstation = 1;
+  if (!start()) return kFailed;
+  g_theGCHeap = &the_heap;
+  g_gc_heap_type = kWorkstation;
+  // No address is ephemeral: a barrier of the runtime's that is still in the program would mark no card.
+  g_ephemeral_low = reinterpret_cast<uint8_t*>(UINTPTR_MAX);
+  void* manager = create_handle_manager();
+  if (manager == nullptr) return kOutOfMemory;
+  *heap = &the_heap;
+  *handle_manager = manager;
+  return 0;
+}
+}

@@ -1,0 +1,172 @@
+// System.GC and GCSettings for a heap that never collects by itself: every answer is true of this heap, and what a program asks for is remembered
+// and answered as the documentation of System.GC says. No collection ever happens, so no notification of one is ever raised.
+#include <atomic>
+
+#include "heap/blocks.h"
+#include "heap/heap.h"
+#include "platform/lock.h"
+#include "runtime/event.h"
+#include "runtime/gc_heap.h"
+#include "runtime/runtime_config.h"
+#include "runtime/runtime_imports.h"
+
+namespace freehold::runtime {
+
+namespace {
+
+enum LatencyMode : int32_t { kBatch = 0, kInteractive = 1, kLowLatency = 2, kSustainedLowLatency = 3, kNoGcRegion = 4 };
+
+// Guards the words below that belong together. Never held across a call out of this file.
+os::Lock lock;
+std::atomic<int32_t> mode{kInteractive};
+std::atomic<int32_t> loh_compaction{1};  // 1 = default, 2 = compact once
+int32_t mode_before_region = kInteractive;
+uint64_t region_start = 0;       // bytes allocated when the region began
+uint64_t region_total = 0;       // bytes it may allocate
+uint64_t callback_threshold = 0;
+std::atomic<NoGcRegionCallback*> callback{nullptr};          // registered, not yet due
+std::atomic<FinalizerWorkItem*> finalizer_work{nullptr};     // for the finalizer thread
+
+std::atomic<bool> notifications{false};
+Event cancelled{true};
+
+void give_to_finalizer_thread(NoGcRegionCallback* item, bool abandoned) noexcept {
+  item->scheduled = true;
+  item->abandoned = abandoned;
+  FinalizerWorkItem* head = finalizer_work.load(std::memory_order_relaxed);
+  do {
+    item->next = head;
+  } while (!finalizer_work.compare_exchange_weak(head, item, std::memory_order_release, std::memory_order_relaxed));
+  request_finalizer_thread(true);
+}
+
+}  // namespace
+
+uint64_t available_memory() noexcept {
+  uint64_t limit = heap::heap_limit();
+  uint64_t machine = physical_memory_limit(nullptr);
+  return limit != 0 && limit < machine ? limit : machine;
+}
+
+// There was no collection to report on: the figures are those of now, the index stays 0 as it does before the first collection.
+void fill_memory_info(const MemoryInfo& info) noexcept {
+  uint64_t available = available_memory(), physical = 0;
+  uint32_t load = 0;
+  memory_status(0, &load, &physical, nullptr);
+  uint64_t machine = physical_memory_limit(nullptr);
+  uint64_t in_use = heap::total_bytes_in_use(), resident = heap::resident_bytes();
+  *info.high_load_threshold = available / 10 * 9;
+  *info.total_available = available;
+  *info.memory_load = machine / 100 * load;
+  *info.heap_size = in_use;
+  *info.fragmentation = resident > in_use ? resident - in_use : 0;
+  *info.committed = resident;
+  *info.promoted = 0;
+  *info.pinned_objects = 0;
+  *info.pending_finalizers = 0;
+  *info.index = 0;
+  *info.generation = 0;
+  *info.pause_percentage = 0;
+  *info.compacting = false;
+  *info.concurrent = false;
+  constexpr int kGenerations = 5, kFigures = 4;  // size and fragmentation, before and after
+  for (int i = 0; i < kGenerations * kFigures; i++) info.generations[i] = 0;
+  info.generations[0] = info.generations[2] = in_use;
+  info.generations[1] = info.generations[3] = *info.fragmentation;
+  info.pauses[0] = info.pauses[1] = 0;
+}
+
+int32_t latency_mode() noexcept { return mode.load(std::memory_order_relaxed); }
+
+// 0 = done, 1 = refused: a no-GC region is in progress.
+int32_t set_latency_mode(int32_t wanted) noexcept {
+  os::LockGuard guard(lock);
+  if (mode.load(std::memory_order_relaxed) == kNoGcRegion) return 1;
+  if (wanted >= kBatch && wanted <= kSustainedLowLatency) mode.store(wanted, std::memory_order_relaxed);
+  return 0;
+}
+
+int32_t loh_compaction_mode() noexcept { return loh_compaction.load(std::memory_order_relaxed); }
+void set_loh_compaction_mode(int32_t wanted) noexcept { loh_compaction.store(wanted, std::memory_order_relaxed); }
+
+bool register_full_gc_notification(uint32_t, uint32_t) noexcept {
+  os::LockGuard guard(lock);
+  notifications.store(true, std::memory_order_relaxed);
+  cancelled.reset();
+  return true;
+}
+
+bool cancel_full_gc_notification() noexcept {
+  os::LockGuard guard(lock);
+  notifications.store(false, std::memory_order_relaxed);
+  cancelled.set();
+  return true;
+}
+
+// 0 = succeeded (never), 1 = failed, 2 = cancelled, 3 = timeout. A thread that waits does not hold suspensions up.
+int32_t wait_for_full_gc(int32_t milliseconds) noexcept {
+  if (!notifications.load(std::memory_order_relaxed)) return 1;
+  bool cooperative = leave_cooperative_mode();
+  bool was_cancelled = cancelled.wait(milliseconds);
+  if (cooperative) enter_cooperative_mode();
+  return was_cancelled ? 2 : 3;
+}
+
+// 0 = started, 1 = not enough memory, 2 = more than the heap may ever have, 3 = one is in progress.
+int32_t start_no_gc_region(uint64_t total) noexcept {
+  uint64_t allocated = heap::total_allocated_bytes(), in_use = heap::total_bytes_in_use(), available = available_memory();
+  os::LockGuard guard(lock);
+  if (mode.load(std::memory_order_relaxed) == kNoGcRegion) return 3;
+  if (total == 0 || total > available) return 2;
+  if (in_use + total > available) return 1;
+  mode_before_region = mode.load(std::memory_order_relaxed);
+  mode.store(kNoGcRegion, std::memory_order_relaxed);
+  region_start = allocated;
+  region_total = total;
+  return 0;
+}
+
+// 0 = ended, 1 = none is in progress. No collection can have interrupted it.
+int32_t end_no_gc_region() noexcept {
+  NoGcRegionCallback* left;
+  {
+    os::LockGuard guard(lock);
+    if (mode.load(std::memory_order_relaxed) != kNoGcRegion) return 1;
+    mode.store(mode_before_region, std::memory_order_relaxed);
+    left = callback.exchange(nullptr, std::memory_order_acq_rel);
+  }
+  if (left != nullptr) give_to_finalizer_thread(left, true);
+  return 0;
+}
+
+// 0 = registered, 1 = no region is in progress, 2 = the threshold is beyond it, 3 = one is registered.
+int32_t enable_no_gc_callback(NoGcRegionCallback* item, uint64_t threshold) noexcept {
+  os::LockGuard guard(lock);
+  if (mode.load(std::memory_order_relaxed) != kNoGcRegion) return 1;
+  if (callback.load(std::memory_order_relaxed) != nullptr) return 3;
+  if (threshold > region_total) return 2;
+  callback_threshold = threshold;
+  callback.store(item, std::memory_order_release);
+  return 0;
+}
+
+void note_allocation() noexcept {
+  if (callback.load(std::memory_order_acquire) == nullptr) [[likely]] return;
+  if (heap::total_allocated_bytes() - region_start < callback_threshold) return;
+  NoGcRegionCallback* due = callback.exchange(nullptr, std::memory_order_acq_rel);
+  if (due != nullptr) give_to_finalizer_thread(due, false);
+}
+
+FinalizerWorkItem* take_finalizer_work() noexcept { return finalizer_work.exchange(nullptr, std::memory_order_acquire); }
+
+// GC.RefreshMemoryLimit. 0 = done, 1 = below what is in use, 2 = invalid.
+int32_t refresh_memory_limit() noexcept {
+  uint64_t limit = configured_heap_limit();
+  uint64_t machine = physical_memory_limit(nullptr);
+  if (limit == 0) limit = machine - machine / 20;
+  if (limit < heap::total_bytes_in_use()) return 1;
+  heap::set_limit(limit);
+  return 0;
+}
+
+}  // namespace freehold::runtime

@@ -1,0 +1,29 @@
+// Block moves and fills in assembly (memory_moves.S) and the bounds of the code that the fault handler may unwind by its return address alone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/abi.h"
+
+extern "C" {
+void RhBulkMoveWithWriteBarrier(void* destination, const void* source, size_t size) noexcept;
+void* RhpGcSafeZeroMemory(void* memory, size_t size) noexcept;
+
+[[gnu::visibility("hidden")]] extern uint32_t freehold_fast_strings;
+[[gnu::visibility("hidden")]] extern const char freehold_frameless_moves_begin[], freehold_frameless_moves_end[];
+[[gnu::visibility("hidden")]] extern const char freehold_frameless_barriers_begin[], freehold_frameless_barriers_end[];
+}
+
+namespace freehold::runtime {
+
+// Chooses the instructions that the processor does best. Once, at start.
+void configure_memory_moves() noexcept;
+
+// Code in which the return address is at [rsp] at every instruction. Signal-safe.
+inline bool is_frameless_helper(uintptr_t address) noexcept {
+  auto within = [address](const char* begin, const char* end) noexcept { return address - reinterpret_cast<uintptr_t>(begin) < static_cast<uintptr_t>(end - begin); };
+  return within(freehold_frameless_moves_begin, freehold_frameless_moves_end) || within(freehold_frameless_barriers_begin, freehold_frameless_barriers_end);
+}
+
+}  // namespace freehold::runtime

@@ -1,0 +1,49 @@
+#include "runtime/runtime_config.h"
+
+#include <cstring>
+#include <strings.h>
+
+#include "runtime/runtime_imports.h"
+
+namespace freehold::runtime {
+
+bool public_config(const char* key, char* value, size_t capacity) noexcept {
+  const auto& blob = g_compilerEmbeddedKnobsBlob;
+  for (uint32_t i = 0; i < blob.count; i++) {
+    if (strcasecmp(blob.text[i], key) != 0) continue;
+    const char* text = blob.text[blob.count + i];
+    size_t length = strlen(text);
+    if (length >= capacity) return false;
+    memcpy(value, text, length + 1);
+    return true;
+  }
+  return false;
+}
+
+uint64_t configured_heap_limit() noexcept {
+  int64_t value = 0;
+  // A process-wide limit, or the sum of those by kind of object: this heap does not keep the kinds apart.
+  if (int_setting("GCHeapHardLimit", "System.GC.HeapHardLimit", &value) && value > 0) return static_cast<uint64_t>(value);
+  static constexpr const char* kByKind[][2] = {{"GCHeapHardLimitSOH", "System.GC.HeapHardLimitSOH"},
+                                               {"GCHeapHardLimitLOH", "System.GC.HeapHardLimitLOH"},
+                                               {"GCHeapHardLimitPOH", "System.GC.HeapHardLimitPOH"}};
+  uint64_t sum = 0;
+  for (const auto& keys : kByKind) {
+    if (int_setting(keys[0], keys[1], &value) && value > 0) sum += static_cast<uint64_t>(value);
+  }
+  if (sum != 0) return sum;
+  uint64_t memory = physical_memory_limit(nullptr);
+  if (int_setting("GCHeapHardLimitPercent", "System.GC.HeapHardLimitPercent", &value) && value > 0 && value < 100) {
+    return memory / 100 * static_cast<uint64_t>(value);
+  }
+  static constexpr const char* kPercentByKind[][2] = {{"GCHeapHardLimitSOHPercent", "System.GC.HeapHardLimitSOHPercent"},
+                                                      {"GCHeapHardLimitLOHPercent", "System.GC.HeapHardLimitLOHPercent"},
+                                                      {"GCHeapHardLimitPOHPercent", "System.GC.HeapHardLimitPOHPercent"}};
+  uint64_t percent = 0;
+  for (const auto& keys : kPercentByKind) {
+    if (int_setting(keys[0], keys[1], &value) && value > 0) percent += static_cast<uint64_t>(value);
+  }
+  return percent < 100 ? memory / 100 * percent : 0;
+}
+
+}  // namespace freehold::runtime

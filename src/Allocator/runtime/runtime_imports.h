@@ -1,0 +1,131 @@
+// What Freehold uses of NativeAOT 9.0.22: functions and variables of its archive under names of our own, and the layouts of its structures.
+// Owns nothing. Every offset was read from the debug information of the shipped archive; is_known_runtime() checks at start what can be checked.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "heap/heap.h"
+
+namespace freehold::runtime {
+
+// An attached thread, the thread-local variable tls_CurrentThread.
+struct Thread {
+  heap::AllocationContext allocation;   // 0
+  uint32_t state;                       // 56
+  uint32_t padding;
+  void* transition_frame;               // 64: null = cooperative mode, the thread may touch the managed heap
+  void* deferred_frame;                 // 72
+  void* cached_frame;                   // 80
+  Thread* next;                         // 88
+  uint64_t pthread;                     // 96
+  void** hijacked_slot;                 // 104
+  void* hijacked_address;               // 112
+  uint64_t hijacked_flags;              // 120
+  void* exceptions;                     // 128
+  void* abort_exception;                // 136
+  uint8_t rest[64];
+
+  static constexpr uint32_t kAttached = 1;
+  static constexpr uint32_t kDetached = 2;
+};
+static_assert(offsetof(Thread, state) == 56 && offsetof(Thread, transition_frame) == 64 && offsetof(Thread, next) == 88);
+static_assert(offsetof(Thread, abort_exception) == 136 && sizeof(Thread) == 208);
+
+struct UnboxingStubs {
+  uint8_t* start;
+  uint32_t size;
+  UnboxingStubs* next;
+};
+
+struct RuntimeInstance {
+  Thread** threads;         // the thread store; its first word is the head of the list
+  void* pal_instance;
+  void* modules;
+  void* code_manager;       // null until the module is registered, after GC_Initialize
+  uint8_t* managed_start;
+  uint32_t managed_size;
+  void* type_managers;
+  bool conservative;
+  UnboxingStubs* unboxing_stubs;
+};
+static_assert(offsetof(RuntimeInstance, managed_start) == 32 && offsetof(RuntimeInstance, unboxing_stubs) == 64);
+
+struct ScanContext {
+  Thread* thread;
+  int32_t thread_number;
+  int32_t thread_count;
+  uintptr_t stack_limit;
+  bool promotion;
+  bool concurrent;
+  void* unused;
+  void* application_domain;
+  int32_t root_kind;
+};
+static_assert(sizeof(ScanContext) == 56 && offsetof(ScanContext, promotion) == 24 && offsetof(ScanContext, root_kind) == 48);
+
+using RootCallback = void (*)(void** slot, ScanContext* context, uint32_t flags);
+using ContextCallback = void (*)(heap::AllocationContext* context, void* argument);
+
+// Settings that GC.RefreshMemoryLimit passes; ~0 = not given.
+struct HardLimitSettings {
+  uint64_t limit, percent;
+  uint64_t small, large, pinned;
+  uint64_t small_percent, large_percent, pinned_percent;
+};
+static_assert(sizeof(HardLimitSettings) == 64);
+
+// GCToEEInterface, a class of static functions.
+void suspend_runtime(int32_t reason) asm("_ZN15GCToEEInterface9SuspendEEE14SUSPEND_REASON");
+void restart_runtime(bool finished) asm("_ZN15GCToEEInterface9RestartEEEb");
+void scan_roots(RootCallback callback, int32_t condemned, int32_t oldest, ScanContext* context)
+    asm("_ZN15GCToEEInterface11GcScanRootsEPFvPP6ObjectP11ScanContextjEiiS4_");
+void enumerate_contexts(ContextCallback callback, void* argument) asm("_ZN15GCToEEInterface19GcEnumAllocContextsEPFvP16gc_alloc_contextPvES2_");
+bool leave_cooperative_mode() asm("_ZN15GCToEEInterface18EnablePreemptiveGCEv");  // was the thread in it?
+void enter_cooperative_mode() asm("_ZN15GCToEEInterface19DisablePreemptiveGCEv");
+void request_finalizer_thread(bool wait) asm("_ZN15GCToEEInterface18EnableFinalizationEb");
+bool int_setting(const char* key, const char* public_key, int64_t* value) asm("_ZN15GCToEEInterface17GetIntConfigValueEPKcS1_Pl");
+
+uint64_t dead_threads_unused_bytes() asm("_ZN6Thread27GetDeadThreadsNonAllocBytesEv");
+uint64_t physical_memory_limit(bool* restricted) asm("_ZN15GCToOSInterface22GetPhysicalMemoryLimitEPb");
+void memory_status(uint64_t restricted_limit, uint32_t* load, uint64_t* available, uint64_t* page_file)
+    asm("_ZN15GCToOSInterface15GetMemoryStatusEmPjPmS1_");
+
+RuntimeInstance* runtime_instance() asm("_Z18GetRuntimeInstancev");
+void* create_handle_manager() asm("_Z21CreateGCHandleManagerv");
+
+extern "C" {
+// Thread-local; zero on threads that never ran managed code.
+extern __thread Thread tls_CurrentThread;
+void RhpThrowHwEx();
+
+// Every embedded setting: a count, then as many names, then as many values.
+extern struct {
+  uint32_t count;
+  const char* text[];
+} g_compilerEmbeddedKnobsBlob;
+
+extern void* g_theGCHeap;
+extern uint8_t* g_ephemeral_low;
+extern uint8_t* g_ephemeral_high;
+extern int32_t g_gc_heap_type;
+extern HardLimitSettings g_gcHeapHardLimitInfo;
+extern bool g_gcHeapHardLimitInfoSpecified;
+}
+
+// Tells whether the code linked into this program is that of the version these declarations describe.
+bool is_known_runtime() noexcept;
+
+// Both are signal-safe. Unboxing stubs have no frame and no unwind information.
+inline bool is_unboxing_stub(uintptr_t address) noexcept {
+  for (const UnboxingStubs* stubs = runtime_instance()->unboxing_stubs; stubs != nullptr; stubs = stubs->next) {
+    if (address - reinterpret_cast<uintptr_t>(stubs->start) < stubs->size) return true;
+  }
+  return false;
+}
+inline bool is_managed_code(uintptr_t address) noexcept {
+  const RuntimeInstance* instance = runtime_instance();
+  return address - reinterpret_cast<uintptr_t>(instance->managed_start) < instance->managed_size && !is_unboxing_stub(address);
+}
+
+}  // namespace freehold::runtime

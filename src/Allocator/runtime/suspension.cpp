@@ -1,0 +1,66 @@
+#include "runtime/suspension.h"
+
+#include <atomic>
+#include <cstdio>
+
+#include "diag/verify.h"
+#include "platform/os.h"
+#include "runtime/runtime_imports.h"
+
+namespace freehold::runtime {
+
+namespace {
+
+constexpr int32_t kSuspendForCollection = 1;
+
+struct RootScan : ScanContext {
+  void (*fn)(const Root&, void*);
+  void* argument;
+};
+
+void report_root(void** slot, ScanContext* context, uint32_t flags) noexcept {
+  constexpr uint32_t kInterior = 1, kPinned = 2;
+  if (slot == nullptr || *slot == nullptr) return;
+  auto* scan = static_cast<RootScan*>(context);
+  scan->fn({slot, (flags & kInterior) != 0, (flags & kPinned) != 0}, scan->argument);
+}
+
+}  // namespace
+
+void suspend_all() noexcept { suspend_runtime(kSuspendForCollection); }
+void resume_all() noexcept { restart_runtime(true); }
+
+void for_each_allocation_context(void (*fn)(heap::AllocationContext*, void*), void* argument) noexcept { enumerate_contexts(fn, argument); }
+
+void for_each_root(void (*fn)(const Root&, void*), void* argument) noexcept {
+  RootScan scan = {};
+  scan.promotion = true;
+  scan.fn = fn;
+  scan.argument = argument;
+  scan_roots(report_root, 0, 0, &scan);
+}
+
+int64_t verify_now(char* message, size_t capacity) noexcept {
+  if (capacity != 0) message[0] = 0;
+  diag::Report report = {message, capacity, 0, 0, 0};
+  suspend_all();
+  diag::verify_heap(report);
+  resume_all();
+  return report.violations;
+}
+
+void verify_after_phase(const char* phase) noexcept {
+  // Before the module is registered there is nothing to stop, and no object.
+  if (runtime_instance()->code_manager == nullptr) return;
+  bool attached = (tls_CurrentThread.state & Thread::kAttached) != 0;
+  bool cooperative = attached && leave_cooperative_mode();
+  char message[1024];
+  int64_t violations = verify_now(message, sizeof message);
+  if (cooperative) enter_cooperative_mode();
+  if (violations == 0) return;
+  char text[1280];
+  snprintf(text, sizeof text, "The heap is damaged after %s: %lld violations, the first: %s", phase, static_cast<long long>(violations), message);
+  os::fail_fast(text, "Report it with this text; FREEHOLD_DEBUG=1 may show an earlier cause.");
+}
+
+}  // namespace freehold::runtime

@@ -1,0 +1,30 @@
+// Stops the managed threads and walks what they hold. For the verifier and for those who move objects; deletion never needs it.
+#pragma once
+
+#include "heap/heap.h"
+
+namespace freehold::runtime {
+
+// Waits until every other managed thread stands at a safe point or runs native code. The caller is not attached, or in preemptive mode, and
+// holds no lock that a managed thread may want. Suspensions exclude each other.
+void suspend_all() noexcept;
+void resume_all() noexcept;
+
+// Between suspend_all and resume_all.
+void for_each_allocation_context(void (*fn)(heap::AllocationContext* context, void* argument), void* argument) noexcept;
+
+// A root on a stack or in thread statics: `slot` holds an object's address, or an address within one (interior).
+struct Root {
+  void** slot;
+  bool interior;
+  bool pinned;
+};
+void for_each_root(void (*fn)(const Root& root, void* argument), void* argument) noexcept;
+
+// Verifies the whole heap with the threads stopped. Returns the number of violations and describes the first one.
+int64_t verify_now(char* message, size_t capacity) noexcept;
+
+// The heap's phase hook under FREEHOLD_VERIFY=1: a violation is described, with the phase after which it was seen, and ends the process.
+void verify_after_phase(const char* phase) noexcept;
+
+}  // namespace freehold::runtime

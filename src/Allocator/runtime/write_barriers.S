@@ -1,0 +1,155 @@
+// The runtime's write barriers and interlocked reference helpers (member WriteBarriers.S of its archive), without a barrier: there are no cards.
+//
+// Invariant: between freehold_frameless_barriers_begin and _end every function is frameless, so at any fault the return address is at [rsp]
+// and the callee-saved registers are the caller's. The fault handler relies on it; no function here may touch the stack.
+// Registers destroyed are a subset of what the originals destroy (rdi, r10, r11; ByRef: rax, rcx): the compiler keeps values in all others.
+    .intel_syntax noprefix
+    .text
+
+.macro FUNCTION name
+    .globl \name
+    .type \name, @function
+\name:
+.endm
+
+.macro END_FUNCTION name
+    .size \name, . - \name
+.endm
+
+    .p2align 4
+    .globl freehold_frameless_barriers_begin
+    .hidden freehold_frameless_barriers_begin
+freehold_frameless_barriers_begin:
+
+// rdi = location, rsi = reference. The AVLocation labels are where the runtime's own handler expects a null location to fault.
+    .cfi_startproc
+FUNCTION RhpAssignRef
+    .globl RhpAssignRefESI
+RhpAssignRefESI:
+    .globl RhpAssignRefAVLocation
+RhpAssignRefAVLocation:
+    mov     qword ptr [rdi], rsi
+    ret
+END_FUNCTION RhpAssignRef
+    .cfi_endproc
+
+    .p2align 4
+    .cfi_startproc
+FUNCTION RhpCheckedAssignRef
+    .globl RhpCheckedAssignRefESI
+RhpCheckedAssignRefESI:
+    .globl RhpCheckedAssignRefAVLocation
+RhpCheckedAssignRefAVLocation:
+    mov     qword ptr [rdi], rsi
+    ret
+END_FUNCTION RhpCheckedAssignRef
+    .cfi_endproc
+
+// rsi = source location, rdi = location; both advance by one reference.
+    .p2align 4
+    .cfi_startproc
+FUNCTION RhpByRefAssignRef
+    .globl RhpByRefAssignRefAVLocation1
+RhpByRefAssignRefAVLocation1:
+    mov     rcx, qword ptr [rsi]
+    .globl RhpByRefAssignRefAVLocation2
+RhpByRefAssignRefAVLocation2:
+    mov     qword ptr [rdi], rcx
+    add     rdi, 8
+    add     rsi, 8
+    ret
+END_FUNCTION RhpByRefAssignRef
+    .cfi_endproc
+
+// rdi = location, rsi = new reference, rdx = comparand; returns what was there.
+    .p2align 4
+    .cfi_startproc
+FUNCTION RhpCheckedLockCmpXchg
+    mov     rax, rdx
+    lock cmpxchg qword ptr [rdi], rsi
+    ret
+END_FUNCTION RhpCheckedLockCmpXchg
+    .cfi_endproc
+
+// rdi = location, rsi = new reference; returns what was there.
+    .p2align 4
+    .cfi_startproc
+FUNCTION RhpCheckedXchg
+    mov     rax, rsi
+    xchg    qword ptr [rdi], rax
+    ret
+END_FUNCTION RhpCheckedXchg
+    .cfi_endproc
+
+// The helpers below belong to members of the runtime that cannot be replaced as a whole; the linker's --wrap sends callers here. The originals
+// have a frame, and two of them a virtual call, so that a fault in them could not be unwound.
+
+// rdi = location, esi = new value, edx = comparand.
+    .p2align 4
+    .cfi_startproc
+FUNCTION __wrap_RhpLockCmpXchg32
+    mov     eax, edx
+    lock cmpxchg dword ptr [rdi], esi
+    ret
+END_FUNCTION __wrap_RhpLockCmpXchg32
+    .cfi_endproc
+
+    .p2align 4
+    .cfi_startproc
+FUNCTION __wrap_RhpLockCmpXchg64
+    mov     rax, rdx
+    lock cmpxchg qword ptr [rdi], rsi
+    ret
+END_FUNCTION __wrap_RhpLockCmpXchg64
+    .cfi_endproc
+
+// rdi = object: "finalizer run or suppressed" is bit 30 of the sync word, meaningful when the type has a finalizer (flag 0x100000).
+    .p2align 4
+    .cfi_startproc
+FUNCTION __wrap_RhSuppressFinalize
+    mov     rax, qword ptr [rdi]
+    test    dword ptr [rax], 0x100000
+    jz      1f
+    lock or dword ptr [rdi - 4], 0x40000000
+1:  ret
+END_FUNCTION __wrap_RhSuppressFinalize
+    .cfi_endproc
+
+// rdi = object; returns true: nothing has to be registered.
+    .p2align 4
+    .cfi_startproc
+FUNCTION __wrap_RhReRegisterForFinalize
+    mov     rax, qword ptr [rdi]
+    test    dword ptr [rax], 0x100000
+    jz      1f
+    lock and dword ptr [rdi - 4], 0xbfffffff
+1:  mov     eax, 1
+    ret
+END_FUNCTION __wrap_RhReRegisterForFinalize
+    .cfi_endproc
+
+// rdi, rsi = objects of one type that is no array: are their fields bitwise equal? Field space is base size - 16, a multiple of 8.
+    .p2align 4
+    .cfi_startproc
+FUNCTION __wrap_RhCompareObjectContentsAndPadding
+    mov     rax, qword ptr [rdi]
+    mov     ecx, dword ptr [rax + 4]
+    xor     eax, eax
+    sub     ecx, 8
+1:  cmp     ecx, 8
+    jbe     2f
+    sub     ecx, 8
+    mov     rdx, qword ptr [rdi + rcx]
+    cmp     rdx, qword ptr [rsi + rcx]
+    je      1b
+    ret
+2:  inc     eax
+    ret
+END_FUNCTION __wrap_RhCompareObjectContentsAndPadding
+    .cfi_endproc
+
+    .globl freehold_frameless_barriers_end
+    .hidden freehold_frameless_barriers_end
+freehold_frameless_barriers_end:
+
+    .section .note.GNU-stack, "", @progbits

@@ -52,6 +52,7 @@ bool in_arena(uintptr_t address) noexcept;
 
 // A fault at `address` was answered by a DanglingReferenceException (counts it; debug mode remembers the type). Signal-safe.
 void note_dangling_fault(uintptr_t address) noexcept;
+uint64_t dangling_fault_count() noexcept;
 
 // Figures for System.GC. Any thread.
 size_t total_bytes_in_use() noexcept;       // allocated - deleted

@@ -1,0 +1,101 @@
+// The arena: one reservation that holds every object, cut into segments, blocks and pages, and the tables that describe them.
+//
+//   segment  4 GB, aligned    generation 0 is its first half, generation 1 half of the rest, … (Kedia et al., section 3)
+//   block    2 MB             unit of physical memory: frames are taken, recycled and given back by the block
+//   page     4 KB             unit of bookkeeping: deleted bytes, first object
+//
+// The lower half of the arena holds blocks of small objects, runs of pages for large ones and pinned objects; the upper half
+// objects of more than kHugeObject bytes, each on blocks of its own. Addresses are handed out once and not reused.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "platform/os.h"
+
+namespace freehold::core {
+
+inline constexpr size_t kPageSize = os::kPageSize;
+inline constexpr size_t kBlockSize = size_t{2} << 20;
+inline constexpr size_t kSegmentSize = size_t{4} << 30;
+inline constexpr size_t kPagesPerBlock = kBlockSize / kPageSize;
+inline constexpr size_t kBlocksPerSegment = kSegmentSize / kBlockSize;
+inline constexpr size_t kBlocksInGeneration0 = kBlocksPerSegment / 2;
+inline constexpr size_t kUnit = 8;  // sizes within a page are counted in units of 8 bytes
+inline constexpr size_t kUnitsPerPage = kPageSize / kUnit;
+// A window is what is zeroed at a time ahead of the bump pointer: small enough to stay in the first-level cache.
+inline constexpr size_t kWindowSize = size_t{32} << 10;
+inline constexpr size_t kWindowsPerBlock = kBlockSize / kWindowSize;
+static_assert(kWindowsPerBlock == 64, "one bit each in BlockRecord::initialised");
+inline constexpr size_t kLargeObject = size_t{32} << 10;  // above: pages of its own
+inline constexpr size_t kHugeObject = size_t{1} << 20;    // above: blocks of its own
+
+// Generation of an address: the number of leading one bits of its 32-bit offset in the segment.
+constexpr int generation_of(uintptr_t offset_in_segment) noexcept { return __builtin_clz(~static_cast<uint32_t>(offset_in_segment) | 1); }
+
+// What is known of a page. Any thread reads and writes both words without a lock: `deleted` is a hint, and all writers of `first` write the same.
+struct PageRecord {
+  uint16_t deleted;  // units deleted here; at kUnitsPerPage the page may be dead. May lose updates: the objects' deleted bits are the truth.
+  // 0 = not known yet; 1 + units from the start of the object that covers the page's first byte to that byte; or kStartsLater + units from
+  // the page's first byte to the first object that starts here, when what covers the first byte is dead and its header has no memory.
+  uint16_t first;
+  static constexpr uint16_t kStartsLater = 0x8000;
+};
+static_assert(sizeof(PageRecord) == 4);
+static_assert(kLargeObject / kUnit + 1 < PageRecord::kStartsLater, "PageRecord::first reaches back over the largest object that shares pages");
+
+enum class BlockState : uint8_t {
+  kGone = 0,  // never used (beyond the frontier), or dead and without memory
+  kLive,      // holds objects
+  kPooled,    // every object is dead; its frames wait for their next use
+  kMoved,     // its frames were moved away; an empty mapping is left
+};
+
+enum class BlockKind : uint8_t { kNone = 0, kSmall, kLarge, kPinned, kHuge, kHugeTail };
+
+// What is known of a block. `state` changes under the blocks' lock; the bitmaps only gain bits while the block lives.
+struct alignas(64) BlockRecord {
+  std::atomic<BlockState> state;
+  BlockKind kind;
+  bool dirty;                          // its memory came from another block and is zeroed window by window
+  bool partly_released;                // some dead pages have no memory any more: its frames cannot be recycled
+  std::atomic<bool> populated;         // kLarge: every page has memory, or is dead; for others `initialised` tells
+  std::atomic<uint16_t> dead_pages;    // bits set in `dead`
+  uint32_t next;                       // list of pooled or of moved blocks; kHugeTail: distance to the first block of the run
+  std::atomic<uint64_t> initialised;   // windows that are zeroed and handed out: what may be walked
+  std::atomic<uint64_t> chunk_starts;  // windows where a chunk begins, hence an object
+  uint64_t huge_size;                  // kHuge: bytes of the run of blocks
+  std::atomic<uint64_t> dead[kPagesPerBlock / 64];      // pages whose objects are all deleted: set by fetch_or, each page once
+  std::atomic<uint64_t> released[kPagesPerBlock / 64];  // dead pages without memory
+};
+static_assert(sizeof(BlockRecord) == 192);
+
+struct Arena {
+  uintptr_t start;       // aligned to kSegmentSize
+  size_t size;           // bytes, a multiple of 2 * kSegmentSize
+  PageRecord* pages;     // of the lower half
+  BlockRecord* blocks;   // of the whole arena
+
+  bool contains(uintptr_t address) const noexcept { return address - start < size; }
+  bool in_lower_half(uintptr_t address) const noexcept { return address - start < size / 2; }
+  size_t page_index(uintptr_t address) const noexcept { return (address - start) / kPageSize; }
+  size_t block_index(uintptr_t address) const noexcept { return (address - start) / kBlockSize; }
+  uint8_t* page_start(size_t page) const noexcept { return reinterpret_cast<uint8_t*>(start + page * kPageSize); }
+  uint8_t* block_start(size_t block) const noexcept { return reinterpret_cast<uint8_t*>(start + block * kBlockSize); }
+  size_t block_count() const noexcept { return size / kBlockSize; }
+};
+
+// Set once by create_arena, before any other thread exists.
+inline constinit Arena arena = {};
+
+// Reserves the arena (the largest that the process may have, at most `most` bytes) and its tables. False: no address space.
+bool create_arena(size_t most) noexcept;
+void destroy_arena() noexcept;  // tests only
+
+// Makes the tables for [block, block + count) usable. False when the kernel refuses memory. Caller holds the blocks' lock.
+bool commit_tables(size_t block, size_t count) noexcept;
+// Gives the tables' memory of dead blocks back: they read as zero, which says kGone.
+void release_tables(size_t block, size_t count) noexcept;
+
+}  // namespace freehold::core

@@ -1,0 +1,34 @@
+// The settings of the heap: environment variables FREEHOLD_*, and their counterparts as runtime configuration (System.Heap.*), which the MSBuild
+// properties Freehold* set. docs/knobs.md is the same table for users; a test compares the two.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace freehold::core {
+
+enum class Protection : uint8_t { kAuto, kUserfaultfd, kMprotect };
+
+struct Knobs {
+  bool statistics = false;         // FREEHOLD_STATS
+  bool verify = false;             // FREEHOLD_VERIFY
+  bool debug = false;              // FREEHOLD_DEBUG
+  Protection protection = Protection::kAuto;  // FREEHOLD_PROTECTION
+  uint64_t heap_limit = 0;         // FREEHOLD_HEAP_LIMIT, bytes; 0 = from the runtime's own settings, else from the machine
+  uint64_t address_space = uint64_t{64} << 40;  // FREEHOLD_ADDRESS_SPACE, bytes
+  uint64_t map_budget = 20000;     // FREEHOLD_MAP_BUDGET, kernel mappings
+  bool huge_pages = true;          // FREEHOLD_HUGE_PAGES
+};
+
+inline constinit Knobs knobs;
+
+// Looks a public configuration key up (System.Heap.*); false when it is not set.
+using ConfigurationLookup = bool (*)(const char* key, char* value, size_t capacity);
+
+// Reads the environment and the configuration into `knobs`. False after an unknown or malformed setting, with a description in `error`.
+bool read_knobs(const char* const* environment, ConfigurationLookup lookup, char* error, size_t capacity) noexcept;
+
+// Bytes with an optional suffix K, M, G or T. False when malformed or zero.
+bool parse_size(const char* text, uint64_t* bytes) noexcept;
+
+}  // namespace freehold::core

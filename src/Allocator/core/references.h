@@ -1,0 +1,40 @@
+// Which words of an object are references: the GCDesc before its MethodTable (runtime-facts, part 2).
+//
+//   MT-8   i64 n
+//   n > 0  n series below, the highest at MT-24: { i64 size - object size, i64 offset }
+//   n < 0  an array of structures: i64 offset at MT-16; |n| items { u32 references, u32 bytes to skip } from MT-24 downwards, repeated to the end
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/object.h"
+
+namespace freehold::core {
+
+// Calls function(uint64_t* slot) for each. `size` is the object's, header included.
+template <typename Function>
+inline void for_each_reference(const Object* object, size_t size, Function function) noexcept {
+  if (!object->type->has_pointers()) return;
+  const auto* description = reinterpret_cast<const int64_t*>(object->type);
+  auto* base = reinterpret_cast<uint8_t*>(const_cast<Object*>(object));
+  int64_t series = description[-1];
+  if (series > 0) {
+    for (int64_t i = 0; i < series; i++) {
+      int64_t extent = description[-3 - 2 * i] + static_cast<int64_t>(size), offset = description[-2 - 2 * i];
+      for (auto* slot = reinterpret_cast<uint64_t*>(base + offset); slot < reinterpret_cast<uint64_t*>(base + offset + extent); slot++) function(slot);
+    }
+    return;
+  }
+  uint8_t* cursor = base + description[-2];
+  uint8_t* end = base + size - kHeaderSize;
+  while (cursor < end) {
+    for (int64_t i = 0; i < -series; i++) {
+      const auto* item = reinterpret_cast<const uint32_t*>(description - 3 - i);
+      for (uint32_t n = 0; n < item[0]; n++, cursor += sizeof(uint64_t)) function(reinterpret_cast<uint64_t*>(cursor));
+      cursor += item[1];
+    }
+  }
+}
+
+}  // namespace freehold::core

@@ -1,0 +1,165 @@
+#include "diag/verify.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "core/arena.h"
+#include "core/fault_recovery.h"
+#include "core/object.h"
+#include "core/references.h"
+#include "heap/blocks.h"
+#include "heap/heap.h"
+#include "heap/walk.h"
+
+namespace freehold::diag {
+
+using core::arena;
+using core::BlockKind;
+using core::BlockRecord;
+using core::BlockState;
+using core::kBlockSize;
+using core::kPagesPerBlock;
+using core::kPageSize;
+using core::MethodTable;
+using core::Object;
+
+namespace {
+
+[[gnu::format(printf, 2, 3)]] void violation(Report& report, const char* format, ...) noexcept {
+  if (report.violations++ != 0 || report.capacity == 0) return;
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(report.message, report.capacity, format, arguments);
+  va_end(arguments);
+}
+
+bool plausible_type(uint64_t table) noexcept {
+  uint64_t head;
+  if (table == 0 || table % 8 != 0 || arena.contains(table) || !core::try_load(reinterpret_cast<const uint64_t*>(table), &head)) return false;
+  const auto* type = reinterpret_cast<const MethodTable*>(table);
+  return type->base_size >= core::kMinimumObjectSize - 4 && type->base_size < (1u << 30);
+}
+
+// A reference may lead outside the arena (frozen objects), to a live object, or to what was deleted; never into the middle of an object, nor to unused memory.
+void check_reference(Report& report, const Object* holder, uint64_t target) noexcept {
+  report.references++;
+  if (target == 0 || !arena.contains(target)) return;
+  switch (heap::classify(reinterpret_cast<const void*>(target))) {
+    case heap::AddressState::kNeverUsed:
+      violation(report, "object %p refers to %p, which was never allocated", static_cast<const void*>(holder), reinterpret_cast<void*>(target));
+      return;
+    case heap::AddressState::kLive: {
+      const Object* found = heap::find_object(target);
+      if (found != reinterpret_cast<const Object*>(target)) {
+        violation(report, "object %p refers to %p, which is not the start of an object (that is %p)", static_cast<const void*>(holder), reinterpret_cast<void*>(target), static_cast<const void*>(found));
+      }
+      return;
+    }
+    default: return;
+  }
+}
+
+// Where the walk of a block goes on behind memory that is not used yet or not there any more.
+size_t next_walkable(const BlockRecord& record, size_t block, size_t offset) noexcept {
+  size_t page = offset / kPageSize;
+  if (record.kind == BlockKind::kLarge) return (page + 1) * kPageSize;
+  if (heap::is_page_dead(block * kPagesPerBlock + page)) {
+    // Dead pages, perhaps without memory: on with the first object behind them.
+    while (++page < kPagesPerBlock) {
+      const uint8_t* found = heap::first_object(block * kPagesPerBlock + page);
+      if (found != nullptr && found >= arena.block_start(block) + page * kPageSize) return static_cast<size_t>(found - arena.block_start(block));
+    }
+    return kBlockSize;
+  }
+  // The rest of a chunk that is being filled; the next chunk follows.
+  uint64_t chunks = record.chunk_starts.load(std::memory_order_acquire);
+  size_t window = offset / core::kWindowSize + 1;
+  while (window < core::kWindowsPerBlock && (chunks >> window & 1) == 0) window++;
+  return window * core::kWindowSize;
+}
+
+void verify_shared_block(Report& report, size_t block) noexcept {
+  const BlockRecord& record = arena.blocks[block];
+  uint64_t initialised = record.initialised.load(std::memory_order_acquire);
+  uint8_t* start = arena.block_start(block);
+  size_t dead = 0;
+  for (size_t page = 0; page < kPagesPerBlock; page++) dead += heap::is_page_dead(block * kPagesPerBlock + page) ? 1 : 0;
+  if (dead != record.dead_pages.load(std::memory_order_relaxed)) violation(report, "block %zu counts %u dead pages and marks %zu", block, record.dead_pages.load(), dead);
+  for (size_t offset = 0; offset < kBlockSize;) {
+    size_t window = offset / core::kWindowSize;
+    if ((initialised >> window & 1) == 0) {
+      offset = (window + 1) * core::kWindowSize;
+      continue;
+    }
+    bool unused_large_page = record.kind == BlockKind::kLarge && offset % kPageSize == 0 && arena.pages[block * kPagesPerBlock + offset / kPageSize].first == 0;
+    heap::Walked object = unused_large_page ? heap::Walked{heap::Step::kEnd, 0, 0} : heap::look_at(start + offset);
+    if (object.step == heap::Step::kEnd) {
+      offset = next_walkable(record, block, offset);
+      continue;
+    }
+    if (object.size < core::kHeaderSize || object.size % core::kObjectAlignment != 0 || offset + object.size > kBlockSize) {
+      violation(report, "%s at %p has the size %zu, which does not fit its block", object.step == heap::Step::kFiller ? "the filler" : "the object", static_cast<void*>(start + offset), object.size);
+      return;
+    }
+    bool alive = object.step == heap::Step::kObject && (object.header & core::kDeletedBit) == 0;
+    if (object.step == heap::Step::kObject && !plausible_type(*reinterpret_cast<uint64_t*>(start + offset + core::kHeaderSize))) {
+      violation(report, "the object at %p has no plausible type: %p", static_cast<void*>(start + offset), *reinterpret_cast<void**>(start + offset + core::kHeaderSize));
+      return;
+    }
+    if (alive) {
+      report.objects++;
+      for (size_t page = offset / kPageSize; page <= (offset + object.size - 1) / kPageSize; page++) {
+        if (heap::is_page_dead(block * kPagesPerBlock + page)) violation(report, "the live object at %p lies on a page that is marked dead", static_cast<void*>(start + offset));
+      }
+      const Object* holder = Object::at(start + offset);
+      core::for_each_reference(holder, object.size, [&](uint64_t* slot) noexcept { check_reference(report, holder, *slot); });
+    }
+    offset += object.size;
+  }
+}
+
+void verify_huge_block(Report& report, size_t block) noexcept {
+  const BlockRecord& record = arena.blocks[block];
+  const Object* object = Object::at(arena.block_start(block));
+  heap::Walked walked = heap::look_at(arena.block_start(block));
+  if (walked.step != heap::Step::kObject) return;  // being allocated, or deleted just now
+  if (walked.size > record.huge_size) violation(report, "the huge object at %p has %zu bytes, its blocks were taken for %llu", static_cast<const void*>(object), walked.size, static_cast<unsigned long long>(record.huge_size));
+  if ((walked.header & core::kDeletedBit) != 0) return;
+  report.objects++;
+  core::for_each_reference(object, walked.size, [&](uint64_t* slot) noexcept { check_reference(report, object, *slot); });
+}
+
+}  // namespace
+
+void verify_heap(Report& report) noexcept {
+  report.violations = report.objects = report.references = 0;
+  if (report.capacity != 0) report.message[0] = 0;
+  size_t live = 0, pooled = 0, moved = 0;
+  for (size_t block = 0, end = heap::lower_frontier(); block < end; block++) {
+    if (block % core::kBlocksPerSegment == core::kBlocksInGeneration0) block += core::kBlocksPerSegment - core::kBlocksInGeneration0;
+    if (block >= end) break;
+    switch (arena.blocks[block].state.load(std::memory_order_acquire)) {
+      case BlockState::kLive:
+        live++;
+        verify_shared_block(report, block);
+        break;
+      case BlockState::kPooled:
+        pooled++;
+        if (arena.blocks[block].dead_pages.load() != kPagesPerBlock) violation(report, "block %zu is pooled with %u dead pages", block, arena.blocks[block].dead_pages.load());
+        break;
+      case BlockState::kMoved: moved++; break;
+      case BlockState::kGone: break;
+    }
+  }
+  for (size_t block = arena.block_count() / 2, end = heap::upper_frontier(); block < end; block++) {
+    const BlockRecord& record = arena.blocks[block];
+    if (record.state.load(std::memory_order_acquire) == BlockState::kLive && record.kind == BlockKind::kHuge) verify_huge_block(report, block);
+  }
+  const heap::BlockCounters& counters = heap::block_counters;
+  if (live != counters.live.load() || pooled != counters.pooled.load() || moved != counters.moved.load()) {
+    violation(report, "blocks found: %zu live, %zu pooled, %zu moved; counted: %llu, %llu, %llu", live, pooled, moved, static_cast<unsigned long long>(counters.live.load()),
+              static_cast<unsigned long long>(counters.pooled.load()), static_cast<unsigned long long>(counters.moved.load()));
+  }
+}
+
+}  // namespace freehold::diag

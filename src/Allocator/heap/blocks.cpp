@@ -1,0 +1,346 @@
+#include "heap/blocks.h"
+
+#include <new>
+
+#include "core/knobs.h"
+#include "heap/maintenance.h"
+#include "heap/walk.h"
+#include "platform/lock.h"
+#include "platform/os.h"
+
+namespace freehold::heap {
+
+using core::arena;
+using core::BlockKind;
+using core::BlockRecord;
+using core::BlockState;
+using core::kBlockSize;
+using core::kPagesPerBlock;
+using core::kPageSize;
+
+BlockCounters block_counters;
+
+namespace {
+
+// Blocks that stay without huge pages at the start of the heap: small programs pay for the pages they touch.
+constexpr size_t kSmallStart = 2;
+constexpr uint32_t kEndOfList = UINT32_MAX;
+// Inline collapse, when the maintenance thread does not keep up.
+constexpr size_t kMovedAtMost = 4096;
+
+os::Lock lock;  // guards everything below, and the state and list links of blocks
+size_t lower_next = 0;
+size_t upper_next = 0;
+uint32_t pool_head = kEndOfList;
+size_t pool_size = 0;
+size_t pool_minimum = 0;
+uint32_t moved_head = kEndOfList;
+size_t moved_size = 0;
+size_t memory_limit = SIZE_MAX;
+
+bool use_userfaultfd = false;
+
+// Takes the next address of generation 0. Caller holds the lock.
+size_t next_address() noexcept {
+  if (lower_next % core::kBlocksPerSegment == core::kBlocksInGeneration0) lower_next += core::kBlocksPerSegment - core::kBlocksInGeneration0;
+  if (lower_next >= arena.block_count() / 2 || !core::commit_tables(lower_next, 1)) return kNoBlock;
+  size_t block = lower_next++;
+  // Once a segment: the kernel's hint then covers all its generation 0 with one mapping.
+  if (core::knobs.huge_pages && (block == kSmallStart || (block % core::kBlocksPerSegment == 0 && block != 0))) {
+    os::use_huge_pages(arena.block_start(block), (core::kBlocksInGeneration0 - block % core::kBlocksPerSegment) * kBlockSize, true);
+  }
+  return block;
+}
+
+// Moves the frames of a dead block to a fresh address. From the moment that it is moved, the old address faults: userfaultfd watches it
+// already; without, it loses its access rights first. False: nothing usable is at `to`, and the frames of `from` are to be given back.
+bool move_block(size_t from, size_t to) noexcept {
+  uint8_t* source = arena.block_start(from);
+  uint8_t* target = arena.block_start(to);
+  if (use_userfaultfd) return os::watch(source, kBlockSize) && os::move_frames(source, target, kBlockSize);
+  if (!os::protect_none(source, kBlockSize)) return false;
+  if (!os::move_frames(source, target, kBlockSize)) return false;
+  if (os::protect_read_write(target, kBlockSize)) return true;
+  os::decommit(target, kBlockSize);
+  return false;
+}
+
+void set_gone(size_t block) noexcept { arena.blocks[block].state.store(BlockState::kGone, std::memory_order_release); }
+
+bool over_limit(size_t more_blocks) noexcept {
+  return (block_counters.live.load(std::memory_order_relaxed) + block_counters.pooled.load(std::memory_order_relaxed) + block_counters.huge_blocks.load(std::memory_order_relaxed) + more_blocks) * kBlockSize > memory_limit;
+}
+
+size_t pop_pooled() noexcept {
+  if (pool_head == kEndOfList) return kNoBlock;
+  size_t block = pool_head;
+  pool_head = arena.blocks[block].next;
+  pool_size--;
+  if (pool_size < pool_minimum) pool_minimum = pool_size;
+  block_counters.pooled.store(pool_size, std::memory_order_relaxed);
+  return block;
+}
+
+void start_life(size_t block, BlockKind kind, bool dirty) noexcept {
+  BlockRecord& record = arena.blocks[block];
+  record.kind = kind;
+  record.dirty = dirty;
+  record.state.store(BlockState::kLive, std::memory_order_release);
+  block_counters.live.fetch_add(1, std::memory_order_relaxed);
+}
+
+// Gives a block's memory back for good.
+void bury(size_t block) noexcept {
+  // Refused by the kernel: the block stays mapped, which is as safe; only its memory is not given back.
+  if (!os::decommit(arena.block_start(block), kBlockSize)) os::discard(arena.block_start(block), kBlockSize);
+  set_gone(block);
+  block_counters.gone_bytes.fetch_add(kBlockSize, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+bool initialize_protection() noexcept {
+  if (core::knobs.protection == core::Protection::kMprotect) return true;
+  use_userfaultfd = os::open_userfaultfd();
+  return use_userfaultfd || core::knobs.protection == core::Protection::kAuto;
+}
+
+size_t acquire_block(BlockKind kind) noexcept {
+  size_t block, frames = kNoBlock;
+  bool collapse;
+  {
+    os::LockGuard guard(lock);
+    block = next_address();
+    if (block == kNoBlock) return kNoBlock;
+    if (!core::knobs.debug) frames = pop_pooled();
+    if (frames == kNoBlock && over_limit(1)) {
+      // The address stays unused: as good as gone.
+      return kNoBlock;
+    }
+    collapse = moved_size > kMovedAtMost;
+  }
+  if (frames != kNoBlock) {
+    if (move_block(frames, block)) {
+      {
+        os::LockGuard guard(lock);
+        arena.blocks[frames].next = moved_head;
+        moved_head = static_cast<uint32_t>(frames);
+        moved_size++;
+        arena.blocks[frames].state.store(BlockState::kMoved, std::memory_order_release);
+        block_counters.moved.store(moved_size, std::memory_order_relaxed);
+      }
+      block_counters.gone_bytes.fetch_add(kBlockSize, std::memory_order_relaxed);
+      block_counters.recycled.fetch_add(1, std::memory_order_relaxed);
+      start_life(block, kind, true);
+      if (collapse) collapse_moved(kMovedAtMost / 2);
+      return block;
+    }
+    bury(frames);
+  }
+  if (!os::commit(arena.block_start(block), kBlockSize)) {
+    collapse_moved(0);  // the usual reason is too many mappings
+    if (!os::commit(arena.block_start(block), kBlockSize)) return kNoBlock;
+  }
+  block_counters.fresh.fetch_add(1, std::memory_order_relaxed);
+  start_life(block, kind, false);
+  return block;
+}
+
+size_t acquire_huge(size_t bytes) noexcept {
+  size_t count = (bytes + kBlockSize - 1) / kBlockSize, block;
+  {
+    os::LockGuard guard(lock);
+    if (over_limit(count)) return kNoBlock;
+    block = arena.block_count() / 2 + upper_next;
+    if (count > arena.block_count() - block || !core::commit_tables(block, count)) return kNoBlock;
+    upper_next += count;
+    block_counters.huge_blocks.fetch_add(count, std::memory_order_relaxed);
+  }
+  if (core::knobs.huge_pages) os::use_huge_pages(arena.block_start(block), count * kBlockSize, true);
+  if (!os::commit(arena.block_start(block), count * kBlockSize)) {
+    block_counters.huge_blocks.fetch_sub(count, std::memory_order_relaxed);
+    return kNoBlock;
+  }
+  for (size_t i = 1; i < count; i++) {
+    arena.blocks[block + i].kind = BlockKind::kHugeTail;
+    arena.blocks[block + i].next = static_cast<uint32_t>(i);
+    arena.blocks[block + i].state.store(BlockState::kLive, std::memory_order_release);
+  }
+  BlockRecord& record = arena.blocks[block];
+  record.kind = BlockKind::kHuge;
+  record.huge_size = bytes;
+  record.initialised.store(~uint64_t{0}, std::memory_order_relaxed);
+  record.state.store(BlockState::kLive, std::memory_order_release);
+  block_counters.large_objects.fetch_add(1, std::memory_order_relaxed);
+  return block;
+}
+
+void release_huge(size_t block) noexcept {
+  BlockRecord& record = arena.blocks[block];
+  BlockState live = BlockState::kLive;
+  // The first of two racing deletions wins.
+  if (!record.state.compare_exchange_strong(live, BlockState::kGone, std::memory_order_acq_rel)) return;
+  size_t count = (record.huge_size + kBlockSize - 1) / kBlockSize;
+  for (size_t i = 1; i < count; i++) set_gone(block + i);
+  if (!os::decommit(arena.block_start(block), count * kBlockSize)) os::discard(arena.block_start(block), count * kBlockSize);
+  block_counters.huge_blocks.fetch_sub(count, std::memory_order_relaxed);
+  block_counters.large_objects.fetch_sub(1, std::memory_order_relaxed);
+  block_counters.gone_bytes.fetch_add(count * kBlockSize, std::memory_order_relaxed);
+}
+
+bool is_page_dead(size_t page) noexcept {
+  const BlockRecord& record = arena.blocks[page / kPagesPerBlock];
+  size_t in_block = page % kPagesPerBlock;
+  return (record.dead[in_block / 64].load(std::memory_order_relaxed) >> (in_block % 64) & 1) != 0;
+}
+
+void mark_page_dead(size_t page) noexcept {
+  size_t block = page / kPagesPerBlock, in_block = page % kPagesPerBlock;
+  BlockRecord& record = arena.blocks[block];
+  uint64_t bit = uint64_t{1} << (in_block % 64);
+  if ((record.dead[in_block / 64].fetch_or(bit, std::memory_order_acq_rel) & bit) != 0) return;
+  block_counters.dead_pages.fetch_add(1, std::memory_order_relaxed);
+  if (record.dead_pages.fetch_add(1, std::memory_order_acq_rel) + 1u < kPagesPerBlock) return;
+  // The block is dead, and this thread alone knows it.
+  block_counters.live.fetch_sub(1, std::memory_order_relaxed);
+  block_counters.dead_pages.fetch_sub(kPagesPerBlock, std::memory_order_relaxed);
+  if (record.partly_released || core::knobs.debug) {
+    size_t released = 0;
+    for (const auto& word : record.released) released += static_cast<size_t>(__builtin_popcountll(word.load(std::memory_order_relaxed)));
+    block_counters.released_pages.fetch_sub(released, std::memory_order_relaxed);
+    bury(block);
+    return;
+  }
+  {
+    os::LockGuard guard(lock);
+    record.next = pool_head;
+    pool_head = static_cast<uint32_t>(block);
+    pool_size++;
+    block_counters.pooled.store(pool_size, std::memory_order_relaxed);
+    record.state.store(BlockState::kPooled, std::memory_order_release);
+  }
+  wake_maintenance();
+}
+
+size_t release_dead_pages(size_t block, size_t minimum_run) noexcept {
+  BlockRecord& record = arena.blocks[block];
+  size_t released = 0;
+  bool watched = false;
+  // Holding the lock keeps the block from being pooled (and recycled) while some of its pages lose their memory.
+  os::LockGuard guard(lock);
+  // A page that never had memory looks dead to userfaultfd: the block must be complete.
+  bool populated = record.kind == BlockKind::kLarge ? record.populated.load(std::memory_order_acquire) : record.initialised.load(std::memory_order_acquire) == ~uint64_t{0};
+  if (!populated || record.state.load(std::memory_order_acquire) != BlockState::kLive || record.dead_pages.load(std::memory_order_acquire) == kPagesPerBlock) return 0;
+  auto bit = [](const std::atomic<uint64_t>* words, size_t page) noexcept { return (words[page / 64].load(std::memory_order_acquire) >> (page % 64) & 1) != 0; };
+  for (size_t page = 0; page < kPagesPerBlock;) {
+    size_t end = page;
+    while (end < kPagesPerBlock && bit(record.dead, end) && !bit(record.released, end)) end++;
+    if (end - page < minimum_run) {
+      page = end + 1;
+      continue;
+    }
+    uint8_t* start = arena.block_start(block) + page * kPageSize;
+    size_t size = (end - page) * kPageSize;
+    record.partly_released = true;
+    if (end < kPagesPerBlock) keep_first_object(block * kPagesPerBlock + end);
+    if (use_userfaultfd) {
+      watched = watched || os::watch(arena.block_start(block), kBlockSize);
+      if (!watched || !os::discard(start, size)) return released;
+    } else {
+      if (mappings() + 2 > core::knobs.map_budget || !os::decommit(start, size)) return released;
+      block_counters.mapping_splits.fetch_add(2, std::memory_order_relaxed);
+    }
+    for (; page < end; page++) record.released[page / 64].fetch_or(uint64_t{1} << (page % 64), std::memory_order_release);
+    block_counters.released_pages.fetch_add(size / kPageSize, std::memory_order_relaxed);
+    block_counters.gone_bytes.fetch_add(size, std::memory_order_relaxed);
+    released += size;
+  }
+  return released;
+}
+
+size_t trim_pool(size_t keep) noexcept {
+  size_t trimmed = 0;
+  while (true) {
+    size_t block;
+    {
+      os::LockGuard guard(lock);
+      if (pool_size <= keep) return trimmed;
+      block = pop_pooled();
+    }
+    bury(block);
+    trimmed++;
+  }
+}
+
+size_t pool_surplus() noexcept {
+  os::LockGuard guard(lock);
+  size_t surplus = pool_minimum;
+  pool_minimum = pool_size;
+  return surplus;
+}
+
+void collapse_moved(size_t keep) noexcept {
+  while (true) {
+    size_t first, count = 0;
+    {
+      os::LockGuard guard(lock);
+      if (moved_size <= keep) return;
+      // A run of neighbours in the list, which is what first in, first out leaves: one call for all of it.
+      constexpr size_t kRunAtMost = 64;  // keeps the kernel's lock for less than 0.2 ms
+      first = moved_head;
+      size_t last = first;
+      do {
+        moved_head = arena.blocks[last].next;
+        count++;
+        moved_size--;
+        if (moved_head == kEndOfList || count == kRunAtMost) break;
+        if (moved_head + 1 == first) {
+          first = moved_head;
+          last = moved_head;
+        } else if (moved_head == first + count) {
+          last = moved_head;
+        } else {
+          break;
+        }
+      } while (true);
+      block_counters.moved.store(moved_size, std::memory_order_relaxed);
+    }
+    // Refused: the mapping stays, empty and watched (or without access), which is as safe.
+    os::decommit(arena.block_start(first), count * kBlockSize);
+    for (size_t i = 0; i < count; i++) set_gone(first + i);
+  }
+}
+
+size_t lower_frontier() noexcept {
+  os::LockGuard guard(lock);
+  return lower_next;
+}
+
+size_t upper_frontier() noexcept {
+  os::LockGuard guard(lock);
+  return arena.block_count() / 2 + upper_next;
+}
+
+size_t resident_blocks() noexcept {
+  return block_counters.live.load(std::memory_order_relaxed) + block_counters.pooled.load(std::memory_order_relaxed) + block_counters.huge_blocks.load(std::memory_order_relaxed);
+}
+
+// Each live or pooled block at most one mapping of its own and one of reserved space behind it, each moved one its empty mapping.
+size_t mappings() noexcept {
+  constexpr size_t kTables = 64;
+  return 2 * (block_counters.live.load(std::memory_order_relaxed) + block_counters.pooled.load(std::memory_order_relaxed)) + block_counters.moved.load(std::memory_order_relaxed) +
+         2 * block_counters.large_objects.load(std::memory_order_relaxed) + block_counters.mapping_splits.load(std::memory_order_relaxed) + kTables;
+}
+
+void set_limit(size_t bytes) noexcept { memory_limit = bytes; }
+size_t limit() noexcept { return memory_limit; }
+
+void reset_blocks() noexcept {
+  lower_next = upper_next = pool_size = pool_minimum = moved_size = 0;
+  pool_head = moved_head = kEndOfList;
+  memory_limit = SIZE_MAX;
+  use_userfaultfd = false;
+  new (&block_counters) BlockCounters();
+}
+
+}  // namespace freehold::heap

@@ -1,0 +1,59 @@
+// Blocks: where they come from, what becomes of them when all their objects are dead.
+//
+//   fresh → kLive → (every page dead) kPooled → its frames move to a fresh address: kMoved → kGone
+//                                             → or go back to the system: kGone
+//
+// Addresses are fresh, frames are recycled (design.md). Physical memory is 50 times cheaper to move than to fault in again.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/arena.h"
+
+namespace freehold::heap {
+
+inline constexpr size_t kNoBlock = SIZE_MAX;
+
+// Figures that the statistics show. Written with relaxed atomics by whoever does the work.
+struct BlockCounters {
+  std::atomic<uint64_t> fresh, recycled, live, pooled, moved, gone_bytes, dead_pages, released_pages, large_objects, huge_blocks, mapping_splits, recounts;
+};
+extern BlockCounters block_counters;
+
+// Chooses userfaultfd or mprotect as the knobs say. False when userfaultfd was demanded and the kernel refuses.
+bool initialize_protection() noexcept;
+
+// A block with memory, recycled or fresh. kNoBlock when the limit, the memory or the addresses are exhausted.
+size_t acquire_block(core::BlockKind kind) noexcept;
+// A run of blocks for one object of more than kHugeObject bytes; zeroed.
+size_t acquire_huge(size_t bytes) noexcept;
+void release_huge(size_t block) noexcept;
+
+// A page's objects are all dead. Once for each page, however many threads come to this conclusion: buries the block with its last page.
+void mark_page_dead(size_t page) noexcept;
+bool is_page_dead(size_t page) noexcept;
+
+// Gives the memory of dead pages of live blocks back, in runs of at least `minimum_run` pages. Returns the bytes.
+size_t release_dead_pages(size_t block, size_t minimum_run) noexcept;
+
+// Gives pooled blocks back to the system, until `keep` are left. Returns how many went.
+size_t trim_pool(size_t keep) noexcept;
+// The smallest size of the pool since the last call: what nobody needed meanwhile.
+size_t pool_surplus() noexcept;
+// Replaces the empty mappings that moved blocks left behind by reserved space; adjacent ones become one mapping.
+void collapse_moved(size_t keep) noexcept;
+
+// Blocks below these were handed out at some time: [0, lower) and [block_count/2, upper).
+size_t lower_frontier() noexcept;
+size_t upper_frontier() noexcept;
+
+size_t resident_blocks() noexcept;
+size_t mappings() noexcept;  // upper bound of the kernel mappings in the arena
+void set_limit(size_t bytes) noexcept;
+size_t limit() noexcept;
+
+void reset_blocks() noexcept;  // tests only
+
+}  // namespace freehold::heap

@@ -1,0 +1,161 @@
+#include "heap/chunks.h"
+
+#include <string.h>
+
+#include "core/object.h"
+#include "heap/blocks.h"
+#include "heap/walk.h"
+#include "platform/lock.h"
+
+namespace freehold::heap {
+
+using core::arena;
+using core::BlockKind;
+using core::BlockRecord;
+using core::kBlockSize;
+using core::kHeaderSize;
+using core::kPageSize;
+using core::kUnit;
+using core::kUnitsPerPage;
+using core::kWindowSize;
+using core::kWindowsPerBlock;
+
+namespace {
+
+// Blocks that several threads take small chunks from: a thread that allocates little does not hold 2 MB.
+struct SharedBlock {
+  size_t block = kNoBlock;
+  size_t next_window = kWindowsPerBlock;
+};
+os::Lock lock;
+SharedBlock shared[2];  // of small and of pinned objects
+
+SharedBlock& shared_of(BlockKind kind) noexcept { return shared[kind == BlockKind::kPinned ? 1 : 0]; }
+
+// A context's chunks double in size, from one window to a whole block. gc_reserved_2 holds the exponent.
+size_t windows_wanted(AllocationContext* context) noexcept {
+  auto exponent = reinterpret_cast<uintptr_t>(context->reserved);
+  if (exponent < 6) context->reserved = reinterpret_cast<void*>(exponent + 1);
+  return size_t{1} << exponent;
+}
+
+size_t window_of(const uint8_t* address) noexcept { return (reinterpret_cast<uintptr_t>(address) - arena.start) % kBlockSize / kWindowSize; }
+
+// Bits [first, first + count) of a word of windows.
+uint64_t window_mask(size_t first, size_t count) noexcept { return (count == 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1) << first; }
+
+void install(AllocationContext* context, size_t block, size_t window, size_t count) noexcept {
+  uint8_t* start = arena.block_start(block) + window * kWindowSize;
+  arena.blocks[block].chunk_starts.fetch_or(uint64_t{1} << window, std::memory_order_relaxed);
+  __atomic_store_n(&arena.pages[arena.page_index(reinterpret_cast<uintptr_t>(start))].first, uint16_t{1}, __ATOMIC_RELAXED);
+  // The runtime's pointer is that of the next object, its header lies before it; so the limit lies a header's size behind the window's end.
+  context->alloc_ptr = context->alloc_limit = start + kHeaderSize;
+  context->chunk_end = start + count * kWindowSize;
+}
+
+}  // namespace
+
+bool next_chunk(AllocationContext* context, size_t size, BlockKind kind) noexcept {
+  close_chunk(context);
+  size_t wanted = windows_wanted(context), needed = (size + kWindowSize - 1) / kWindowSize;
+  if (wanted < needed) wanted = needed;
+  if (wanted == kWindowsPerBlock && kind == BlockKind::kSmall) {
+    size_t block = acquire_block(kind);
+    if (block == kNoBlock) return false;
+    install(context, block, 0, kWindowsPerBlock);
+    return true;
+  }
+  SharedBlock& source = shared_of(kind);
+  os::LockGuard guard(lock);
+  size_t left = kWindowsPerBlock - source.next_window;
+  if (left < needed) {
+    if (left != 0) {
+      // Fewer windows than one object needs: they become a filler, or the block would never die.
+      uint8_t* rest = arena.block_start(source.block) + source.next_window * kWindowSize;
+      __atomic_store_n(&arena.pages[arena.page_index(reinterpret_cast<uintptr_t>(rest))].first, uint16_t{1}, __ATOMIC_RELAXED);
+      source.next_window = kWindowsPerBlock;
+      fill(rest, left * kWindowSize);
+    }
+    size_t block = acquire_block(kind);
+    if (block == kNoBlock) return false;
+    source = {block, 0};
+    left = kWindowsPerBlock;
+  }
+  size_t count = wanted < left ? wanted : left;
+  install(context, source.block, source.next_window, count);
+  source.next_window += count;
+  return true;
+}
+
+bool extend_window(AllocationContext* context, size_t size) noexcept {
+  auto* chunk_end = static_cast<uint8_t*>(context->chunk_end);
+  if (chunk_end == nullptr) return false;
+  uint8_t* object_end = context->alloc_ptr - kHeaderSize + size;
+  if (object_end > chunk_end) return false;
+  uint8_t* from = context->alloc_limit - kHeaderSize;  // start of the first window that is not initialised
+  auto* to = reinterpret_cast<uint8_t*>(core::align_up(reinterpret_cast<uintptr_t>(object_end), kWindowSize));
+  if (to > from) {
+    BlockRecord& block = arena.blocks[arena.block_index(reinterpret_cast<uintptr_t>(from))];
+    if (block.dirty) {
+      memset(from, 0, static_cast<size_t>(to - from));
+    } else {
+      // Fresh memory reads as zero, but an initialised window must also be there: userfaultfd takes a page that is not for a dead one.
+      for (uint8_t* page = from; page < to; page += kPageSize) *reinterpret_cast<volatile uint8_t*>(page) = 0;
+    }
+    // Release: who sees the bit sees zeros, or objects.
+    block.initialised.fetch_or(window_mask(window_of(from), static_cast<size_t>(to - from) / kWindowSize), std::memory_order_release);
+    context->alloc_bytes += to - from;
+    context->alloc_limit = to + kHeaderSize;
+  }
+  return true;
+}
+
+void close_chunk(AllocationContext* context) noexcept {
+  if (context->chunk_end == nullptr) return;
+  uint8_t* start = context->alloc_ptr - kHeaderSize;
+  size_t left = static_cast<size_t>(static_cast<uint8_t*>(context->chunk_end) - start);
+  context->alloc_bytes -= context->alloc_limit - context->alloc_ptr;
+  context->alloc_ptr = context->alloc_limit = nullptr;
+  context->chunk_end = nullptr;
+  if (left != 0) fill(start, left);
+}
+
+void fill(uint8_t* start, size_t size) noexcept {
+  BlockRecord& block = arena.blocks[arena.block_index(reinterpret_cast<uintptr_t>(start))];
+  *reinterpret_cast<uint64_t*>(start) = uint64_t{size} << 32 | core::kFillerBit | core::kDeletedBit;
+  // Nobody looks inside a filler; so all its windows count as initialised.
+  size_t windows = (size - 1 + reinterpret_cast<uintptr_t>(start) % kWindowSize) / kWindowSize + 1;
+  block.initialised.fetch_or(window_mask(window_of(start), windows), std::memory_order_release);
+  count_deleted(reinterpret_cast<uintptr_t>(start), size);
+}
+
+void page_may_be_dead(size_t page) noexcept {
+  PageCount count = count_page(page);
+  if (count.all_deleted) {
+    mark_page_dead(page);
+  } else {
+    __atomic_store_n(&arena.pages[page].deleted, static_cast<uint16_t>(count.deleted_units), __ATOMIC_RELAXED);
+  }
+}
+
+void count_deleted(uintptr_t start, size_t size) noexcept {
+  uintptr_t end = start + size;
+  while (start < end) {
+    uintptr_t page_end = (start | (kPageSize - 1)) + 1;
+    uintptr_t part_end = page_end < end ? page_end : end;
+    size_t page = arena.page_index(start), units = (part_end - start) / kUnit;
+    uint16_t* deleted = &arena.pages[page].deleted;
+    auto sum = static_cast<uint16_t>(__atomic_load_n(deleted, __ATOMIC_RELAXED) + units);
+    __atomic_store_n(deleted, sum, __ATOMIC_RELAXED);
+    if (units == kUnitsPerPage) {
+      mark_page_dead(page);  // one object or filler covers it all
+    } else if (sum >= kUnitsPerPage) {
+      page_may_be_dead(page);
+    }
+    start = part_end;
+  }
+}
+
+void reset_chunks() noexcept { shared[0] = shared[1] = {}; }
+
+}  // namespace freehold::heap

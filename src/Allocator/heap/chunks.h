@@ -1,0 +1,30 @@
+// Chunks: contiguous pieces of blocks that a thread allocates from by moving a pointer. A chunk is a whole number of windows; what is left of one
+// when its thread turns to the next becomes a filler, so that objects and fillers tile every block.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/arena.h"
+#include "heap/heap.h"
+
+namespace freehold::heap {
+
+// Gives the context a new chunk that can hold an object of `size` bytes (at most kLargeObject). False: out of memory.
+bool next_chunk(AllocationContext* context, size_t size, core::BlockKind kind) noexcept;
+// Makes the next windows of the chunk usable for an object of `size` bytes. False: it does not fit.
+bool extend_window(AllocationContext* context, size_t size) noexcept;
+// Turns what is left of the chunk into a filler. The context is empty afterwards.
+void close_chunk(AllocationContext* context) noexcept;
+
+// Writes a filler and counts it as deleted: [start, start + size) was never an object's.
+void fill(uint8_t* start, size_t size) noexcept;
+
+// Counts [start, start + size) of a block as deleted, page by page, and finds the pages that died.
+void count_deleted(uintptr_t start, size_t size) noexcept;
+// The slow end of a deletion: the counter says that all of the page is deleted; its objects have the last word.
+void page_may_be_dead(size_t page) noexcept;
+
+void reset_chunks() noexcept;  // tests only
+
+}  // namespace freehold::heap

@@ -1,0 +1,188 @@
+// Allocation's slow path, deletion, and what the layers above ask of the heap.
+#include "heap/heap.h"
+
+#include "core/arena.h"
+#include "core/fault_recovery.h"
+#include "core/knobs.h"
+#include "core/object.h"
+#include "heap/blocks.h"
+#include "heap/chunks.h"
+#include "heap/large.h"
+#include "heap/maintenance.h"
+#include "heap/thread_heap.h"
+#include "heap/walk.h"
+#include "platform/lock.h"
+
+namespace freehold::heap {
+
+using core::arena;
+using core::BlockKind;
+using core::BlockState;
+using core::MethodTable;
+using core::Object;
+
+namespace {
+
+std::atomic<uint64_t> dangling_faults{0};
+
+os::Lock pinned_lock;
+AllocationContext pinned_context;  // all threads allocate pinned objects from one chunk: there are few
+
+uint8_t* allocate_pinned(size_t size) noexcept {
+  os::LockGuard guard(pinned_lock);
+  if (!extend_window(&pinned_context, size) && !(next_chunk(&pinned_context, size, BlockKind::kPinned) && extend_window(&pinned_context, size))) return nullptr;
+  uint8_t* object = pinned_context.alloc_ptr;
+  pinned_context.alloc_ptr += size;
+  return object - core::kHeaderSize;
+}
+
+// One try. Memory for the object, header included, or null.
+uint8_t* try_allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept {
+  if (size > core::kLargeObject || core::knobs.debug) {
+    uint8_t* start = allocate_large(size, (flags & kAllocZeroingOptional) != 0);
+    if (start != nullptr) add_allocated(context, size);
+    return start;
+  }
+  if ((flags & kAllocPinned) != 0) {
+    uint8_t* start = allocate_pinned(size);
+    if (start != nullptr) add_allocated(context, size);
+    return start;
+  }
+  if (!extend_window(context, size) && !(next_chunk(context, size, BlockKind::kSmall) && extend_window(context, size))) return nullptr;
+  uint8_t* object = context->alloc_ptr;
+  context->alloc_ptr += size;
+  return object - core::kHeaderSize;
+}
+
+DeleteResult already_deleted() noexcept {
+  thread_heap.double_deletes++;
+  return DeleteResult::kAlreadyDeleted;
+}
+
+// Deleted bit and accounts; the object needs nothing else.
+DeleteResult finish(uint8_t* start, uint32_t header, const MethodTable* type, size_t size) noexcept {
+  if (core::knobs.debug) remember_type(start, size, type);
+  if (!core::try_store(reinterpret_cast<uint32_t*>(start), header | core::kDeletedBit)) return DeleteResult::kDangling;
+  if (!thread_heap.registered) register_thread();
+  thread_heap.deleted_bytes += size;
+  thread_heap.deleted_objects++;
+  size_t offset = reinterpret_cast<uintptr_t>(start) - arena.start;
+  if (size > core::kLargeObject || core::knobs.debug) {
+    release_large(start, size);
+  } else if (offset % core::kPageSize + size <= core::kPageSize) {
+    size_t page = offset / core::kPageSize;
+    uint16_t* deleted = &arena.pages[page].deleted;
+    auto sum = static_cast<uint16_t>(__atomic_load_n(deleted, __ATOMIC_RELAXED) + size / core::kUnit);
+    __atomic_store_n(deleted, sum, __ATOMIC_RELAXED);
+    if (sum >= core::kUnitsPerPage) [[unlikely]] page_may_be_dead(page);
+  } else {
+    count_deleted(reinterpret_cast<uintptr_t>(start), size);
+  }
+  return DeleteResult::kDeleted;
+}
+
+}  // namespace
+
+bool initialize() noexcept {
+  if (!core::create_arena(core::knobs.address_space)) {
+    os::write_error("Freehold: no address space for the heap (64 GB at least). Raise the limit of virtual memory (ulimit -v), or set FREEHOLD_ADDRESS_SPACE.\n");
+    return false;
+  }
+  if (!initialize_protection()) {
+    os::write_error("Freehold: the kernel refuses userfaultfd, which FREEHOLD_PROTECTION=userfaultfd demands. Set it to auto or mprotect.\n");
+    return false;
+  }
+  size_t machine = os::physical_memory();
+  set_limit(core::knobs.heap_limit != 0 ? core::knobs.heap_limit : machine - machine / 20);
+  start_maintenance();
+  return true;
+}
+
+void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept {
+  if (size >= arena.size / 4) return nullptr;
+  if (thread_heap.context == nullptr) {
+    register_thread();
+    thread_heap.context = context;
+  }
+  uint8_t* start = try_allocate(context, size, flags);
+  if (start == nullptr) {
+    // Before the program sees an OutOfMemoryException: give back everything that can be.
+    maintain(true);
+    start = try_allocate(context, size, flags);
+    if (start == nullptr) return nullptr;
+  }
+  return start + core::kHeaderSize;
+}
+
+void retire(AllocationContext* context) noexcept {
+  close_chunk(context);
+  // A thread that only deleted has no context here.
+  if (thread_heap.context == context || thread_heap.context == nullptr) unregister_thread();
+}
+
+DeleteResult delete_object(void* object) noexcept {
+  auto address = reinterpret_cast<uintptr_t>(object);
+  if (!arena.contains(address)) return DeleteResult::kNotDeletable;
+  auto* start = static_cast<uint8_t*>(object) - core::kHeaderSize;
+  uint64_t head, table;
+  if (!core::try_load(reinterpret_cast<const uint64_t*>(start), &head)) return DeleteResult::kDangling;
+  if (!core::try_load(static_cast<const uint64_t*>(object), &table)) return DeleteResult::kDangling;
+  const auto* type = reinterpret_cast<const MethodTable*>(table);
+  size_t size = type->base_size;
+  if (type->has_component_size()) {
+    uint32_t length;
+    if (!core::try_load(static_cast<const uint32_t*>(object) + 2, &length)) return DeleteResult::kDangling;
+    size = core::align_up(size + static_cast<size_t>(type->component_size()) * length, core::kObjectAlignment);
+  }
+  auto header = static_cast<uint32_t>(head), sync = static_cast<uint32_t>(head >> 32);
+  if ((header & core::kDeletedBit) != 0) [[unlikely]] return already_deleted();
+  if (type->has_finalizer() && (sync & core::kSyncFinalizerRun) == 0) [[unlikely]] return DeleteResult::kNeedsFinalizer;
+  if ((sync & (core::kSyncIsHashOrIndex | core::kSyncIsHash)) == core::kSyncIsHashOrIndex) [[unlikely]] return DeleteResult::kHasSyncEntry;
+  return finish(start, header, type, size);
+}
+
+AddressState classify(const void* pointer) noexcept {
+  auto address = reinterpret_cast<uintptr_t>(pointer);
+  if (!arena.contains(address)) return AddressState::kOutside;
+  size_t block = arena.block_index(address);
+  uint32_t probe;
+  // The tables of segments that were never used have no memory: probe before reading.
+  if (!core::try_load(reinterpret_cast<const uint32_t*>(&arena.blocks[block]), &probe)) return AddressState::kNeverUsed;
+  switch (arena.blocks[block].state.load(std::memory_order_acquire)) {
+    case BlockState::kGone: return AddressState::kDead;
+    case BlockState::kMoved: return AddressState::kDead;
+    case BlockState::kPooled: return AddressState::kDeletedMapped;
+    case BlockState::kLive: break;
+  }
+  if (!arena.in_lower_half(address)) return AddressState::kLive;
+  size_t page = arena.page_index(address);
+  if (!is_page_dead(page)) return AddressState::kLive;
+  const auto& released = arena.blocks[block].released[page % core::kPagesPerBlock / 64];
+  return (released.load(std::memory_order_acquire) >> (page % 64) & 1) != 0 ? AddressState::kDead : AddressState::kDeletedMapped;
+}
+
+bool is_deleted(const void* object) noexcept {
+  if (!arena.contains(reinterpret_cast<uintptr_t>(object))) return false;
+  uint32_t header;
+  if (!core::try_load(static_cast<const uint32_t*>(object) - 2, &header)) return true;
+  return (header & core::kDeletedBit) != 0;
+}
+
+bool in_arena(uintptr_t address) noexcept { return arena.contains(address); }
+
+void note_dangling_fault(uintptr_t) noexcept { dangling_faults.fetch_add(1, std::memory_order_relaxed); }
+uint64_t dangling_fault_count() noexcept { return dangling_faults.load(std::memory_order_relaxed); }
+
+size_t total_bytes_in_use() noexcept {
+  ThreadTotals totals = thread_totals();
+  return totals.allocated_bytes > totals.deleted_bytes ? totals.allocated_bytes - totals.deleted_bytes : 0;
+}
+
+uint64_t total_allocated_bytes() noexcept { return thread_totals().allocated_bytes; }
+size_t heap_limit() noexcept { return limit(); }
+size_t resident_bytes() noexcept { return resident_blocks() * core::kBlockSize - block_counters.released_pages.load(std::memory_order_relaxed) * core::kPageSize; }
+uint64_t released_bytes() noexcept { return block_counters.gone_bytes.load(std::memory_order_relaxed); }
+
+void collect() noexcept { maintain(true); }
+
+}  // namespace freehold::heap

@@ -1,0 +1,129 @@
+#include "heap/large.h"
+
+#include <string.h>
+
+#include "core/arena.h"
+#include "core/knobs.h"
+#include "heap/blocks.h"
+#include "heap/chunks.h"
+#include "platform/lock.h"
+
+namespace freehold::heap {
+
+using core::arena;
+using core::BlockKind;
+using core::kBlockSize;
+using core::kPagesPerBlock;
+using core::kPageSize;
+
+namespace {
+
+os::Lock lock;  // guards the two words below
+size_t current_block = kNoBlock;
+size_t next_page = kPagesPerBlock;
+
+// Debug mode only: the type of what lies, or lay, on each page. Address space for every page of the lower half, memory for those used.
+const core::MethodTable** types = nullptr;
+size_t types_committed = 0;  // bytes
+
+size_t types_bytes() noexcept { return core::align_up(arena.block_count() / 2 * kPagesPerBlock * sizeof(void*), kPageSize); }
+
+void touch(uint8_t* start, size_t pages) noexcept {
+  for (size_t page = 0; page < pages; page++) *reinterpret_cast<volatile uint8_t*>(start + page * kPageSize) = 0;
+}
+
+// The rest of the current block is nobody's: its pages are dead. Caller holds the lock.
+void retire_current_block() noexcept {
+  if (current_block == kNoBlock) return;
+  for (; next_page < kPagesPerBlock; next_page++) mark_page_dead(current_block * kPagesPerBlock + next_page);
+  arena.blocks[current_block].populated.store(true, std::memory_order_release);
+  current_block = kNoBlock;
+}
+
+}  // namespace
+
+uint8_t* allocate_large(size_t size, bool dirty_is_fine) noexcept {
+  if (size > core::kHugeObject) {
+    size_t block = acquire_huge(size);
+    return block == kNoBlock ? nullptr : arena.block_start(block);
+  }
+  size_t pages = (size + kPageSize - 1) / kPageSize, block, first;
+  {
+    os::LockGuard guard(lock);
+    if (current_block == kNoBlock || kPagesPerBlock - next_page < pages) {
+      retire_current_block();
+      current_block = acquire_block(BlockKind::kLarge);
+      if (current_block == kNoBlock) return nullptr;
+      next_page = 0;
+      if (core::knobs.debug) {
+        // Single pages of this block die soon; to watch them, all must be there.
+        touch(arena.block_start(current_block), kPagesPerBlock);
+        arena.blocks[current_block].populated.store(true, std::memory_order_release);
+      }
+      arena.blocks[current_block].initialised.store(~uint64_t{0}, std::memory_order_release);
+    }
+    block = current_block;
+    first = block * kPagesPerBlock + next_page;
+    next_page += pages;
+  }
+  uint8_t* start = arena.page_start(first);
+  if (arena.blocks[block].dirty) {
+    // Walkers must not meet the last owner's objects: the header first, and what lies behind the object too.
+    size_t kept = dirty_is_fine ? core::kMinimumObjectSize : size;
+    memset(start, 0, kept);
+    memset(start + size, 0, pages * kPageSize - size);
+  } else {
+    touch(start, pages);
+  }
+  if (size % kPageSize != 0) {
+    auto* rest = reinterpret_cast<uint64_t*>(start + size);
+    *rest = uint64_t{pages * kPageSize - size} << 32 | core::kFillerBit | core::kDeletedBit;
+    __atomic_store_n(&arena.pages[first + pages - 1].deleted, static_cast<uint16_t>((pages * kPageSize - size) / core::kUnit), __ATOMIC_RELAXED);
+  }
+  __atomic_store_n(&arena.pages[first].first, uint16_t{1}, __ATOMIC_RELEASE);
+  block_counters.large_objects.fetch_add(1, std::memory_order_relaxed);
+  return start;
+}
+
+void release_large(uint8_t* start, size_t size) noexcept {
+  auto address = reinterpret_cast<uintptr_t>(start);
+  size_t block = arena.block_index(address);
+  if (!arena.in_lower_half(address)) {
+    release_huge(block);
+    return;
+  }
+  block_counters.large_objects.fetch_sub(1, std::memory_order_relaxed);
+  size_t first = arena.page_index(address), pages = (size + kPageSize - 1) / kPageSize;
+  for (size_t page = first; page < first + pages; page++) mark_page_dead(page);
+  if (core::knobs.debug) release_dead_pages(block, 1);
+}
+
+void remember_type(const uint8_t* start, size_t size, const core::MethodTable* type) noexcept {
+  auto address = reinterpret_cast<uintptr_t>(start);
+  if (!arena.in_lower_half(address)) return;
+  os::LockGuard guard(lock);
+  if (types == nullptr) types = static_cast<const core::MethodTable**>(os::reserve(types_bytes(), kPageSize, 0));
+  size_t first = arena.page_index(address), pages = (size + kPageSize - 1) / kPageSize;
+  size_t needed = core::align_up((first + pages) * sizeof(void*), kPageSize);
+  if (types == nullptr) return;  // the exception then does without the name
+  if (needed > types_committed) {
+    if (!os::commit(reinterpret_cast<uint8_t*>(types) + types_committed, needed - types_committed)) return;
+    types_committed = needed;
+  }
+  for (size_t page = first; page < first + pages; page++) types[page] = type;
+}
+
+const core::MethodTable* type_of_dead(uintptr_t address) noexcept {
+  if (types == nullptr || !arena.in_lower_half(address)) return nullptr;
+  size_t page = arena.page_index(address);
+  return (page + 1) * sizeof(void*) <= types_committed ? types[page] : nullptr;
+}
+
+void reset_large() noexcept {
+  current_block = kNoBlock;
+  next_page = kPagesPerBlock;
+  types = nullptr;
+  types_committed = 0;
+}
+
+}  // namespace freehold::heap

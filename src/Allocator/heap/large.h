@@ -1,0 +1,24 @@
+// Objects that share no page with others: more than kLargeObject bytes (runs of pages), more than kHugeObject bytes (runs of blocks),
+// and, in debug mode, all objects.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/object.h"
+
+namespace freehold::heap {
+
+// Zeroed memory for an object (unless `dirty_is_fine`), or null.
+uint8_t* allocate_large(size_t size, bool dirty_is_fine) noexcept;
+// Its pages die at once. The object's deleted bit is set already.
+void release_large(uint8_t* start, size_t size) noexcept;
+
+// Debug mode: the type of the object that was at a dead address, or null.
+const core::MethodTable* type_of_dead(uintptr_t address) noexcept;
+// Debug mode remembers the type before the page goes.
+void remember_type(const uint8_t* start, size_t size, const core::MethodTable* type) noexcept;
+
+void reset_large() noexcept;  // tests only
+
+}  // namespace freehold::heap

@@ -1,0 +1,142 @@
+#include "heap/maintenance.h"
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "heap/blocks.h"
+#include "heap/thread_heap.h"
+#include "heap/walk.h"
+#include "platform/lock.h"
+
+namespace freehold::heap {
+
+using core::arena;
+using core::kPagesPerBlock;
+using core::kUnitsPerPage;
+
+namespace {
+
+constexpr long kTickNanoseconds = 50'000'000;
+constexpr size_t kMovedKept = 256;
+// In the background only runs of 64 KB or more lose their memory: a shorter one costs more (a huge page splits) than it gives.
+constexpr size_t kBackgroundRun = 16;
+
+std::atomic<uint32_t> work{0};
+std::atomic<PhaseHook> phase_hook{nullptr};
+os::Lock maintenance_lock;  // one round at a time
+uint64_t deleted_at_last_recount = 0;
+
+void phase_done(const char* phase) noexcept {
+  if (PhaseHook hook = phase_hook.load(std::memory_order_acquire); hook != nullptr) hook(phase);
+}
+
+// Corrects the counters of one block from its objects, and buries what turns out to be dead.
+void recount_block(size_t block) noexcept {
+  for (size_t page = block * kPagesPerBlock; page < (block + 1) * kPagesPerBlock; page++) {
+    if (__atomic_load_n(&arena.pages[page].deleted, __ATOMIC_RELAXED) == 0 || is_page_dead(page)) continue;
+    PageCount count = count_page(page);
+    if (count.all_deleted) {
+      mark_page_dead(page);
+    } else {
+      __atomic_store_n(&arena.pages[page].deleted, static_cast<uint16_t>(count.deleted_units), __ATOMIC_RELAXED);
+    }
+    block_counters.recounts.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+template <typename Function>
+void for_each_shared_block(Function function) noexcept {
+  size_t end = lower_frontier();
+  for (size_t block = 0; block < end; block++) {
+    if (block % core::kBlocksPerSegment == core::kBlocksInGeneration0) block += core::kBlocksPerSegment - core::kBlocksInGeneration0;
+    if (block >= end) return;
+    if (arena.blocks[block].state.load(std::memory_order_acquire) == core::BlockState::kLive) function(block);
+  }
+}
+
+void recount() noexcept {
+  deleted_at_last_recount = thread_totals().deleted_bytes;
+  for_each_shared_block([](size_t block) noexcept { recount_block(block); });
+  phase_done("recount");
+}
+
+// Lost updates of counters matter when much was deleted and little of it was found dead (f > 1/2, Kedia et al., section 4).
+bool should_recount() noexcept {
+  ThreadTotals totals = thread_totals();
+  uint64_t live = totals.allocated_bytes - totals.deleted_bytes;
+  uint64_t since = totals.deleted_bytes - deleted_at_last_recount;
+  uint64_t held = resident_blocks() * core::kBlockSize;
+  return held > 2 * live + (uint64_t{16} << 20) && since > held / 4;
+}
+
+bool dead_pages_weigh() noexcept {
+  uint64_t dead = block_counters.dead_pages.load(std::memory_order_relaxed), released = block_counters.released_pages.load(std::memory_order_relaxed);
+  return dead > released && (dead - released) * 2 > resident_blocks() * kPagesPerBlock;
+}
+
+void* maintenance_thread(void*) noexcept {
+  while (true) {
+    while (work.load(std::memory_order_acquire) == 0) syscall(SYS_futex, &work, FUTEX_WAIT_PRIVATE, 0, nullptr, nullptr, 0);
+    work.store(0, std::memory_order_release);
+    // Until two rounds in a row had nothing left to give back.
+    do {
+      timespec pause = {0, kTickNanoseconds};
+      nanosleep(&pause, nullptr);
+      maintain(false);
+    } while (block_counters.pooled.load(std::memory_order_relaxed) != 0 || block_counters.moved.load(std::memory_order_relaxed) > kMovedKept);
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool start_maintenance() noexcept {
+  sigset_t all, before;
+  sigfillset(&all);
+  sigdelset(&all, SIGSEGV);
+  sigdelset(&all, SIGBUS);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setstacksize(&attributes, 256 << 10);
+  pthread_t thread;
+  bool started = pthread_create(&thread, &attributes, maintenance_thread, nullptr) == 0;
+  pthread_attr_destroy(&attributes);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return started;
+}
+
+void wake_maintenance() noexcept {
+  if (work.load(std::memory_order_relaxed) != 0 || work.exchange(1, std::memory_order_acq_rel) != 0) return;
+  syscall(SYS_futex, &work, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
+
+void maintain(bool thorough) noexcept {
+  os::LockGuard guard(maintenance_lock);
+  if (thorough || should_recount()) recount();
+  if (thorough || dead_pages_weigh()) {
+    for_each_shared_block([&](size_t block) noexcept { release_dead_pages(block, thorough ? 1 : kBackgroundRun); });
+    phase_done("release of dead pages");
+  }
+  // What nobody needed since the last round goes back to the system.
+  size_t surplus = pool_surplus(), pooled = block_counters.pooled.load(std::memory_order_relaxed);
+  if (thorough || surplus != 0) {
+    trim_pool(thorough || surplus > pooled ? 0 : pooled - surplus);
+    phase_done("trim");
+  }
+  if (thorough || block_counters.moved.load(std::memory_order_relaxed) > kMovedKept) {
+    collapse_moved(0);
+    phase_done("collapse");
+  }
+}
+
+void set_phase_hook(PhaseHook hook) noexcept { phase_hook.store(hook, std::memory_order_release); }
+
+}  // namespace freehold::heap

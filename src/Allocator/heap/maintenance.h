@@ -1,0 +1,18 @@
+// The background thread: trims the pool, collapses empty mappings, corrects counters. It touches no managed state and sleeps when nothing dies.
+#pragma once
+
+namespace freehold::heap {
+
+// Starts the thread. False when the system refuses; the work is then done by those who need it.
+bool start_maintenance() noexcept;
+// There is something to do. Cheap when it was said before; any thread, not in a signal handler.
+void wake_maintenance() noexcept;
+
+// One round, on the calling thread: `thorough` recounts all pages and gives all spare memory back.
+void maintain(bool thorough) noexcept;
+
+// Called after each phase with its name, on the thread that did it; the layer above verifies the heap then (FREEHOLD_VERIFY).
+using PhaseHook = void (*)(const char* phase);
+void set_phase_hook(PhaseHook hook) noexcept;
+
+}  // namespace freehold::heap

@@ -1,0 +1,60 @@
+#include "heap/thread_heap.h"
+
+#include "platform/lock.h"
+
+namespace freehold::heap {
+
+thread_local constinit ThreadHeap thread_heap = {};
+
+namespace {
+
+os::Lock lock;  // guards the list and the totals of threads that are gone
+ThreadHeap* threads = nullptr;
+ThreadTotals gone = {};
+
+// Racy reads of another thread's bump pointer: off by what it allocates meanwhile.
+uint64_t allocated_by(const AllocationContext& context) noexcept {
+  return static_cast<uint64_t>(context.alloc_bytes + context.alloc_bytes_uoh - (context.alloc_limit - context.alloc_ptr));
+}
+
+}  // namespace
+
+void register_thread() noexcept {
+  ThreadHeap* heap = &thread_heap;
+  if (heap->registered) return;
+  os::LockGuard guard(lock);
+  heap->next = threads;
+  heap->link = &threads;
+  if (threads != nullptr) threads->link = &heap->next;
+  threads = heap;
+  heap->registered = true;
+}
+
+void unregister_thread() noexcept {
+  ThreadHeap* heap = &thread_heap;
+  if (!heap->registered) return;
+  os::LockGuard guard(lock);
+  if (heap->context != nullptr) gone.allocated_bytes += allocated_by(*heap->context);
+  gone.deleted_bytes += heap->deleted_bytes;
+  gone.deleted_objects += heap->deleted_objects;
+  gone.double_deletes += heap->double_deletes;
+  *heap->link = heap->next;
+  if (heap->next != nullptr) heap->next->link = heap->link;
+  *heap = {};
+}
+
+ThreadTotals thread_totals() noexcept {
+  os::LockGuard guard(lock);
+  ThreadTotals totals = gone;
+  for (const ThreadHeap* heap = threads; heap != nullptr; heap = heap->next) {
+    if (heap->context != nullptr) totals.allocated_bytes += allocated_by(*heap->context);
+    totals.deleted_bytes += heap->deleted_bytes;
+    totals.deleted_objects += heap->deleted_objects;
+    totals.double_deletes += heap->double_deletes;
+  }
+  return totals;
+}
+
+void add_allocated(AllocationContext* context, uint64_t bytes) noexcept { context->alloc_bytes_uoh += static_cast<int64_t>(bytes); }
+
+}  // namespace freehold::heap

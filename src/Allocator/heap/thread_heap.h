@@ -1,0 +1,37 @@
+// What a thread keeps for itself: its figures, and the link that lets others find its allocation context.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "heap/heap.h"
+
+namespace freehold::heap {
+
+struct ThreadHeap {
+  AllocationContext* context;  // null until the thread allocates
+  // Only the owner writes; statistics read them torn by at most one object.
+  uint64_t deleted_bytes;
+  uint64_t deleted_objects;
+  uint64_t double_deletes;
+  bool registered;
+  ThreadHeap* next;
+  ThreadHeap** link;  // what points to this one
+};
+
+extern thread_local constinit ThreadHeap thread_heap;
+
+// Puts the calling thread on the list, once.
+void register_thread() noexcept;
+// Takes it off and keeps its figures. The thread itself, on exit.
+void unregister_thread() noexcept;
+
+struct ThreadTotals {
+  uint64_t allocated_bytes, deleted_bytes, deleted_objects, double_deletes;
+};
+// Sums over all threads, past and present.
+ThreadTotals thread_totals() noexcept;
+// Memory that was not handed out by a thread's context (large, pinned).
+void add_allocated(AllocationContext* context, uint64_t bytes) noexcept;
+
+}  // namespace freehold::heap

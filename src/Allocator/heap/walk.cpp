@@ -1,0 +1,123 @@
+#include "heap/walk.h"
+
+namespace freehold::heap {
+
+using core::arena;
+using core::kPageSize;
+using core::kUnit;
+
+namespace {
+
+uint16_t load_first(size_t page) noexcept { return __atomic_load_n(&arena.pages[page].first, __ATOMIC_RELAXED); }
+
+// Whether an object, a filler or zeros are at `cursor`, and not what a block's last life left there.
+bool is_walkable(const core::BlockRecord& block, const uint8_t* cursor) noexcept {
+  size_t offset = (reinterpret_cast<uintptr_t>(cursor) - arena.start) % core::kBlockSize;
+  if ((block.initialised.load(std::memory_order_acquire) >> (offset / core::kWindowSize) & 1) == 0) return false;
+  // Large objects: memory is made ready page by page, each run marks its first page.
+  return block.kind != core::BlockKind::kLarge || offset % kPageSize != 0 || load_first(arena.page_index(reinterpret_cast<uintptr_t>(cursor))) != 0;
+}
+
+// Notes for each page whose first byte lies in [start, start + size) how far back the object begins.
+// Never over a kStartsLater: the header that the distance leads to may have no memory.
+void remember(const uint8_t* start, size_t size, size_t from_page) noexcept {
+  auto begin = reinterpret_cast<uintptr_t>(start);
+  size_t block_end_page = (from_page / core::kPagesPerBlock + 1) * core::kPagesPerBlock;
+  for (uintptr_t page_start = core::align_up(begin, kPageSize); page_start < begin + size; page_start += kPageSize) {
+    size_t distance = (page_start - begin) / kUnit + 1;
+    size_t page = arena.page_index(page_start);
+    if (distance >= core::PageRecord::kStartsLater || page >= block_end_page) return;
+    if (load_first(page) == 0) __atomic_store_n(&arena.pages[page].first, static_cast<uint16_t>(distance), __ATOMIC_RELAXED);
+  }
+}
+
+// From the object at `cursor` to the one that covers `target`, the first byte of `page`.
+uint8_t* walk_to(const core::BlockRecord& block, uint8_t* cursor, const uint8_t* target, size_t page) noexcept {
+  while (cursor <= target) {
+    if (!is_walkable(block, cursor)) return nullptr;
+    Walked object = look_at(cursor);
+    if (object.step == Step::kEnd || object.size == 0) return nullptr;
+    remember(cursor, object.size, page);
+    if (cursor + object.size > target) return cursor;
+    cursor += object.size;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+uint8_t* first_object(size_t page) noexcept {
+  const core::BlockRecord& block = arena.blocks[page / core::kPagesPerBlock];
+  size_t first_page = page / core::kPagesPerBlock * core::kPagesPerBlock, known = page;
+  while (load_first(known) == 0) {
+    if (known == first_page) return nullptr;
+    known--;
+  }
+  uint8_t* target = arena.page_start(page);
+  uint16_t first = load_first(known);
+  if (first >= core::PageRecord::kStartsLater) {
+    uint8_t* start = arena.page_start(known) + (first - core::PageRecord::kStartsLater) * kUnit;
+    return known == page ? start : walk_to(block, start, target, page);
+  }
+  return walk_to(block, arena.page_start(known) - (first - 1) * kUnit, target, page);
+}
+
+void keep_first_object(size_t page) noexcept {
+  uint8_t* target = arena.page_start(page);
+  uint8_t* start = first_object(page);
+  if (start == nullptr || start >= target) return;
+  Walked object = look_at(start);
+  if (object.step == Step::kEnd) return;
+  size_t units = static_cast<size_t>(start + object.size - target) / kUnit;
+  if (units > kPageSize / kUnit) units = kPageSize / kUnit;
+  __atomic_store_n(&arena.pages[page].first, static_cast<uint16_t>(core::PageRecord::kStartsLater + units), __ATOMIC_RELAXED);
+}
+
+PageCount count_page(size_t page) noexcept {
+  const core::BlockRecord& block = arena.blocks[page / core::kPagesPerBlock];
+  uint8_t* begin = arena.page_start(page);
+  uint8_t* end = begin + kPageSize;
+  uint8_t* cursor = first_object(page);
+  PageCount count = {0, true};
+  if (cursor == nullptr) return {0, false};
+  if (cursor > begin) count.deleted_units = static_cast<size_t>(cursor - begin) / kUnit;
+  while (cursor < end) {
+    if (!is_walkable(block, cursor)) return {count.deleted_units, false};
+    Walked object = look_at(cursor);
+    if (object.step == Step::kEnd || object.size == 0) return {count.deleted_units, false};
+    uint8_t* object_end = cursor + object.size;
+    if (object.step == Step::kFiller || (object.header & core::kDeletedBit) != 0) {
+      uint8_t* from = cursor < begin ? begin : cursor;
+      uint8_t* to = object_end > end ? end : object_end;
+      count.deleted_units += static_cast<size_t>(to - from) / kUnit;
+    } else {
+      count.all_deleted = false;
+    }
+    if (object_end >= end) remember(cursor, object.size, page);
+    cursor = object_end;
+  }
+  return count;
+}
+
+core::Object* find_object(uintptr_t address) noexcept {
+  if (!arena.contains(address)) return nullptr;
+  size_t block_index = arena.block_index(address);
+  if (!arena.in_lower_half(address)) {
+    const core::BlockRecord& record = arena.blocks[block_index];
+    if (record.state.load(std::memory_order_acquire) != core::BlockState::kLive) return nullptr;
+    return core::Object::at(arena.block_start(record.kind == core::BlockKind::kHugeTail ? block_index - record.next : block_index));
+  }
+  const core::BlockRecord& block = arena.blocks[block_index];
+  if (block.state.load(std::memory_order_acquire) == core::BlockState::kGone) return nullptr;
+  uint8_t* cursor = first_object(arena.page_index(address));
+  while (cursor != nullptr && reinterpret_cast<uintptr_t>(cursor) <= address) {
+    if (!is_walkable(block, cursor)) return nullptr;
+    Walked object = look_at(cursor);
+    if (object.step == Step::kEnd || object.size == 0) return nullptr;
+    if (reinterpret_cast<uintptr_t>(cursor) + object.size > address) return object.step == Step::kObject ? core::Object::at(cursor) : nullptr;
+    cursor += object.size;
+  }
+  return nullptr;
+}
+
+}  // namespace freehold::heap

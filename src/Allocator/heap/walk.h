@@ -1,0 +1,58 @@
+// Walking objects: in each chunk they follow each other without gaps, so that a known start and the objects' sizes find all others.
+// Safe beside threads that allocate, delete and release: a walk stops at memory that is not an object yet, and at a page that went away.
+#pragma once
+
+#include "core/arena.h"
+#include "core/fault_recovery.h"
+#include "core/object.h"
+
+namespace freehold::heap {
+
+enum class Step { kObject, kFiller, kEnd };  // kEnd: no object yet, or the memory is gone
+
+struct Walked {
+  Step step;
+  uint32_t header;
+  size_t size;
+};
+
+// A deleted object whose first words lie at the end of a page and the others on a page without memory: it covers the rest of its page.
+inline Walked cut_off(const uint8_t* cursor, uint64_t head) noexcept {
+  if ((head & core::kDeletedBit) == 0) return {Step::kEnd, 0, 0};
+  return {Step::kFiller, static_cast<uint32_t>(head), core::kPageSize - reinterpret_cast<uintptr_t>(cursor) % core::kPageSize};
+}
+
+// What starts at `cursor`, which must be the start of an object, a filler, or memory not used yet.
+[[gnu::always_inline]] inline Walked look_at(const uint8_t* cursor) noexcept {
+  uint64_t head, type;
+  if (!core::try_load(reinterpret_cast<const uint64_t*>(cursor), &head)) return {Step::kEnd, 0, 0};
+  if ((head & core::kFillerBit) != 0) return {Step::kFiller, static_cast<uint32_t>(head), static_cast<size_t>(head >> 32)};
+  if (!core::try_load(reinterpret_cast<const uint64_t*>(cursor + core::kHeaderSize), &type)) return cut_off(cursor, head);
+  if (type == 0) return {Step::kEnd, 0, 0};
+  const auto* table = reinterpret_cast<const core::MethodTable*>(type);
+  size_t size = table->base_size;
+  if (table->has_component_size()) {
+    uint32_t length;
+    if (!core::try_load(reinterpret_cast<const uint32_t*>(cursor + 2 * core::kHeaderSize), &length)) return cut_off(cursor, head);
+    size += static_cast<size_t>(table->component_size()) * length;
+  }
+  return {Step::kObject, static_cast<uint32_t>(head), core::align_up(size, core::kObjectAlignment)};
+}
+
+// Where to begin a walk of a page: the start of the object that covers its first byte, or of the first object behind that when what covers it is
+// dead and has no memory. Null when no object reaches there yet. Remembers what it learns on the way.
+uint8_t* first_object(size_t page) noexcept;
+// Before the memory of the pages before `page` is given back: notes where the objects go on.
+void keep_first_object(size_t page) noexcept;
+
+struct PageCount {
+  size_t deleted_units;
+  bool all_deleted;  // the whole page is covered by deleted objects and fillers
+};
+// Reads the truth of a page from its objects.
+PageCount count_page(size_t page) noexcept;
+
+// The object that contains an address, or null. For diagnosis, and for interior references.
+core::Object* find_object(uintptr_t address) noexcept;
+
+}  // namespace freehold::heap

@@ -1,0 +1,183 @@
+// System calls for linux-x64, and the injection of their failures.
+#include "platform/os.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+
+namespace freehold::os {
+namespace {
+
+int userfaultfd_descriptor = -1;
+
+struct Injection {
+  std::atomic<uint64_t> calls;
+  uint64_t first_failure;  // 0 = never
+  bool from_then_on;
+};
+Injection injections[kCallCount];
+constexpr const char* kCallNames[kCallCount] = {"mmap", "mprotect", "mremap", "madvise", "userfaultfd", "register"};
+
+// Counts the call; true when the test wants it to fail, with errno as the kernel would set it.
+bool injected_failure(Call call) noexcept {
+  Injection& injection = injections[static_cast<size_t>(call)];
+  uint64_t n = injection.calls.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (injection.first_failure == 0 || n < injection.first_failure || (n > injection.first_failure && !injection.from_then_on)) return false;
+  errno = ENOMEM;
+  return true;
+}
+
+void* map(void* at, size_t size, int protection, int flags) noexcept {
+  if (injected_failure(Call::kMmap)) return nullptr;
+  void* result = mmap(at, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
+  return result == MAP_FAILED ? nullptr : result;
+}
+
+size_t read_number(const char* path) noexcept {
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  char text[64] = {};
+  ssize_t length = read(file, text, sizeof text - 1);
+  close(file);
+  return length > 0 ? strtoull(text, nullptr, 10) : 0;
+}
+
+}  // namespace
+
+void* reserve(size_t size, size_t alignment, uintptr_t hint) noexcept {
+  if (hint != 0) {
+    void* wanted = map(reinterpret_cast<void*>(hint), size, PROT_NONE, MAP_FIXED_NOREPLACE);
+    if (wanted == reinterpret_cast<void*>(hint)) return wanted;
+    if (wanted != nullptr) munmap(wanted, size);  // a kernel that does not know the flag
+  }
+  char* start = static_cast<char*>(map(nullptr, size + alignment, PROT_NONE, 0));
+  if (start == nullptr) return nullptr;
+  char* aligned = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(start) + alignment - 1) & ~(alignment - 1));
+  if (aligned != start) munmap(start, static_cast<size_t>(aligned - start));
+  munmap(aligned + size, static_cast<size_t>(start + alignment - aligned));
+  return aligned;
+}
+
+void unreserve(void* start, size_t size) noexcept { munmap(start, size); }
+
+bool protect_read_write(void* start, size_t size) noexcept {
+  return !injected_failure(Call::kMprotect) && mprotect(start, size, PROT_READ | PROT_WRITE) == 0;
+}
+
+bool commit(void* start, size_t size) noexcept { return protect_read_write(start, size); }
+
+bool decommit(void* start, size_t size) noexcept { return map(start, size, PROT_NONE, MAP_FIXED) != nullptr; }
+
+bool protect_none(void* start, size_t size) noexcept {
+  return !injected_failure(Call::kMprotect) && mprotect(start, size, PROT_NONE) == 0;
+}
+
+bool discard(void* start, size_t size) noexcept {
+  return !injected_failure(Call::kMadvise) && madvise(start, size, MADV_DONTNEED) == 0;
+}
+
+void use_huge_pages(void* start, size_t size, bool use) noexcept {
+  if (!injected_failure(Call::kMadvise)) (void)madvise(start, size, use ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+}
+
+bool move_frames(void* from, void* to, size_t size) noexcept {
+  if (injected_failure(Call::kMremap)) return false;
+  return mremap(from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to) != MAP_FAILED;
+}
+
+bool open_userfaultfd() noexcept {
+  if (injected_failure(Call::kUserfaultfd)) return false;
+  int descriptor = static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY));
+  if (descriptor < 0) return false;
+  uffdio_api api = {};
+  api.api = UFFD_API;
+  api.features = UFFD_FEATURE_SIGBUS | UFFD_FEATURE_PAGEFAULT_FLAG_WP;
+  if (ioctl(descriptor, UFFDIO_API, &api) != 0) {
+    close(descriptor);
+    return false;
+  }
+  userfaultfd_descriptor = descriptor;
+  return true;
+}
+
+bool has_userfaultfd() noexcept { return userfaultfd_descriptor >= 0; }
+
+bool watch(void* start, size_t size) noexcept {
+  if (userfaultfd_descriptor < 0 || injected_failure(Call::kRegister)) return false;
+  uffdio_register request = {};
+  request.range = {reinterpret_cast<uintptr_t>(start), size};
+  request.mode = UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP;
+  return ioctl(userfaultfd_descriptor, UFFDIO_REGISTER, &request) == 0;
+}
+
+size_t physical_memory() noexcept {
+  size_t machine = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * kPageSize;
+  size_t group = read_number("/sys/fs/cgroup/memory.max");  // "max" reads as 0: no limit
+  return group != 0 && group < machine ? group : machine;
+}
+
+size_t resident_set() noexcept {
+  int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  char text[128] = {};
+  ssize_t length = read(file, text, sizeof text - 1);
+  close(file);
+  if (length <= 0) return 0;
+  char* rest = nullptr;
+  strtoull(text, &rest, 10);
+  return strtoull(rest, nullptr, 10) * kPageSize;
+}
+
+bool inject_failures(const char* specification) noexcept {
+  const char* at = specification;
+  while (*at != 0) {
+    const char* colon = strchr(at, ':');
+    if (colon == nullptr) return false;
+    size_t call = 0;
+    while (call < kCallCount && (strlen(kCallNames[call]) != static_cast<size_t>(colon - at) || strncmp(kCallNames[call], at, static_cast<size_t>(colon - at)) != 0)) call++;
+    char* end = nullptr;
+    uint64_t n = strtoull(colon + 1, &end, 10);
+    if (call == kCallCount || end == colon + 1 || n == 0) return false;
+    injections[call].from_then_on = *end == '+';
+    if (*end == '+') end++;
+    if (*end != 0 && *end != ',') return false;
+    injections[call].calls.store(0);
+    injections[call].first_failure = n;
+    at = *end == ',' ? end + 1 : end;
+  }
+  return true;
+}
+
+uint64_t call_count(Call call) noexcept { return injections[static_cast<size_t>(call)].calls.load(std::memory_order_relaxed); }
+
+void write_error(const char* text) noexcept {
+  size_t left = strlen(text);
+  while (left > 0) {
+    ssize_t written = write(STDERR_FILENO, text, left);
+    if (written <= 0) return;
+    text += written;
+    left -= static_cast<size_t>(written);
+  }
+}
+
+void fail_fast(const char* what, const char* cure) noexcept {
+  write_error("Freehold: ");
+  write_error(what);
+  write_error("\n");
+  if (cure != nullptr) {
+    write_error(cure);
+    write_error("\n");
+  }
+  abort();
+}
+
+}  // namespace freehold::os

@@ -1,0 +1,49 @@
+// The whole interface to the kernel: every mapping that the heap makes goes through here, so that tests can make the n-th call fail.
+// All functions may be called from any thread; none allocates. Sizes are in bytes, addresses page-aligned.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace freehold::os {
+
+inline constexpr size_t kPageSize = 4096;
+
+enum class Call : uint8_t { kMmap, kMprotect, kMremap, kMadvise, kUserfaultfd, kRegister, kCount };
+inline constexpr size_t kCallCount = static_cast<size_t>(Call::kCount);
+
+// Address space without memory (PROT_NONE). Tries `hint` first; null when there is none. `alignment` is a power of two.
+void* reserve(size_t size, size_t alignment, uintptr_t hint) noexcept;
+void unreserve(void* start, size_t size) noexcept;
+
+// Makes reserved pages readable and writable. They read as zero until written.
+bool commit(void* start, size_t size) noexcept;
+// Gives the memory back and makes the range inaccessible; neighbouring ranges of this kind become one mapping.
+bool decommit(void* start, size_t size) noexcept;
+// No access; the contents stay.
+bool protect_none(void* start, size_t size) noexcept;
+bool protect_read_write(void* start, size_t size) noexcept;
+// Gives the memory back; the range stays accessible (or watched by userfaultfd).
+bool discard(void* start, size_t size) noexcept;
+// Asks for huge pages, or for none. A hint: failure is harmless.
+void use_huge_pages(void* start, size_t size, bool use) noexcept;
+// Moves the frames from one range to another that is reserved; the old range stays mapped, empty (MREMAP_DONTUNMAP).
+bool move_frames(void* from, void* to, size_t size) noexcept;
+
+// userfaultfd, so that missing pages raise SIGBUS in the thread that uses them. False when the kernel forbids it.
+bool open_userfaultfd() noexcept;
+bool has_userfaultfd() noexcept;
+bool watch(void* start, size_t size) noexcept;
+
+size_t physical_memory() noexcept;  // of the machine or of the container, whichever is less
+size_t resident_set() noexcept;     // of this process
+
+// Fault injection. `specification` is a list CALL:N[+],… (the N-th call fails, with + all from there on); false when malformed.
+bool inject_failures(const char* specification) noexcept;
+uint64_t call_count(Call call) noexcept;
+
+// Unformatted output to standard error, usable in a signal handler.
+void write_error(const char* text) noexcept;
+[[noreturn]] void fail_fast(const char* what, const char* cure) noexcept;
+
+}  // namespace freehold::os

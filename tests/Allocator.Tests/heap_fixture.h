@@ -1,0 +1,103 @@
+// A heap without a runtime: types made by hand, a fault handler that knows only the recovery table.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <string.h>
+#include <ucontext.h>
+
+#include <vector>
+
+#include "core/arena.h"
+#include "core/fault_recovery.h"
+#include "core/knobs.h"
+#include "core/object.h"
+#include "diag/verify.h"
+#include "heap/walk.h"
+#include "heap/blocks.h"
+#include "heap/chunks.h"
+#include "heap/heap.h"
+#include "heap/large.h"
+#include "heap/maintenance.h"
+#include "heap/thread_heap.h"
+
+namespace freehold::testing {
+
+// A MethodTable with room for the GCDesc before it.
+template <uint32_t kFlags, uint32_t kBaseSize>
+struct TypeOf {
+  int64_t description[4] = {0, -int64_t{kBaseSize} + 8, 8, 1};  // one series: every word behind the MethodTable, if it has pointers
+  core::MethodTable table = {kFlags, kBaseSize, nullptr, 0, 0, 0};
+};
+
+inline TypeOf<0, 24> small_type;
+inline TypeOf<core::MethodTable::kHasComponentSize | 1, 24> bytes_type;           // byte[]
+inline TypeOf<core::MethodTable::kHasPointers, 40> node_type = {{0, 24 - 40, 8, 1}, {core::MethodTable::kHasPointers, 40, nullptr, 0, 0, 0}};  // three references
+inline TypeOf<core::MethodTable::kHasFinalizer, 32> finalizable_type;
+
+inline void recover(int signal, siginfo_t* info, void* context) {
+  auto* registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+  uintptr_t recovery = core::find_recovery(static_cast<uintptr_t>(registers[REG_RIP]));
+  if (recovery == 0) {
+    fprintf(stderr, "signal %d at %p, instruction %p\n", signal, info->si_addr, reinterpret_cast<void*>(registers[REG_RIP]));
+    abort();
+  }
+  registers[REG_RIP] = static_cast<greg_t>(recovery);
+}
+
+class HeapTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    struct sigaction action = {};
+    action.sa_sigaction = recover;
+    action.sa_flags = SA_SIGINFO | SA_NODEFER;
+    sigaction(SIGSEGV, &action, nullptr);
+    sigaction(SIGBUS, &action, nullptr);
+    core::knobs = {};
+    core::knobs.address_space = uint64_t{1} << 40;
+    configure(core::knobs);
+    ASSERT_TRUE(core::create_arena(core::knobs.address_space));
+    ASSERT_TRUE(heap::initialize_protection());
+  }
+
+  void TearDown() override {
+    heap::retire(&context_);
+    heap::unregister_thread();
+    heap::reset_chunks();
+    heap::reset_large();
+    heap::reset_blocks();
+    core::destroy_arena();
+    os::inject_failures("mmap:18446744073709551615");
+  }
+
+  virtual void configure(core::Knobs&) {}
+
+  // As the runtime's helpers do: bump, or the slow path; then the type.
+  core::Object* allocate(const core::MethodTable* type, uint32_t length = 0) { return allocate_with(&context_, type, length); }
+
+  static core::Object* allocate_with(heap::AllocationContext* context, const core::MethodTable* type, uint32_t length = 0, uint32_t flags = 0) {
+    size_t size = core::align_up(type->base_size + size_t{type->has_component_size() ? type->component_size() : 0u} * length, 8);
+    core::Object* object;
+    if (flags == 0 && size <= static_cast<size_t>(context->alloc_limit - context->alloc_ptr)) {
+      object = reinterpret_cast<core::Object*>(context->alloc_ptr);
+      context->alloc_ptr += size;
+    } else {
+      object = static_cast<core::Object*>(heap::allocate(context, size, flags));
+      if (object == nullptr) return nullptr;
+    }
+    object->type = type;
+    if (type->has_component_size()) object->length = length;
+    return object;
+  }
+
+  static void expect_valid(const char* when) {
+    char message[512];
+    diag::Report report = {message, sizeof message, 0, 0, 0};
+    diag::verify_heap(report);
+    EXPECT_EQ(report.violations, 0) << when << ": " << message;
+  }
+
+  heap::AllocationContext context_ = {};
+};
+
+}  // namespace freehold::testing

@@ -1,0 +1,168 @@
+// Random programs against a model that holds no references: many threads, every kind of object, every protection, injected failures.
+#include <atomic>
+#include <random>
+#include <thread>
+
+#include "heap_fixture.h"
+#include "platform/lock.h"
+
+namespace freehold::testing {
+namespace {
+
+using core::Object;
+using heap::DeleteResult;
+
+uint64_t seed_of_run() {
+  const char* given = getenv("FREEHOLD_TEST_SEED");
+  return given != nullptr ? strtoull(given, nullptr, 10) : std::random_device()();
+}
+
+struct Entry {
+  Object* object;
+  uint64_t content;  // written behind the type, must be there until the deletion
+};
+
+uint64_t* content_of(Object* object) { return reinterpret_cast<uint64_t*>(object) + (object->type->has_component_size() ? 2 : 1); }
+
+class HeapModelTest : public HeapTest, public ::testing::WithParamInterface<core::Protection> {
+ protected:
+  void configure(core::Knobs& knobs) override { knobs.protection = GetParam(); }
+
+  // One thread's program. What it deletes is checked first; some deletions go to a shared list that any thread empties.
+  void run(uint64_t seed, int steps, std::vector<Entry>& shared, os::Lock& shared_lock) {
+    std::mt19937_64 random(seed);
+    heap::AllocationContext context = {};
+    struct Leave {  // also when an assertion ends the thread
+      heap::AllocationContext* context;
+      ~Leave() { heap::retire(context); }
+    } leave = {&context};
+    std::vector<Entry> live;
+    auto destroy = [&](const Entry& entry) {
+      ASSERT_EQ(*content_of(entry.object), entry.content) << "seed " << seed;
+      DeleteResult result = heap::delete_object(entry.object);
+      ASSERT_EQ(result, DeleteResult::kDeleted) << "seed " << seed;
+      DeleteResult again = heap::delete_object(entry.object);
+      ASSERT_TRUE(again == DeleteResult::kAlreadyDeleted || again == DeleteResult::kDangling) << "seed " << seed;
+    };
+    size_t target = 1000;
+    for (int step = 0; step < steps; step++) {
+      uint64_t draw = random();
+      if (draw % 5000 == 0) target = size_t{1} << (4 + random() % 13);
+      bool grow = live.size() < target;
+      if (grow || draw % 8 == 0) {
+        uint64_t size_class = random() % 1000;
+        Object* object;
+        if (size_class < 600) object = allocate_with(&context, &small_type.table);
+        else if (size_class < 800) object = allocate_with(&context, &bytes_type.table, 8 + static_cast<uint32_t>(random() % 500));
+        else if (size_class < 990) object = allocate_with(&context, &bytes_type.table, 8 + static_cast<uint32_t>(random() % 8000));
+        else if (size_class < 999 || random() % 20 != 0) object = allocate_with(&context, &bytes_type.table, 8 + static_cast<uint32_t>(random() % 200'000), random() % 4 == 0 ? uint32_t{heap::kAllocPinned} : 0);
+        else object = allocate_with(&context, &bytes_type.table, 1'000'000 + static_cast<uint32_t>(random() % 4'000'000));
+        if (object == nullptr) continue;  // an injected failure
+        ASSERT_EQ(*content_of(object), 0u) << "fresh memory is zero; seed " << seed;
+        live.push_back({object, random()});
+        *content_of(object) = live.back().content;
+      }
+      if (!grow && !live.empty()) {
+        size_t which = draw % 3 == 0 ? live.size() - 1 : draw % 3 == 1 ? 0 : (draw >> 8) % live.size();
+        Entry entry = live[which];
+        live[which] = live.back();
+        live.pop_back();
+        if (draw % 16 == 3) {
+          os::LockGuard guard(shared_lock);
+          shared.push_back(entry);
+          if (shared.size() <= 100) continue;
+          std::swap(shared[random() % shared.size()], shared.back());
+          entry = shared.back();
+          shared.pop_back();
+        }
+        destroy(entry);
+      }
+      if (draw % 200'000 == 7) heap::collect();
+    }
+    for (const Entry& entry : live) destroy(entry);
+  }
+
+  void run_threads(int threads, int steps, const char* failures) {
+    uint64_t seed = seed_of_run();
+    SCOPED_TRACE("FREEHOLD_TEST_SEED=" + std::to_string(seed));
+    printf("FREEHOLD_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
+    if (failures != nullptr) {
+      ASSERT_TRUE(os::inject_failures(failures));
+    }
+    size_t in_use = heap::total_bytes_in_use();
+    std::vector<Entry> shared;
+    os::Lock shared_lock;
+    std::vector<std::thread> workers;
+    for (int i = 0; i < threads; i++) workers.emplace_back([&, i] { run(seed + static_cast<uint64_t>(i), steps, shared, shared_lock); });
+    for (std::thread& worker : workers) worker.join();
+    if (HasFatalFailure()) return;
+    expect_valid("at the end of the threads");
+    for (const Entry& entry : shared) ASSERT_EQ(heap::delete_object(entry.object), DeleteResult::kDeleted);
+    heap::unregister_thread();
+    heap::collect();
+    expect_valid("after everything was deleted");
+    EXPECT_LE(heap::block_counters.live.load(), 3u) << "only the blocks that are being filled are left";
+    EXPECT_EQ(heap::total_bytes_in_use(), in_use);
+  }
+};
+
+TEST_P(HeapModelTest, OneThread) { run_threads(1, 2'000'000, nullptr); }
+TEST_P(HeapModelTest, FourThreads) { run_threads(4, 500'000, nullptr); }
+
+INSTANTIATE_TEST_SUITE_P(Protections, HeapModelTest, ::testing::Values(core::Protection::kUserfaultfd, core::Protection::kMprotect),
+                         [](const auto& info) { return info.param == core::Protection::kUserfaultfd ? "userfaultfd" : "mprotect"; });
+
+// Every system call that the heap makes fails once, at many places, or from some place on.
+class HeapFailureTest : public HeapModelTest {};
+TEST_P(HeapFailureTest, EachCallFailsSomewhere) {
+  for (const char* call : {"mmap", "mprotect", "mremap", "madvise", "register"}) {
+    for (const char* where : {"1", "2", "3", "5", "9", "20", "50", "2+", "30+"}) {
+      std::string failure = std::string(call) + ":" + where;
+      SCOPED_TRACE(failure);
+      run_threads(2, 30'000, nullptr);
+      uint64_t seed = seed_of_run();
+      std::vector<Entry> shared;
+      os::Lock shared_lock;
+      ASSERT_TRUE(os::inject_failures(failure.c_str()));
+      run(seed, 60'000, shared, shared_lock);
+      ASSERT_TRUE(os::inject_failures((std::string(call) + ":18446744073709551615").c_str()));
+      ASSERT_FALSE(HasFatalFailure());
+      for (const Entry& entry : shared) ASSERT_EQ(heap::delete_object(entry.object), DeleteResult::kDeleted);
+      expect_valid(failure.c_str());
+    }
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Protections, HeapFailureTest, ::testing::Values(core::Protection::kUserfaultfd, core::Protection::kMprotect),
+                         [](const auto& info) { return info.param == core::Protection::kUserfaultfd ? "userfaultfd" : "mprotect"; });
+
+// Two threads delete the same objects at once: one of them may win each, none may harm.
+TEST_F(HeapTest, RacingDoubleDeletes) {
+  for (int round = 0; round < 20; round++) {
+    heap::AllocationContext context = {};
+    std::vector<Object*> objects;
+    for (int i = 0; i < 50'000; i++) objects.push_back(allocate_with(&context, &small_type.table));
+    Object* survivor = objects[objects.size() / 3];
+    std::atomic<int> ready{0};
+    auto body = [&] {
+      ready++;
+      while (ready.load() != 2) {
+      }
+      for (Object* object : objects) {
+        if (object != survivor) heap::delete_object(object);
+      }
+      heap::unregister_thread();
+    };
+    std::thread other(body);
+    body();
+    other.join();
+    ASSERT_EQ(heap::classify(survivor), heap::AddressState::kLive);
+    ASSERT_EQ(survivor->type, &small_type.table);
+    heap::retire(&context);
+    heap::collect();
+    expect_valid("after racing deletions");
+    ASSERT_EQ(heap::delete_object(survivor), DeleteResult::kDeleted);
+  }
+}
+
+}  // namespace
+}  // namespace freehold::testing

@@ -1,0 +1,213 @@
+// Allocation, deletion and release, step by step.
+#include "heap_fixture.h"
+
+namespace freehold::testing {
+namespace {
+
+using core::Object;
+using heap::AddressState;
+using heap::DeleteResult;
+
+TEST(Generation, IsTheNumberOfLeadingOnes) {
+  EXPECT_EQ(core::generation_of(0), 0);
+  EXPECT_EQ(core::generation_of(0x7fffffff), 0);
+  EXPECT_EQ(core::generation_of(0x80000000), 1);
+  EXPECT_EQ(core::generation_of(0xbfffffff), 1);
+  EXPECT_EQ(core::generation_of(0xc0000000), 2);
+  EXPECT_EQ(core::generation_of(0xe0000000), 3);
+  EXPECT_EQ(core::generation_of(0xffffffff), 31);
+}
+
+TEST_F(HeapTest, ObjectsFollowEachOtherAndAreZero) {
+  Object* first = allocate(&small_type.table);
+  Object* second = allocate(&small_type.table);
+  EXPECT_EQ(reinterpret_cast<uint8_t*>(second) - reinterpret_cast<uint8_t*>(first), 24);
+  EXPECT_EQ(*first->header(), 0u);
+  EXPECT_EQ(*first->sync_word(), 0u);
+  EXPECT_EQ(heap::classify(first), AddressState::kLive);
+  expect_valid("after two allocations");
+}
+
+TEST_F(HeapTest, DeleteOnce) {
+  heap::ThreadTotals before = heap::thread_totals();
+  Object* object = allocate(&small_type.table);
+  EXPECT_EQ(heap::delete_object(object), DeleteResult::kDeleted);
+  EXPECT_TRUE(heap::is_deleted(object));
+  EXPECT_EQ(heap::delete_object(object), DeleteResult::kAlreadyDeleted);
+  EXPECT_EQ(heap::thread_totals().deleted_objects - before.deleted_objects, 1u);
+  EXPECT_EQ(heap::thread_totals().deleted_bytes - before.deleted_bytes, 24u);
+}
+
+TEST_F(HeapTest, WhatIsNotOfTheHeapCannotBeDeleted) {
+  alignas(8) uint64_t elsewhere[4] = {0, reinterpret_cast<uint64_t>(&small_type.table)};
+  EXPECT_EQ(heap::delete_object(&elsewhere[1]), DeleteResult::kNotDeletable);
+  EXPECT_EQ(heap::delete_object(nullptr), DeleteResult::kNotDeletable);
+}
+
+TEST_F(HeapTest, FinalizerAndSyncEntryComeFirst) {
+  Object* object = allocate(&finalizable_type.table);
+  EXPECT_EQ(heap::delete_object(object), DeleteResult::kNeedsFinalizer);
+  EXPECT_FALSE(heap::is_deleted(object));
+  *object->sync_word() |= core::kSyncFinalizerRun | core::kSyncIsHashOrIndex | 5;
+  EXPECT_EQ(heap::delete_object(object), DeleteResult::kHasSyncEntry);
+  *object->sync_word() |= core::kSyncIsHash;  // a hash code needs nothing
+  EXPECT_EQ(heap::delete_object(object), DeleteResult::kDeleted);
+}
+
+// The header of a page's last object may be at the end of the page, its body on the next.
+TEST_F(HeapTest, APageDiesWithTheLastObjectThatTouchesIt) {
+  std::vector<Object*> objects;
+  for (int i = 0; i < 1000; i++) objects.push_back(allocate(&node_type.table));
+  auto start = [&](size_t i) { return reinterpret_cast<uintptr_t>(objects[i]->start()); };
+  size_t page = core::arena.page_index(start(0)) + 1;
+  uintptr_t begin = reinterpret_cast<uintptr_t>(core::arena.page_start(page));
+  std::vector<size_t> touching;
+  for (size_t i = 0; i < objects.size(); i++) {
+    if (start(i) + 40 > begin && start(i) < begin + core::kPageSize) touching.push_back(i);
+  }
+  ASSERT_GT(touching.size(), 100u);
+  ASSERT_LT(start(touching.front()), begin) << "the case wants an object across the boundary";
+  for (size_t i : touching) {
+    EXPECT_FALSE(heap::is_page_dead(page));
+    ASSERT_EQ(heap::delete_object(objects[i]), DeleteResult::kDeleted);
+  }
+  EXPECT_TRUE(heap::is_page_dead(page));
+  EXPECT_FALSE(heap::is_page_dead(page - 1));
+  expect_valid("after one page died");
+}
+
+TEST_F(HeapTest, ADeadBlockIsRecycledAtAFreshAddress) {
+  std::vector<Object*> objects;
+  for (int i = 0; i < 1'000'000; i++) {
+    Object* object = allocate(&small_type.table);
+    ASSERT_NE(object, nullptr);
+    ASSERT_EQ(reinterpret_cast<uint64_t*>(object)[1], 0u) << "recycled memory is zero";
+    reinterpret_cast<uint64_t*>(object)[1] = ~uint64_t{0};
+    objects.push_back(object);
+    if (objects.size() > 100'000) {
+      ASSERT_EQ(heap::delete_object(objects[objects.size() - 100'001]), DeleteResult::kDeleted);
+    }
+  }
+  EXPECT_GT(heap::block_counters.recycled.load(), 3u);
+  EXPECT_LE(heap::resident_bytes(), size_t{10} << 20);
+  expect_valid("with recycled blocks");
+  heap::collect();  // the spare blocks go
+  Object* long_gone = objects[200'000];  // the first block is shared by small chunks and not complete
+  EXPECT_EQ(heap::delete_object(long_gone), DeleteResult::kDangling);
+  EXPECT_TRUE(heap::is_deleted(long_gone));
+  EXPECT_EQ(heap::classify(long_gone), AddressState::kDead);
+  for (size_t i = objects.size() - 100'000; i < objects.size(); i++) ASSERT_EQ(heap::delete_object(objects[i]), DeleteResult::kDeleted);
+  heap::retire(&context_);
+  heap::collect();
+  expect_valid("after everything was deleted");
+  EXPECT_LE(heap::resident_bytes(), 2 * core::kBlockSize);  // the shared block
+}
+
+TEST_F(HeapTest, LargeAndHugeObjects) {
+  size_t before = heap::resident_bytes();
+  for (uint32_t length : {33'000u, 70'000u, 1'000'000u, 1'100'000u, 5'000'000u, 40'000'000u}) {
+    Object* object = allocate(&bytes_type.table, length);
+    ASSERT_NE(object, nullptr);
+    auto* data = reinterpret_cast<uint8_t*>(object) + 16;
+    for (uint32_t i = 0; i < length; i += 997) ASSERT_EQ(data[i], 0);
+    memset(data, 0xcd, length);
+    EXPECT_EQ(heap::find_object(reinterpret_cast<uintptr_t>(data) + length - 1), object);
+    expect_valid("with a large object");
+    EXPECT_EQ(heap::delete_object(object), DeleteResult::kDeleted);
+    EXPECT_NE(heap::delete_object(object), DeleteResult::kDeleted);
+    expect_valid("without it");
+  }
+  heap::collect();
+  EXPECT_LE(heap::resident_bytes(), before + core::kBlockSize);
+}
+
+TEST_F(HeapTest, PinnedObjectsKeepTheirPage) {
+  Object* pinned = allocate_with(&context_, &bytes_type.table, 100, heap::kAllocPinned);
+  Object* other = allocate_with(&context_, &bytes_type.table, 100, heap::kAllocPinned);
+  EXPECT_NE(core::arena.block_index(reinterpret_cast<uintptr_t>(pinned)), core::arena.block_index(reinterpret_cast<uintptr_t>(allocate(&small_type.table))));
+  EXPECT_EQ(heap::delete_object(pinned), DeleteResult::kDeleted);
+  heap::collect();
+  EXPECT_EQ(heap::classify(other), AddressState::kLive);
+  expect_valid("pinned");
+}
+
+TEST_F(HeapTest, TheLimitMakesAllocationFailAndDeletionMendsIt) {
+  heap::set_limit(8 * core::kBlockSize);
+  std::vector<Object*> objects;
+  while (Object* object = allocate(&bytes_type.table, 1000)) objects.push_back(object);
+  EXPECT_GT(objects.size() * 1024, 6 * core::kBlockSize);
+  EXPECT_EQ(allocate(&bytes_type.table, 50'000'000), nullptr);
+  for (Object* object : objects) ASSERT_EQ(heap::delete_object(object), DeleteResult::kDeleted);
+  EXPECT_NE(allocate(&bytes_type.table, 1000), nullptr);
+  expect_valid("after exhaustion");
+}
+
+TEST_F(HeapTest, LostUpdatesOfCountersAreFound) {
+  std::vector<Object*> objects;
+  for (int i = 0; i < 20'000; i++) objects.push_back(allocate(&small_type.table));
+  for (Object* object : objects) {
+    heap::delete_object(object);
+    // What a race between two deleting threads may do to the hint.
+    uint16_t& deleted = core::arena.pages[core::arena.page_index(reinterpret_cast<uintptr_t>(object))].deleted;
+    if (deleted > 30) deleted = static_cast<uint16_t>(deleted - 3);
+  }
+  EXPECT_EQ(heap::block_counters.dead_pages.load(), 0u);
+  heap::collect();
+  EXPECT_GT(heap::block_counters.dead_pages.load(), 20'000u * 24 / core::kPageSize - 2);
+  expect_valid("after the recount");
+}
+
+// Counters that claim too much must not kill what lives.
+TEST_F(HeapTest, ExaggeratedCountersKillNothing) {
+  Object* survivor = allocate(&small_type.table);
+  std::vector<Object*> objects;
+  for (int i = 0; i < 20'000; i++) objects.push_back(allocate(&small_type.table));
+  core::arena.pages[core::arena.page_index(reinterpret_cast<uintptr_t>(survivor))].deleted = 511;
+  for (Object* object : objects) ASSERT_EQ(heap::delete_object(object), DeleteResult::kDeleted);
+  EXPECT_EQ(heap::classify(survivor), AddressState::kLive);
+  EXPECT_EQ(survivor->type, &small_type.table);
+  heap::collect();
+  EXPECT_EQ(heap::classify(survivor), AddressState::kLive);
+  expect_valid("with a lonely survivor");
+}
+
+TEST_F(HeapTest, ReleasedPagesInALiveBlockStayDeadAndTheRestGoesOn) {
+  std::vector<Object*> objects;
+  for (int i = 0; i < 200'000; i++) objects.push_back(allocate(&node_type.table));
+  Object* survivor = objects[objects.size() / 2];
+  for (Object* object : objects) {
+    if (object != survivor) {
+      ASSERT_EQ(heap::delete_object(object), DeleteResult::kDeleted);
+    }
+  }
+  heap::collect();
+  EXPECT_GT(heap::block_counters.released_pages.load(), 200u);
+  EXPECT_EQ(heap::classify(survivor), AddressState::kLive);
+  expect_valid("with released pages");
+  EXPECT_EQ(heap::delete_object(objects[objects.size() / 2 - 1000]), DeleteResult::kDangling);
+  EXPECT_EQ(heap::delete_object(survivor), DeleteResult::kDeleted);
+  heap::collect();
+  expect_valid("after the survivor");
+  heap::retire(&context_);
+  heap::collect();
+  expect_valid("after the chunk");
+}
+
+class DebugHeapTest : public HeapTest {
+  void configure(core::Knobs& knobs) override { knobs.debug = true; }
+};
+
+TEST_F(DebugHeapTest, ADeletedObjectIsGoneAtOnceAndItsTypeKnown) {
+  Object* object = allocate(&node_type.table);
+  Object* neighbour = allocate(&small_type.table);
+  EXPECT_EQ(heap::delete_object(object), DeleteResult::kDeleted);
+  uint64_t value;
+  EXPECT_FALSE(core::try_load(reinterpret_cast<uint64_t*>(object), &value));
+  EXPECT_TRUE(core::try_load(reinterpret_cast<uint64_t*>(neighbour), &value));
+  EXPECT_EQ(heap::type_of_dead(reinterpret_cast<uintptr_t>(object)), &node_type.table);
+  EXPECT_EQ(heap::delete_object(object), DeleteResult::kDangling);
+  expect_valid("debug mode");
+}
+
+}  // namespace
+}  // namespace freehold::testing

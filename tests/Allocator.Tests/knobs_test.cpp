@@ -1,0 +1,56 @@
+#include "core/knobs.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace freehold::testing {
+namespace {
+
+bool read(std::initializer_list<const char*> variables, std::string* error, core::ConfigurationLookup lookup = nullptr) {
+  core::knobs = {};
+  std::vector<const char*> environment(variables);
+  environment.push_back(nullptr);
+  char text[512] = {};
+  bool good = core::read_knobs(environment.data(), lookup, text, sizeof text);
+  *error = text;
+  return good;
+}
+
+TEST(Knobs, ReadsWhatIsSet) {
+  std::string error;
+  ASSERT_TRUE(read({"PATH=x", "FREEHOLD_STATS=1", "FREEHOLD_HEAP_LIMIT=3G", "FREEHOLD_PROTECTION=mprotect", "FREEHOLD_VERIFY="}, &error)) << error;
+  EXPECT_TRUE(core::knobs.statistics);
+  EXPECT_FALSE(core::knobs.verify);
+  EXPECT_EQ(core::knobs.heap_limit, uint64_t{3} << 30);
+  EXPECT_EQ(core::knobs.protection, core::Protection::kMprotect);
+}
+
+TEST(Knobs, UnknownAndMalformedAreNamed) {
+  std::string error;
+  EXPECT_FALSE(read({"FREEHOLD_STAT=1"}, &error));
+  EXPECT_NE(error.find("FREEHOLD_STAT "), std::string::npos) << error;
+  EXPECT_FALSE(read({"FREEHOLD_STATS=yes"}, &error));
+  EXPECT_NE(error.find("FREEHOLD_STATS"), std::string::npos);
+  EXPECT_NE(error.find("'yes'"), std::string::npos);
+  for (const char* bad : {"FREEHOLD_HEAP_LIMIT=0", "FREEHOLD_HEAP_LIMIT=-1", "FREEHOLD_HEAP_LIMIT=1X", "FREEHOLD_HEAP_LIMIT=1GB", "FREEHOLD_HEAP_LIMIT=99999999T", "FREEHOLD_FAIL=open:1", "FREEHOLD_FAIL=mmap", "FREEHOLD_FAIL=mmap:0"}) {
+    EXPECT_FALSE(read({bad}, &error)) << bad;
+  }
+}
+
+TEST(Knobs, TheEnvironmentHasTheLastWord) {
+  std::string error;
+  auto lookup = [](const char* key, char* value, size_t capacity) {
+    if (std::string(key) != "System.Heap.Limit") return false;
+    snprintf(value, capacity, "1G");
+    return true;
+  };
+  ASSERT_TRUE(read({}, &error, lookup));
+  EXPECT_EQ(core::knobs.heap_limit, uint64_t{1} << 30);
+  ASSERT_TRUE(read({"FREEHOLD_HEAP_LIMIT=2G"}, &error, lookup));
+  EXPECT_EQ(core::knobs.heap_limit, uint64_t{2} << 30);
+}
+
+}  // namespace
+}  // namespace freehold::testing

@@ -64,14 +64,7 @@ public sealed class AssemblyRewriter : IDisposable
             return false;
         }
 
-        // The framework is signed in public only, the application is loaded by no runtime: the strong name is left as it is.
-        module.Write(output, new WriterParameters
-        {
-            DeterministicMvid = true,
-            Timestamp = 0,
-            WriteSymbols = module.HasSymbols,
-            SymbolWriterProvider = module.SymbolReader?.GetWriterProvider(),
-        });
+        Write(module, output);
         return true;
     }
 
@@ -88,6 +81,27 @@ public sealed class AssemblyRewriter : IDisposable
 
         using ModuleDefinition module = Read(input, new ReaderParameters());
         return module.GetTypes().SelectMany(type => type.Methods).Any(method => method.HasBody && method.Body.Variables.Any(variable => variable.IsPinned));
+    }
+
+    // The framework is signed in public only and the application is loaded by no runtime: the strong name is left as it is.
+    private static void Write(ModuleDefinition module, string output)
+    {
+        WriterParameters writing = new()
+        {
+            DeterministicMvid = true,
+            Timestamp = 0,
+            WriteSymbols = module.HasSymbols,
+            SymbolWriterProvider = module.SymbolReader?.GetWriterProvider(),
+        };
+
+        // Cecil puts the path of a symbol file into the assembly; for a stream it takes the assembly's name, the same on every machine.
+        using MemoryStream? symbols = module.SymbolReader is PortablePdbReader ? new MemoryStream() : null;
+        writing.SymbolStream = symbols;
+        module.Write(output, writing);
+        if (symbols is not null)
+        {
+            File.WriteAllBytes(Path.ChangeExtension(output, ".pdb"), symbols.ToArray());
+        }
     }
 
     private static ModuleDefinition Read(string path, ReaderParameters parameters)

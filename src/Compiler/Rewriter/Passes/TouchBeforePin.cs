@@ -31,7 +31,7 @@ public sealed class TouchBeforePin : IRewritePass
     public string Name => nameof(TouchBeforePin);
 
     /// <inheritdoc/>
-    public int Version => 1;
+    public int Version => 2;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => true;
@@ -225,9 +225,13 @@ public sealed class TouchBeforePin : IRewritePass
             Instruction.Create(OpCodes.Conv_U),
             Instruction.Create(OpCodes.And),
             Instruction.Create(OpCodes.Brfalse_S, nothing),
-            // volatile: a plain load whose result is dropped is a null check to the JIT, which it may prove superfluous.
+            // A load whose result is dropped is only a null check to the JIT, and it removes those of addresses that it knows not to be null (a
+            // string's first character, say), volatile or not. It knows nothing about a masked address, which lies on the same page.
             Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Volatile),
+            Instruction.Create(OpCodes.Conv_U),
+            Instruction.Create(OpCodes.Ldc_I4, -8),
+            Instruction.Create(OpCodes.Conv_I),
+            Instruction.Create(OpCodes.And),
             Instruction.Create(OpCodes.Ldind_U1),
             Instruction.Create(OpCodes.Pop),
             nothing);

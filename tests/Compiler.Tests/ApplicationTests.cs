@@ -1,0 +1,94 @@
+using System;
+using System.IO;
+using System.Linq;
+using Freehold.Compiler.Fixtures;
+using Freehold.Rewriter;
+using Mono.Cecil;
+using Mono.Cecil.Cil;
+using Xunit;
+
+namespace Freehold.Compiler.Tests;
+
+/// <summary>The passes over application code.</summary>
+public sealed class ApplicationTests : IDisposable
+{
+    private readonly string _root = Directory.CreateTempSubdirectory("freehold-application").FullName;
+    private readonly string _input = typeof(Pins).Assembly.Location;
+
+    private string Output => Path.Combine(_root, Path.GetFileName(_input));
+
+    /// <inheritdoc/>
+    public void Dispose() => Directory.Delete(_root, recursive: true);
+
+    [Theory]
+    [InlineData(nameof(Pins.Array))]
+    [InlineData(nameof(Pins.String))]
+    [InlineData(nameof(Pins.Span))]
+    [InlineData(nameof(Pins.Reference))]
+    [InlineData(nameof(Pins.StaticField))]
+    [InlineData(nameof(Pins.Branches))]
+    [InlineData(nameof(Pins.Nothing))]
+    public void Pins_are_touched(string method)
+    {
+        using ModuleDefinition module = Rewrite();
+        Golden.Verify("Pins." + method, IlText.Format(module.GetType(typeof(Pins).FullName).Methods.Single(candidate => candidate.Name == method)));
+    }
+
+    [Fact]
+    public void Symbols_are_rewritten_too()
+    {
+        using ModuleDefinition module = Rewrite();
+        MethodDefinition method = module.GetType(typeof(Pins).FullName).Methods.Single(candidate => candidate.Name == nameof(Pins.Branches));
+        Assert.EndsWith("Pins.cs", method.DebugInformation.SequencePoints.First().Document.Url);
+        Assert.All(method.DebugInformation.SequencePoints, point => Assert.Contains(method.Body.Instructions, instruction => instruction.Offset == point.Offset));
+    }
+
+    [Fact]
+    public void An_error_leaves_nothing_behind()
+    {
+        string damaged = Path.Combine(_root, "damaged.dll");
+        File.WriteAllBytes(damaged, File.ReadAllBytes(_input)[..600]);
+        Assert.Equal(1, Program.Main(["--application", damaged, "--output", Output]));
+        Assert.Equal([damaged], Directory.GetFileSystemEntries(_root));
+    }
+
+    [Theory]
+    [InlineData("System.Runtime.EH", "RhThrowHwEx")]
+    [InlineData("System.Runtime.RuntimeImports", "RhHandleGet")]
+    [InlineData("System.Threading.SyncTable", "AssignEntry")]
+    [InlineData("System.Runtime.RuntimeImports", "memmove")]
+    public void A_member_of_another_version_is_an_error_that_names_it(string type, string member)
+    {
+        string sdk = Path.Combine(_root, "sdk");
+        Directory.CreateDirectory(sdk);
+        using (ModuleDefinition coreLib = ModuleDefinition.ReadModule(Path.Combine(RewrittenFramework.Sdk, "System.Private.CoreLib.dll")))
+        {
+            coreLib.GetType(type).Methods.Single(method => method.Name == member).Name = member + "2";
+            coreLib.Write(Path.Combine(sdk, "System.Private.CoreLib.dll"));
+        }
+
+        using AssemblyRewriter rewriter = new([sdk, RewrittenFramework.Framework]);
+        RewriteException error = Assert.Throws<RewriteException>(() => rewriter.Rewrite(Path.Combine(sdk, "System.Private.CoreLib.dll"), Output, AssemblyRole.CoreLib));
+        Assert.Contains("System.Private.CoreLib", error.Message);
+        Assert.Contains($"{type}::{member}", error.Message);
+        Assert.False(File.Exists(Output));
+
+        string output = Path.Combine(_root, "out");
+        Assert.Equal(1, Program.Main(["--sdk", sdk, "--framework", RewrittenFramework.Framework, "--output", output]));
+        Assert.Equal([sdk], Directory.GetFileSystemEntries(_root));
+    }
+
+    [Theory]
+    [InlineData("--output", "x")]
+    [InlineData("--sdk", "x", "--output", "y")]
+    [InlineData("--application", "x")]
+    [InlineData("--colour")]
+    [InlineData("--output")]
+    public void A_malformed_command_line_is_an_error(params string[] arguments) => Assert.Equal(1, Program.Main(arguments));
+
+    private ModuleDefinition Rewrite()
+    {
+        Assert.Equal(0, Program.Main(["--application", _input, "--output", Output]));
+        return ModuleDefinition.ReadModule(Output, new ReaderParameters { ReadSymbols = true, SymbolReaderProvider = new PortablePdbReaderProvider() });
+    }
+}

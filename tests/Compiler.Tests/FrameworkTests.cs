@@ -1,0 +1,98 @@
+using System.IO;
+using System.Linq;
+using System.Text.Json;
+using Freehold.Rewriter;
+using Mono.Cecil;
+using Mono.Cecil.Cil;
+using Xunit;
+
+namespace Freehold.Compiler.Tests;
+
+/// <summary>The passes over the real framework of the supported version.</summary>
+public sealed class FrameworkTests(RewrittenFramework framework) : IClassFixture<RewrittenFramework>
+{
+    [Fact]
+    public void The_tool_succeeds() => Assert.Equal(0, framework.ExitCode);
+
+    [Theory]
+    [InlineData("ExceptionMapping", "System.Runtime.EH", "RhThrowHwEx")]
+    [InlineData("HandleReads.Get", "System.Runtime.RuntimeImports", "RhHandleGet")]
+    [InlineData("HandleReads.GetDependent", "System.Runtime.RuntimeImports", "RhHandleGetDependent")]
+    [InlineData("SyncEntry.Release", "System.Threading.SyncTable", "FreeholdReleaseSyncEntry")]
+    [InlineData("SyncEntry.Assign", "System.Threading.SyncTable", "AssignEntry")]
+    [InlineData("BlockMoves.Move", "System.Runtime.RuntimeImports", "memmove")]
+    [InlineData("BlockMoves.Set", "System.Runtime.RuntimeImports", "memset")]
+    [InlineData("TouchBeforePin.BlockMove", "System.Buffer", "_Memmove")]
+    [InlineData("TouchBeforePin.Header", "System.Threading.ObjectHeader", "TryGetHashCode")]
+    public void Method_is_as_the_golden_text_says(string golden, string type, string method) =>
+        Golden.Verify(golden, IlText.Format(framework.CoreLib.GetType(type).Methods.Single(candidate => candidate.Name == method)));
+
+    [Fact]
+    public void Pinned_handle_is_touched_in_its_constructor() =>
+        Golden.Verify("TouchBeforePin.Handle", IlText.Format(framework.CoreLib.GetType("System.Runtime.InteropServices.GCHandle").Methods
+            .Single(method => method.IsConstructor && method.Parameters.Count == 2)));
+
+    [Fact]
+    public void Injected_class_is_as_the_golden_text_says() =>
+        Golden.Verify("InjectedRuntime", string.Concat(framework.CoreLib.GetType(InjectedRuntime.FullName).Methods.OrderBy(method => method.Name).Select(IlText.Format)));
+
+    [Fact]
+    public void Every_assembly_is_there_with_symbols_that_match()
+    {
+        int assemblies = 0, sequencePoints = 0;
+        foreach ((string source, string name) in new[] { (RewrittenFramework.Sdk, "sdk"), (RewrittenFramework.Framework, "framework") })
+        {
+            foreach (string original in Directory.EnumerateFiles(source, "*.dll"))
+            {
+                string rewritten = Path.Combine(framework.Output, name, Path.GetFileName(original));
+                // The portable reader throws when the id in the symbols is not the one in the assembly.
+                using ModuleDefinition module = ModuleDefinition.ReadModule(rewritten, new ReaderParameters { ReadSymbols = true, SymbolReaderProvider = new PortablePdbReaderProvider() });
+                using ModuleDefinition before = ModuleDefinition.ReadModule(original, new ReaderParameters { ReadSymbols = true, SymbolReaderProvider = new PortablePdbReaderProvider() });
+                Assert.Equal(before.Types.Count + (Path.GetFileName(original) == "System.Private.CoreLib.dll" ? 1 : 0), module.Types.Count);
+                sequencePoints += module.Types.SelectMany(type => type.Methods).Take(50).Sum(method => method.DebugInformation.SequencePoints.Count);
+                assemblies++;
+            }
+        }
+
+        Assert.Equal(173, assemblies);
+        Assert.True(sequencePoints > 5000, $"{sequencePoints} sequence points");
+    }
+
+    [Fact]
+    public void Unchanged_assemblies_are_copied_byte_for_byte() =>
+        Assert.Equal(
+            File.ReadAllBytes(Path.Combine(RewrittenFramework.Framework, "System.Linq.dll")),
+            File.ReadAllBytes(Path.Combine(framework.Output, "framework", "System.Linq.dll")));
+
+    [Fact]
+    public void Statistics_explain_every_site()
+    {
+        using JsonDocument document = JsonDocument.Parse(File.ReadAllText(framework.StatisticsFile));
+        Assert.Equal(PassManifest.PatchSetId, document.RootElement.GetProperty("PatchSet").GetString());
+        string[] passes = [.. document.RootElement.GetProperty("Passes").EnumerateArray().Select(pass =>
+            $"{pass.GetProperty("Pass").GetString()}: {pass.GetProperty("Seen").GetInt32()} = {pass.GetProperty("Rewritten").GetInt32()} + {pass.GetProperty("Skipped").EnumerateObject().Sum(reason => reason.Value.GetInt32())}")];
+        Assert.Equal(["ExceptionMapping: 1 = 1 + 0", "HandleReads: 3 = 2 + 1", "SyncEntry: 2 = 2 + 0", "BlockMoves: 2 = 2 + 0", "TouchBeforePin: 2104 = 1226 + 878"], passes);
+    }
+
+    [Fact]
+    public void The_same_input_gives_the_same_bytes()
+    {
+        string again = framework.Output + ".again";
+        using AssemblyRewriter rewriter = new([RewrittenFramework.Sdk, RewrittenFramework.Framework]);
+        Directory.CreateDirectory(again);
+        string name = "System.Private.Uri.dll";
+        rewriter.Rewrite(Path.Combine(RewrittenFramework.Framework, name), Path.Combine(again, name), AssemblyRole.Framework);
+        Assert.Equal(File.ReadAllBytes(Path.Combine(framework.Output, "framework", name)), File.ReadAllBytes(Path.Combine(again, name)));
+    }
+
+    [Fact]
+    public void Line_numbers_of_a_rewritten_method_survive()
+    {
+        MethodDefinition method = framework.CoreLib.GetType("System.Runtime.EH").Methods.Single(candidate => candidate.Name == "RhThrowHwEx");
+        SequencePoint[] points = [.. method.DebugInformation.SequencePoints.Where(point => !point.IsHidden)];
+        Assert.Contains("ExceptionHandling.cs", points[0].Document.Url);
+        Assert.True(points.Length > 10 && points.Select(point => point.Offset).SequenceEqual(points.Select(point => point.Offset).Order()));
+        // The last statement is the fail-fast after DispatchEx: its offset must have moved with the code that was put before it.
+        Assert.Equal(method.Body.Instructions[^1].Offset, points[^1].Offset);
+    }
+}

@@ -63,9 +63,7 @@ class HeapTest : public ::testing::Test {
   void TearDown() override {
     heap::retire(&context_);
     heap::unregister_thread();
-    heap::reset_chunks();
-    heap::reset_large();
-    heap::reset_blocks();
+    heap::reset_heap();
     core::destroy_arena();
     os::inject_failures("mmap:18446744073709551615");
   }

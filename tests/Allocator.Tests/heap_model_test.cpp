@@ -101,7 +101,13 @@ class HeapModelTest : public HeapTest, public ::testing::WithParamInterface<core
     heap::unregister_thread();
     heap::collect();
     expect_valid("after everything was deleted");
-    EXPECT_LE(heap::block_counters.live.load(), 3u) << "only the blocks that are being filled are left";
+    std::string left;
+    for (size_t block = 0; block < heap::lower_frontier(); block++) {
+      const core::BlockRecord& record = core::arena.blocks[block];
+      if (record.state.load() != core::BlockState::kLive) continue;
+      left += "\nblock " + std::to_string(block) + " kind " + std::to_string(int(record.kind)) + " dead " + std::to_string(record.dead_pages.load()) + " initialised " + std::to_string(__builtin_popcountll(record.initialised.load()));
+    }
+    EXPECT_LE(heap::block_counters.live.load(), 3u) << left << "only the blocks that are being filled are left";
     EXPECT_EQ(heap::total_bytes_in_use(), in_use);
   }
 };

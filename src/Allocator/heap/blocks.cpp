@@ -89,10 +89,16 @@ void start_life(size_t block, BlockKind kind, bool dirty) noexcept {
   block_counters.live.fetch_add(1, std::memory_order_relaxed);
 }
 
+// Makes dead memory inaccessible and gives it back. Where the kernel refuses (too many mappings), it stays as it is: deleted objects behave
+// as if they were alive. It must never be discarded while it is accessible: a stale reference would read zeros.
+void give_back(uint8_t* start, size_t size) noexcept {
+  if (os::decommit(start, size)) return;
+  if (use_userfaultfd && os::watch(start, size)) os::discard(start, size);
+}
+
 // Gives a block's memory back for good.
 void bury(size_t block) noexcept {
-  // Refused by the kernel: the block stays mapped, which is as safe; only its memory is not given back.
-  if (!os::decommit(arena.block_start(block), kBlockSize)) os::discard(arena.block_start(block), kBlockSize);
+  give_back(arena.block_start(block), kBlockSize);
   set_gone(block);
   block_counters.gone_bytes.fetch_add(kBlockSize, std::memory_order_relaxed);
 }
@@ -182,7 +188,7 @@ void release_huge(size_t block) noexcept {
   if (!record.state.compare_exchange_strong(live, BlockState::kGone, std::memory_order_acq_rel)) return;
   size_t count = (record.huge_size + kBlockSize - 1) / kBlockSize;
   for (size_t i = 1; i < count; i++) set_gone(block + i);
-  if (!os::decommit(arena.block_start(block), count * kBlockSize)) os::discard(arena.block_start(block), count * kBlockSize);
+  give_back(arena.block_start(block), count * kBlockSize);
   block_counters.huge_blocks.fetch_sub(count, std::memory_order_relaxed);
   block_counters.large_objects.fetch_sub(1, std::memory_order_relaxed);
   block_counters.gone_bytes.fetch_add(count * kBlockSize, std::memory_order_relaxed);

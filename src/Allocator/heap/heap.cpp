@@ -185,4 +185,12 @@ uint64_t released_bytes() noexcept { return block_counters.gone_bytes.load(std::
 
 void collect() noexcept { maintain(true); }
 
+void reset_heap() noexcept {
+  pinned_context = {};
+  dangling_faults.store(0);
+  reset_chunks();
+  reset_large();
+  reset_blocks();
+}
+
 }  // namespace freehold::heap

@@ -64,4 +64,7 @@ uint64_t released_bytes() noexcept;         // given back to the system or recyc
 // GC.Collect: recounts suspicious pages, releases dead memory, gives pooled frames back. Any thread, preemptive mode.
 void collect() noexcept;
 
+// Forgets everything, the arena excepted. Tests only.
+void reset_heap() noexcept;
+
 }  // namespace freehold::heap

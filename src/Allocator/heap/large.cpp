@@ -65,6 +65,8 @@ uint8_t* allocate_large(size_t size, bool dirty_is_fine) noexcept {
     block = current_block;
     first = block * kPagesPerBlock + next_page;
     next_page += pages;
+    // Under the lock: once the block is full it counts as populated.
+    if (!arena.blocks[block].dirty) touch(arena.page_start(first), pages);
   }
   uint8_t* start = arena.page_start(first);
   if (arena.blocks[block].dirty) {
@@ -72,8 +74,6 @@ uint8_t* allocate_large(size_t size, bool dirty_is_fine) noexcept {
     size_t kept = dirty_is_fine ? core::kMinimumObjectSize : size;
     memset(start, 0, kept);
     memset(start + size, 0, pages * kPageSize - size);
-  } else {
-    touch(start, pages);
   }
   if (size % kPageSize != 0) {
     auto* rest = reinterpret_cast<uint64_t*>(start + size);

@@ -121,5 +121,5 @@ public sealed class CacheTests(PackageFixture machine)
         .Where(path => !path.EndsWith(".lock", StringComparison.Ordinal))
         .ToDictionary(path => path, File.GetLastWriteTimeUtc);
 
-    private string NewCache() => Path.Combine(machine.Root, "cache " + Guid.NewGuid().ToString("N")[..8]);
+    private string NewCache() => Path.Combine(machine.Root, "cache-" + Guid.NewGuid().ToString("N")[..8]);
 }

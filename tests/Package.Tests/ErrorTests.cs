@@ -54,7 +54,7 @@ public sealed class ErrorTests(PackageFixture machine)
     [Fact]
     public void NoLinkerInPathIsRefused()
     {
-        string tools = Directory.CreateDirectory(Path.Combine(machine.Root, "bin " + Guid.NewGuid().ToString("N")[..8])).FullName;
+        string tools = Directory.CreateDirectory(Path.Combine(machine.Root, "bin-" + Guid.NewGuid().ToString("N")[..8])).FullName;
         foreach (string tool in new[] { "dotnet", "sh", "bash", "ld" })
         {
             File.CreateSymbolicLink(Path.Combine(tools, tool), Command.Tool("sh", "-c", $"readlink -f $(command -v {tool})").Trim());
@@ -100,7 +100,7 @@ public sealed class ErrorTests(PackageFixture machine)
     {
         // The archive is replaced by an empty one: the link must fail, since the toolchain holds no collector that could step in.
         string native = Path.Combine(machine.Packages, "freehold", PackageFixture.Version, "tools/linux-x64");
-        string replaced = Directory.CreateDirectory(Path.Combine(machine.Root, "empty " + Guid.NewGuid().ToString("N")[..8])).FullName;
+        string replaced = Directory.CreateDirectory(Path.Combine(machine.Root, "empty-" + Guid.NewGuid().ToString("N")[..8])).FullName;
         _ = machine.Published;
         File.Copy(Path.Combine(native, "libfreehold_jit.so"), Path.Combine(replaced, "libfreehold_jit.so"));
         File.WriteAllText(Path.Combine(replaced, "libfreehold.a"), "!<arch>\n");

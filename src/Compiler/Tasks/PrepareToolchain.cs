@@ -73,7 +73,7 @@ public sealed class PrepareToolchain : FreeholdTask, ICancelableTask, IDisposabl
         }
 
         DeleteLeftovers(cache);
-        Log.LogMessage(MessageImportance.High, "Preparing Freehold's toolchain (once per version, about a minute): {0}", final);
+        Log.LogMessage(MessageImportance.High, "Preparing Freehold's toolchain (once per version, some ten seconds): {0}", final);
         string temporary = $"{final}.tmp-{Guid.NewGuid():N}";
         try
         {
@@ -132,7 +132,6 @@ public sealed class PrepareToolchain : FreeholdTask, ICancelableTask, IDisposabl
 
         string sdk = Path.Combine(RuntimePackage, "sdk");
         string framework = Path.Combine(RuntimePackage, "framework");
-        Directory.CreateDirectory(output);
         new RewriterProcess(DotNetHost, Rewriter).Run(["--sdk", sdk, "--framework", framework, "--output", output], _cancellation.Token);
 
         CompleteSdk(manifest, sdk, Path.Combine(output, "sdk"));

@@ -1,11 +1,13 @@
 using System;
 using System.Collections.Generic;
 using System.IO;
+using System.Linq;
 using System.Security.Cryptography;
 using System.Text;
 using System.Threading;
+using System.Threading.Tasks;
 using Microsoft.Build.Framework;
-using Microsoft.Build.Utilities;
+using TaskItem = Microsoft.Build.Utilities.TaskItem;
 
 namespace Freehold.Tasks;
 
@@ -24,6 +26,10 @@ public sealed class RewriteApplication : FreeholdTask, ICancelableTask, IDisposa
 
     /// <summary>What it refers to, without the framework.</summary>
     public ITaskItem[] References { get; set; } = [];
+
+    /// <summary>Folder of the toolchain, whose framework the assemblies refer to.</summary>
+    [Required]
+    public string Toolchain { get; set; } = "";
 
     /// <summary>Where the copies go.</summary>
     [Required]
@@ -58,27 +64,35 @@ public sealed class RewriteApplication : FreeholdTask, ICancelableTask, IDisposa
     protected override void Run()
     {
         Directory.CreateDirectory(OutputDirectory);
-        RewrittenInputs = Rewrite(Inputs);
-        RewrittenReferences = Rewrite(References);
-    }
+        List<string> searched = [Path.Combine(Toolchain, "sdk"), Path.Combine(Toolchain, "framework"), .. References.Select(FolderOf).Distinct()];
 
-    private ITaskItem[] Rewrite(ITaskItem[] items)
-    {
-        var result = new List<ITaskItem>();
-        foreach (ITaskItem item in items)
+        // Each is a process of its own, and most of its time goes into starting: side by side.
+        ITaskItem[] all = [.. Inputs, .. References];
+        try
         {
-            string source = item.GetMetadata("FullPath");
-            string target = Path.Combine(OutputDirectory, Path.GetFileName(source));
-            RewriteOne(source, target);
-            var copy = new TaskItem(target);
-            item.CopyMetadataTo(copy);
-            result.Add(copy);
+            Parallel.ForEach(all, item => RewriteOne(item.GetMetadata("FullPath"), TargetOf(item), searched));
+        }
+        catch (AggregateException exception)
+        {
+            throw exception.InnerExceptions[0] is FreeholdException first ? first : new FreeholdException("FH0011", exception.InnerExceptions[0].Message);
         }
 
-        return [.. result];
+        RewrittenInputs = [.. Inputs.Select(CopyOf)];
+        RewrittenReferences = [.. References.Select(CopyOf)];
     }
 
-    private void RewriteOne(string source, string target)
+    private static string FolderOf(ITaskItem item) => Path.GetDirectoryName(item.GetMetadata("FullPath"))!;
+
+    private string TargetOf(ITaskItem item) => Path.Combine(OutputDirectory, item.GetMetadata("Filename") + item.GetMetadata("Extension"));
+
+    private TaskItem CopyOf(ITaskItem item)
+    {
+        var copy = new TaskItem(TargetOf(item));
+        item.CopyMetadataTo(copy);
+        return copy;
+    }
+
+    private void RewriteOne(string source, string target, List<string> searched)
     {
         string keyPath = target + ".key";
         string key = KeyOf(source);
@@ -90,7 +104,8 @@ public sealed class RewriteApplication : FreeholdTask, ICancelableTask, IDisposa
 
         // A build that is killed from here on leaves a copy without a key, which the next one makes again.
         File.Delete(keyPath);
-        new RewriterProcess(DotNetHost, Rewriter).Run(["--application", source, "--output", target], _cancellation.Token);
+        IEnumerable<string> references = searched.SelectMany(folder => new[] { "--reference", folder });
+        new RewriterProcess(DotNetHost, Rewriter).Run(["--application", source, "--output", target, .. references], _cancellation.Token);
         File.WriteAllText(keyPath, key);
     }
 

@@ -1,0 +1,20 @@
+namespace Freehold.Contract;
+
+/// <summary>Every case, in the order in which `Contract list` prints them.</summary>
+internal static class Catalog
+{
+    public static readonly Case[] All =
+    [
+        .. UsesOfObjects.All(),
+        .. UsesOfArrays.All(),
+        .. UsesOfSpans.All(),
+        .. Throwing.All(),
+        .. Deleting.All(),
+        .. Weak.All(),
+        .. Collector.All(),
+        .. Memory.All(),
+        .. Debugging.All(),
+        .. Crashing.All(),
+        .. Modelling.All(),
+    ];
+}

@@ -1,0 +1,117 @@
+using System.Runtime;
+
+namespace Freehold.Contract;
+
+/// <summary>The answers of System.GC are truthful.</summary>
+internal static class Collector
+{
+    public static IEnumerable<Case> All()
+    {
+        yield return new("gc-bytes", _ => Bytes());
+        yield return new("gc-info", _ => Info());
+        yield return new("gc-calls", _ => Calls());
+        yield return new("gc-threads", _ => ByThreads());
+    }
+
+    private static void Bytes()
+    {
+        long total = GC.GetTotalAllocatedBytes(precise: true);
+        long mine = GC.GetAllocatedBytesForCurrentThread();
+        long live = GC.GetTotalMemory(false);
+        var items = new byte[20_000][];
+        long size = 0;
+        for (int i = 0; i < items.Length; i++)
+        {
+            items[i] = new byte[i % 400];
+            size += (i % 400 + 24 + 7) & ~7;
+        }
+        size += 20_000 * 8 + 24;
+        long allocated = GC.GetTotalAllocatedBytes(precise: true) - total;
+        Expect.True(allocated >= size && allocated < size + 300_000, $"GetTotalAllocatedBytes grew by {allocated} for {size}");
+        long byMe = GC.GetAllocatedBytesForCurrentThread() - mine;
+        Expect.True(byMe >= size && byMe < size + 100_000, $"GetAllocatedBytesForCurrentThread grew by {byMe} for {size}");
+        long grown = GC.GetTotalMemory(false) - live;
+        Expect.True(grown >= size - 100_000 && grown < size + 3_000_000, $"GetTotalMemory grew by {grown} for {size}");
+        foreach (byte[] item in items)
+            Heap.Delete(item);
+        Heap.Delete(items);
+        long left = GC.GetTotalMemory(true) - live;
+        Expect.True(left < 300_000, $"GetTotalMemory kept {left} after all was deleted");
+        Expect.True(GC.GetTotalAllocatedBytes(precise: true) - total >= size);
+    }
+
+    private static void Info()
+    {
+        byte[] held = new byte[50_000_000];
+        held.AsSpan().Fill(1);
+        GC.Collect();
+        GCMemoryInfo info = GC.GetGCMemoryInfo();
+        Expect.True(info.TotalAvailableMemoryBytes > 100_000_000);
+        Expect.True(info.HeapSizeBytes >= 50_000_000 && info.HeapSizeBytes < 5_000_000_000, $"HeapSizeBytes is {info.HeapSizeBytes}");
+        Expect.True(info.TotalCommittedBytes >= 50_000_000, $"TotalCommittedBytes is {info.TotalCommittedBytes}");
+        Expect.True(info.MemoryLoadBytes > 0 && info.HighMemoryLoadThresholdBytes > 0);
+        Expect.True(info.FragmentedBytes >= 0 && info.FragmentedBytes < 1_000_000_000);
+        Expect.True(info.PauseTimePercentage is >= 0 and <= 100);
+        Expect.True(GC.GetTotalPauseDuration() < TimeSpan.FromSeconds(5));
+        Heap.Delete(held);
+        Expect.True(!GCSettings.IsServerGC);
+        Expect.True(GC.MaxGeneration is >= 0 and < 10);
+        Expect.True(GC.GetGeneration(new object()) is >= 0 and < 10);
+    }
+
+    private static void Calls()
+    {
+        int before = GC.CollectionCount(0);
+        for (int i = 0; i < 3; i++)
+        {
+            GC.Collect();
+            GC.Collect(0);
+            GC.Collect(GC.MaxGeneration, GCCollectionMode.Aggressive, blocking: true, compacting: true);
+            GC.Collect(1, GCCollectionMode.Optimized, blocking: false);
+            GC.WaitForPendingFinalizers();
+        }
+        Expect.True(GC.CollectionCount(0) >= before);
+        Expect.True(GC.CollectionCount(1) >= 0 && GC.CollectionCount(GC.MaxGeneration) >= 0);
+        GC.AddMemoryPressure(1_000_000_000);
+        GC.RemoveMemoryPressure(1_000_000_000);
+        if (GC.TryStartNoGCRegion(1_000_000))
+        {
+            Heap.Delete(new byte[100_000]);
+            GC.EndNoGCRegion();
+        }
+        GCLatencyMode mode = GCSettings.LatencyMode;
+        GCSettings.LatencyMode = GCLatencyMode.LowLatency;
+        GCSettings.LatencyMode = mode;
+        GCSettings.LargeObjectHeapCompactionMode = GCLargeObjectHeapCompactionMode.CompactOnce;
+        GC.Collect();
+        Expect.True(GC.GetConfigurationVariables() is not null);
+        GC.RefreshMemoryLimit();
+        GC.KeepAlive(GC.AllocateArray<byte>(1_000, pinned: true));
+        GC.KeepAlive(GC.AllocateUninitializedArray<byte>(100_000, pinned: true));
+        Expect.Throws<OutOfMemoryException>(() => GC.KeepAlive(Large(1L << 45)));
+    }
+
+    private static byte[] Large(long length) => new byte[length];
+
+    private static void ByThreads()
+    {
+        long[] counted = new long[8];
+        Thread[] threads = [.. Enumerable.Range(0, 8).Select(id => new Thread(() =>
+        {
+            long start = GC.GetAllocatedBytesForCurrentThread();
+            for (int i = 0; i < 10_000; i++)
+            {
+                byte[] item = new byte[100];
+                if (i % 2 == 0)
+                    Heap.Delete(item);
+                if (i % 1_000 == 0)
+                    GC.Collect();
+            }
+            counted[id] = GC.GetAllocatedBytesForCurrentThread() - start;
+        }))];
+        Array.ForEach(threads, thread => thread.Start());
+        Array.ForEach(threads, thread => thread.Join());
+        foreach (long bytes in counted)
+            Expect.True(bytes is >= 1_280_000 and < 1_400_000, $"10,000 arrays of 128 bytes counted as {bytes}");
+    }
+}

@@ -1,0 +1,58 @@
+using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
+
+namespace Freehold.Contract;
+
+/// <summary>
+/// Faults that are not the heap's: they end the process as they do in .NET. The test looks at the exit code. And two cases that end with an
+/// exception that nobody catches.
+/// </summary>
+internal static partial class Crashing
+{
+    // An address of user space where nothing is mapped, far from the heap.
+    private static readonly nint Wild = unchecked((nint)0x1234_5678_0000);
+
+    public static IEnumerable<Case> All()
+    {
+        yield return new("crash-native-null", _ => memset(0, 1, 100));
+        yield return new("crash-native-wild", _ => memset(Wild, 1, 100));
+        yield return new("crash-managed-wild", _ => Write(Wild));
+        yield return new("crash-native-gone", _ => NativeGone());
+        yield return new("crash-unhandled-dangling", _ => Unhandled());
+        yield return new("crash-stack-overflow", _ => Console.WriteLine(Overflow(1)));
+        yield return new("crash-fail-fast", _ => Environment.FailFast("on purpose"));
+    }
+
+    [LibraryImport("libc")]
+    private static partial nint memset(nint target, int value, nuint count);
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static unsafe void Write(nint address) => *(int*)address = 5;
+
+    // Native code that keeps a pointer after unpinning is outside the contract (12): it must not hang, whatever else it does.
+    private static unsafe void NativeGone()
+    {
+        var neighbours = new Neighbours<byte[]>(i => new byte[5_000], 5_024);
+        nint address;
+        fixed (byte* pointer = neighbours.Victim)
+            address = (nint)pointer;
+        neighbours.Release();
+        memset(address, 1, 100);
+    }
+
+    private static void Unhandled()
+    {
+        Subject gone = Neighbours<Subject>.Gone(i => new Subject(i), 120);
+        var thread = new Thread(() => Console.WriteLine(gone.Value));
+        thread.Start();
+        thread.Join();
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static int Overflow(int depth)
+    {
+        Span<long> local = stackalloc long[64];
+        local[depth % 64] = depth;
+        return depth < 0 ? 0 : Overflow(depth + 1) + (int)local[depth % 64];
+    }
+}

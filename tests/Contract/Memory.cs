@@ -1,0 +1,242 @@
+namespace Freehold.Contract;
+
+/// <summary>Points 9 and 11: memory is given back, kernel mappings are few, and exhaustion is an exception.</summary>
+internal static class Memory
+{
+    public static IEnumerable<Case> All()
+    {
+        foreach ((string order, int kind) in new[] { ("fifo", 0), ("lifo", 1), ("random", 2) })
+        {
+            yield return new("resident-" + order, _ => Resident(kind, live: 0));
+            yield return new("resident-live-" + order, _ => Resident(kind, live: 64 << 20));
+        }
+        yield return new("resident-large", _ => ResidentOfLarge());
+        yield return new("resident-threads", _ => ResidentOfThreads());
+        yield return new("resident-churn", _ => ResidentOfChurn());
+        yield return new("mappings", arguments => Mappings(arguments is [string megabytes] ? int.Parse(megabytes) : 768));
+        yield return new("mappings-large", _ => MappingsOfLarge());
+        yield return new("out-of-memory-small", arguments => OutOfMemory(long.Parse(arguments[0]), 1_000));
+        yield return new("out-of-memory-large", arguments => OutOfMemory(long.Parse(arguments[0]), 1_000_000));
+        yield return new("out-of-memory-threads", arguments => OutOfMemoryOfThreads(long.Parse(arguments[0])));
+    }
+
+    public static long ResidentBytes() => long.Parse(File.ReadAllText("/proc/self/statm").Split(' ')[1]) * 4_096;
+
+    private static int MappingCount() => File.ReadLines("/proc/self/maps").Count();
+
+    private static void Expectation(long before, long after)
+    {
+        Console.WriteLine($"resident before {before / 1024} KB, after {after / 1024} KB");
+        Expect.True(after <= before + before / 10, $"resident memory went from {before / 1024} to {after / 1024} KB");
+    }
+
+    private static object[] Build(int megabytes, int seed)
+    {
+        var random = new Random(seed);
+        var items = new List<object>();
+        for (long size = 0; size < (long)megabytes << 20;)
+        {
+            int length = random.Next(1, random.Next(20) == 0 ? 20_000 : 300);
+            items.Add(length % 3 == 0 ? new string('s', length) : new byte[length]);
+            size += length;
+        }
+        return [.. items];
+    }
+
+    private static void DeleteAll(object[] items, int order)
+    {
+        if (order == 1)
+            Array.Reverse(items);
+        else if (order == 2)
+            new Random(1).Shuffle(items);
+        foreach (object item in items)
+            Heap.Delete(item);
+        Heap.Delete(items);
+    }
+
+    private static void Resident(int order, int live)
+    {
+        object[] held = Build(live >> 20, 3);
+        // Once before, so that code, tables and the file API are there when it counts.
+        DeleteAll(Build(20, 1), order);
+        GC.Collect();
+        ResidentBytes();
+        long before = ResidentBytes();
+        for (int round = 0; round < 3; round++)
+        {
+            object[] items = Build(200, round);
+            Expect.True(ResidentBytes() > before + (150 << 20));
+            DeleteAll(items, order);
+        }
+        GC.Collect();
+        Expectation(before, ResidentBytes());
+        Expect.True(held.Length >= 0);
+    }
+
+    private static void ResidentOfLarge()
+    {
+        Heap.Delete(new byte[1_000_000]);
+        GC.Collect();
+        ResidentBytes();
+        long before = ResidentBytes();
+        for (int round = 0; round < 5; round++)
+        {
+            var arrays = new List<byte[]>();
+            for (int i = 0; i < 300; i++)
+            {
+                arrays.Add(new byte[i % 10 * 200_000 + 40_000]);
+                arrays[^1].AsSpan().Fill(1);
+            }
+            foreach (byte[] array in arrays)
+                Heap.Delete(array);
+        }
+        GC.Collect();
+        Expectation(before, ResidentBytes());
+    }
+
+    // Threads come and go: what they had reserved goes back too.
+    private static void ResidentOfThreads()
+    {
+        void Round()
+        {
+            Thread[] threads = [.. Enumerable.Range(0, 32).Select(id => new Thread(() =>
+            {
+                object[] items = Build(5, id);
+                DeleteAll(items, 2);
+            }, 256 * 1024))];
+            Array.ForEach(threads, thread => thread.Start());
+            Array.ForEach(threads, thread => thread.Join());
+        }
+
+        Round();
+        GC.Collect();
+        ResidentBytes();
+        long before = ResidentBytes();
+        for (int i = 0; i < 5; i++)
+            Round();
+        GC.Collect();
+        Expectation(before, ResidentBytes());
+    }
+
+    // A constant number of live objects, replaced first in, first out: memory is constant.
+    private static void ResidentOfChurn()
+    {
+        var queue = new Queue<byte[]>();
+        long before = 0, most = 0;
+        for (int i = 0; i < 6_000_000; i++)
+        {
+            queue.Enqueue(new byte[40]);
+            if (queue.Count > 100_000)
+                Heap.Delete(queue.Dequeue());
+            if (i == 1_000_000)
+                before = ResidentBytes();
+            if (i > 1_000_000 && i % 200_000 == 0)
+                most = Math.Max(most, ResidentBytes());
+        }
+        Console.WriteLine($"resident after a million {before / 1024} KB, at most {most / 1024} KB");
+        Expect.True(most <= before + before / 10 + (4 << 20), $"resident memory grew from {before / 1024} to {most / 1024} KB under constant live size");
+    }
+
+    private static void Mappings(int megabytes)
+    {
+        var random = new Random(7);
+        object?[] items = Build(megabytes, 2)!;
+        int most = MappingCount();
+        int[] order = new int[items.Length];
+        for (int i = 0; i < order.Length; i++)
+            order[i] = i;
+        random.Shuffle(order);
+        for (int i = 0; i < order.Length; i++)
+        {
+            Heap.Delete(items[order[i]]);
+            items[order[i]] = null;
+            if (i % (order.Length / 40) == 0)
+                most = Math.Max(most, MappingCount());
+        }
+        most = Math.Max(most, MappingCount());
+        GC.Collect();
+        Console.WriteLine($"mappings at most {most}, at the end {MappingCount()}");
+        Expect.True(most < 20_000);
+    }
+
+    private static void MappingsOfLarge()
+    {
+        var random = new Random(8);
+        var live = new List<byte[]>();
+        int most = 0;
+        for (int i = 0; i < 60_000; i++)
+        {
+            live.Add(new byte[33_000]);
+            if (live.Count > 3_000)
+            {
+                int index = random.Next(live.Count);
+                Heap.Delete(live[index]);
+                live[index] = live[^1];
+                live.RemoveAt(live.Count - 1);
+            }
+            if (i % 2_000 == 0)
+                most = Math.Max(most, MappingCount());
+        }
+        Console.WriteLine($"mappings at most {most}");
+        Expect.True(most < 20_000);
+    }
+
+    // Run with a limit of `limit` bytes: the exception comes near the limit, and after deleting the program goes on.
+    private static void OutOfMemory(long limit, int size)
+    {
+        for (int round = 0; round < 3; round++)
+        {
+            var items = new List<byte[]>();
+            long allocated = 0;
+            try
+            {
+                while (allocated < limit * 3)
+                {
+                    byte[] item = new byte[size];
+                    item[^1] = 1;
+                    items.Add(item);
+                    allocated += size;
+                }
+                throw new ContractException($"allocated {allocated} bytes with a limit of {limit}");
+            }
+            catch (OutOfMemoryException)
+            {
+            }
+            Expect.True(allocated > limit / 2, $"out of memory at {allocated} of {limit} bytes");
+            Expect.True(allocated <= limit, $"out of memory only at {allocated} of {limit} bytes");
+            foreach (byte[] item in items)
+                Heap.Delete(item);
+            Heap.Delete(items);
+        }
+        Expect.Throws<OutOfMemoryException>(() => GC.KeepAlive(new byte[limit + 1]));
+        Expect.Equal(20_000, Enumerable.Range(0, 20_000).Select(i => "text " + i).Distinct().Count());
+    }
+
+    private static void OutOfMemoryOfThreads(long limit)
+    {
+        int exhausted = 0;
+        Thread[] threads = [.. Enumerable.Range(0, 8).Select(id => new Thread(() =>
+        {
+            for (int round = 0; round < 3; round++)
+            {
+                var items = new List<byte[]>(100_000);
+                try
+                {
+                    while (items.Count < 99_000)
+                        items.Add(new byte[limit / 20_000 + id]);
+                }
+                catch (OutOfMemoryException)
+                {
+                    Interlocked.Increment(ref exhausted);
+                }
+                foreach (byte[] item in items)
+                    Heap.Delete(item);
+            }
+        }))];
+        Array.ForEach(threads, thread => thread.Start());
+        Array.ForEach(threads, thread => thread.Join());
+        Expect.True(exhausted > 0);
+        for (int i = 0; i < 1_000; i++)
+            Heap.Delete(new byte[10_000]);
+    }
+}

@@ -1,0 +1,46 @@
+using System.Runtime.CompilerServices;
+
+namespace Freehold.Contract;
+
+/// <summary>
+/// Many objects of one kind, so many that they fill whole blocks of the heap. After <see cref="Release"/> all of them are deleted and
+/// the memory of the one in the middle is surely gone: a use of it cannot behave as if it were alive.
+/// </summary>
+internal sealed class Neighbours<T>
+    where T : class
+{
+    // Four blocks of 2 MB at least: wherever the first object falls, the block of the middle one holds nothing else.
+    private const int Bytes = 10 << 20;
+
+    private readonly T?[] _items;
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public Neighbours(Func<int, T> make, int size)
+    {
+        _items = new T?[Math.Clamp(Bytes / Math.Max(size, 24), 64, 500_000)];
+        for (int i = 0; i < _items.Length; i++)
+            _items[i] = make(i);
+    }
+
+    public int Index => _items.Length / 2;
+
+    public T Victim => _items[Index]!;
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public void Release()
+    {
+        T victim = Victim;
+        foreach (T? item in _items)
+            Heap.Delete(item);
+        _items.AsSpan().Clear();
+        _items[Index] = victim;
+        GC.Collect();
+    }
+
+    public static T Gone(Func<int, T> make, int size)
+    {
+        var neighbours = new Neighbours<T>(make, size);
+        neighbours.Release();
+        return neighbours.Victim;
+    }
+}

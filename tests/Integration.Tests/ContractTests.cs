@@ -1,0 +1,115 @@
+using System.Diagnostics;
+using System.Globalization;
+
+namespace Freehold.Integration.Tests;
+
+/// <summary>Every case of tests/Contract, in one theory per setting.</summary>
+public sealed class ContractTests
+{
+    private static readonly TimeSpan s_timeout = TimeSpan.FromSeconds(120);
+
+    private static readonly Lazy<string[]> s_cases = new(() =>
+        Publisher.Contract.Run(null, s_timeout, "list").Output.Split('\n', StringSplitOptions.RemoveEmptyEntries));
+
+    // Needs arguments, a special setting, or is meant to crash: tests of their own, below.
+    private static readonly string[] s_special = ["crash-", "debug-", "out-of-memory-", "model"];
+
+    // Resident memory and the mappings are not the promise of these settings.
+    private static readonly string[] s_memory = ["resident-", "mappings"];
+
+    public static TheoryData<string> Cases() => [.. s_cases.Value.Where(name => !s_special.Any(name.StartsWith))];
+
+    public static TheoryData<string> CasesButMemory() => [.. s_cases.Value.Where(name => !s_special.Concat(s_memory).Any(name.StartsWith))];
+
+    [Theory]
+    [MemberData(nameof(Cases))]
+    public void Kept(string name) => Passes(Settings.None, "run", name);
+
+    [Theory]
+    [MemberData(nameof(Cases))]
+    public void KeptWithMprotect(string name) => Passes(Settings.Mprotect, "run", name);
+
+    [Theory]
+    [MemberData(nameof(CasesButMemory))]
+    public void KeptWithVerify(string name) => Passes(Settings.Verify, "run", name);
+
+    [Theory]
+    [MemberData(nameof(CasesButMemory))]
+    public void KeptWithDebug(string name) => Passes(Settings.Debug, "run", name);
+
+    [Theory]
+    [InlineData("debug-type")]
+    [InlineData("debug-immediately")]
+    public void DebugModeThrowsFromTheFirstUse(string name) => Passes(Settings.Debug, "run", name);
+
+    [Theory]
+    [InlineData("out-of-memory-small", "FREEHOLD_HEAP_LIMIT", "64M")]
+    [InlineData("out-of-memory-large", "FREEHOLD_HEAP_LIMIT", "64M")]
+    [InlineData("out-of-memory-threads", "FREEHOLD_HEAP_LIMIT", "64M")]
+    [InlineData("out-of-memory-small", "DOTNET_GCHeapHardLimit", "4000000")]
+    [InlineData("out-of-memory-large", "DOTNET_GCHeapHardLimit", "4000000")]
+    public void OutOfMemoryIsAnException(string name, string variable, string limit) =>
+        Passes(new Dictionary<string, string> { [variable] = limit }, "run", name, (64 << 20).ToString(CultureInfo.InvariantCulture));
+
+    [Theory]
+    [InlineData("model", "1", "30000", "1")]
+    [InlineData("model", "2", "30000", "1")]
+    [InlineData("model", "3", "30000", "4")]
+    [InlineData("model", "4", "10000", "16")]
+    public void TheModelAgrees(params string[] arguments)
+    {
+        foreach (IReadOnlyDictionary<string, string> settings in new[] { Settings.None, Settings.Mprotect, Settings.Debug, Settings.Verify })
+            Passes(settings, ["run", .. arguments]);
+    }
+
+    [Theory]
+    [InlineData("crash-native-null", 139)]
+    [InlineData("crash-native-wild", 139)]
+    [InlineData("crash-managed-wild", 134)]
+    [InlineData("crash-unhandled-dangling", 134)]
+    [InlineData("crash-stack-overflow", 134)]
+    [InlineData("crash-fail-fast", 134)]
+    public void ForeignFaultsEndTheProcess(string name, int exitCode)
+    {
+        Outcome outcome = Publisher.Contract.Run(null, s_timeout, "run", name);
+        Assert.True(outcome.ExitCode == exitCode, outcome.ToString());
+        Assert.DoesNotContain("ok\n", outcome.Output);
+    }
+
+    [Fact]
+    public void AnUnhandledDanglingReferenceIsDescribed()
+    {
+        Outcome outcome = Publisher.Contract.Run(null, s_timeout, "run", "crash-unhandled-dangling");
+        Assert.Contains("System.DanglingReferenceException", outcome.Error);
+        Assert.Contains("Crashing", outcome.Error);
+    }
+
+    [Fact]
+    public void NativeCodeWithADeadPointerDoesNotHang()
+    {
+        Outcome outcome = Publisher.Contract.Run(null, s_timeout, "run", "crash-native-gone");
+        Assert.True(outcome.ExitCode is 0 or 134 or 135 or 139, outcome.ToString());
+    }
+
+    [Fact]
+    public void TheTraceLeadsToTheLine()
+    {
+        Outcome outcome = Publisher.Contract.Run(null, s_timeout, "run", "throw-trace");
+        Assert.True(outcome.ExitCode == 0, outcome.ToString());
+        string offset = outcome.Output.Split('\n').Single(line => line.StartsWith("ip ", StringComparison.Ordinal))[3..].Trim();
+        var start = new ProcessStartInfo("addr2line", ["-f", "-e", Publisher.Contract.Path + ".dbg", "0x" + offset]) { RedirectStandardOutput = true };
+        using Process process = Process.Start(start)!;
+        string[] answer = process.StandardOutput.ReadToEnd().Split('\n');
+        process.WaitForExit();
+        string source = Path.Combine(Repository.Root, "tests", "Contract", "Throwing.cs");
+        int line = Array.FindIndex(File.ReadAllLines(source), text => text.Contains("int ReadsGone(", StringComparison.Ordinal)) + 1;
+        Assert.Contains("ReadsGone", answer[0]);
+        Assert.EndsWith("Throwing.cs:" + line, answer[1].Split(' ')[0]);
+    }
+
+    private static void Passes(IReadOnlyDictionary<string, string> settings, params IEnumerable<string> arguments)
+    {
+        Outcome outcome = Publisher.Contract.Run(settings, s_timeout, arguments);
+        Assert.True(outcome.ExitCode == 0 && outcome.Output.EndsWith("ok\n", StringComparison.Ordinal), string.Join(' ', arguments) + ": " + outcome);
+    }
+}

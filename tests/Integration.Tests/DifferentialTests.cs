@@ -1,0 +1,79 @@
+using System.Collections.Concurrent;
+using System.Diagnostics;
+
+namespace Freehold.Integration.Tests;
+
+/// <summary>Every program of tests/Differential prints on Freehold, byte for byte, what it prints on the stock runtime.</summary>
+public sealed class DifferentialTests
+{
+    private static readonly TimeSpan s_timeout = TimeSpan.FromSeconds(90);
+    private static readonly ConcurrentDictionary<string, Lazy<Outcome>> s_stock = new();
+
+    public static TheoryData<string> Programs() => [.. Repository.Programs];
+
+    [Theory]
+    [MemberData(nameof(Programs))]
+    public void SameAsStock(string program) => Compare(program, Settings.None);
+
+    [Theory]
+    [MemberData(nameof(Programs))]
+    public void SameAsStockWithVerify(string program) => Compare(program, Settings.Verify);
+
+    [Theory]
+    [MemberData(nameof(Programs))]
+    public void SameAsStockWithMprotect(string program) => Compare(program, Settings.Mprotect);
+
+    [Theory]
+    [MemberData(nameof(Programs))]
+    public void SameAsStockWithDebug(string program) => Compare(program, Settings.Debug);
+
+    [Fact]
+    public void TheSourceListsEveryProgram()
+    {
+        Outcome list = Publisher.DifferentialFreehold.Run(null, s_timeout, "list");
+        Assert.Equal(Repository.Programs, list.Output.Split('\n', StringSplitOptions.RemoveEmptyEntries));
+        Assert.True(Repository.Programs.Count >= 45);
+    }
+
+    [Fact]
+    public void TheHeapIsTheOneThatIsMeant()
+    {
+        Assert.Equal("stock", Publisher.DifferentialStock.Run(null, s_timeout, "heap").Output.Trim());
+        Assert.Equal("freehold", Publisher.DifferentialFreehold.Run(null, s_timeout, "heap").Output.Trim());
+    }
+
+    [Fact]
+    public void NoSymbolOfTheStockCollectorIsLinked()
+    {
+        // The names are there in the stock executable, so that the search is known to find them.
+        string[] names = ["gc_heap", "WKS::GCHeap", "SVR::"];
+        string stock = Symbols(Publisher.DifferentialStock);
+        Assert.Contains("gc_heap", stock);
+        Assert.Contains("WKS::GCHeap", stock);
+        string freehold = Symbols(Publisher.DifferentialFreehold);
+        Assert.Contains("freehold_delete", freehold);
+        foreach (string name in names)
+            Assert.DoesNotContain(name, freehold);
+    }
+
+    private static void Compare(string program, IReadOnlyDictionary<string, string> settings)
+    {
+        Outcome stock = s_stock.GetOrAdd(program, name => new(() => Publisher.DifferentialStock.Run(null, s_timeout, "run", name))).Value;
+        Assert.True(stock.ExitCode == 0, "on the stock runtime: " + stock);
+        Outcome freehold = Publisher.DifferentialFreehold.Run(settings, s_timeout, "run", program);
+        Assert.True(freehold.ExitCode == 0, freehold.ToString());
+        Assert.Equal(stock.Output, freehold.Output);
+    }
+
+    // With the separate debug file, where publish has put the symbols.
+    private static string Symbols(Executable executable)
+    {
+        string debug = executable.Path + ".dbg";
+        var start = new ProcessStartInfo("nm", ["-C", File.Exists(debug) ? debug : executable.Path]) { RedirectStandardOutput = true };
+        using Process process = Process.Start(start)!;
+        string text = process.StandardOutput.ReadToEnd();
+        process.WaitForExit();
+        Assert.Equal(0, process.ExitCode);
+        return text;
+    }
+}

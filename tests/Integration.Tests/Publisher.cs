@@ -1,0 +1,54 @@
+using System.Diagnostics;
+
+namespace Freehold.Integration.Tests;
+
+/// <summary>Publishes a project of tests/ once in each flavour; the build decides what is up to date.</summary>
+public static class Publisher
+{
+    private static readonly Lock s_gate = new();
+    private static readonly Dictionary<(string, bool), Lazy<Executable>> s_published = [];
+
+    /// <summary>tests/Differential on the stock collector.</summary>
+    public static Executable DifferentialStock => Get("Differential", freehold: false);
+
+    /// <summary>tests/Differential on Freehold.</summary>
+    public static Executable DifferentialFreehold => Get("Differential", freehold: true);
+
+    /// <summary>tests/Contract, which exists on Freehold only.</summary>
+    public static Executable Contract => Get("Contract", freehold: true);
+
+    private static Executable Get(string project, bool freehold)
+    {
+        Lazy<Executable>? lazy;
+        lock (s_gate)
+        {
+            if (!s_published.TryGetValue((project, freehold), out lazy))
+                s_published[(project, freehold)] = lazy = new Lazy<Executable>(() => Publish(project, freehold));
+        }
+        return lazy.Value;
+    }
+
+    private static Executable Publish(string project, bool freehold)
+    {
+        string name = project + (freehold ? "-freehold" : "-stock");
+        string output = Path.Combine(Repository.Output, name);
+        var start = new ProcessStartInfo("dotnet", [
+            "publish", Path.Combine(Repository.Root, "tests", project), "-c", "Release", "-nologo", "-v", "quiet",
+            "--artifacts-path", Path.Combine(Repository.Output, "obj-" + name), "-o", output, "-p:FreeholdEnabled=" + (freehold ? "true" : "false"),
+        ]) { RedirectStandardOutput = true, RedirectStandardError = true };
+        // The test host's own settings are not the build's.
+        foreach (string variable in start.Environment.Keys.Where(key => key.StartsWith("MSBUILD", StringComparison.OrdinalIgnoreCase)).ToList())
+            start.Environment.Remove(variable);
+        using Process process = Process.Start(start)!;
+        Task<string> text = process.StandardOutput.ReadToEndAsync();
+        Task<string> error = process.StandardError.ReadToEndAsync();
+        if (!process.WaitForExit(TimeSpan.FromMinutes(10)))
+        {
+            process.Kill(entireProcessTree: true);
+            throw new TimeoutException($"publishing {name} took more than ten minutes");
+        }
+        if (process.ExitCode != 0)
+            throw new InvalidOperationException($"publishing {name} failed:\n{text.Result}\n{error.Result}");
+        return new Executable(Path.Combine(output, project));
+    }
+}

@@ -1,0 +1,13 @@
+namespace Freehold.Integration.Tests;
+
+/// <summary>The settings under which everything runs again.</summary>
+public static class Settings
+{
+    public static IReadOnlyDictionary<string, string> None { get; } = new Dictionary<string, string>();
+
+    public static IReadOnlyDictionary<string, string> Verify { get; } = new Dictionary<string, string> { ["FREEHOLD_VERIFY"] = "1" };
+
+    public static IReadOnlyDictionary<string, string> Mprotect { get; } = new Dictionary<string, string> { ["FREEHOLD_PROTECTION"] = "mprotect" };
+
+    public static IReadOnlyDictionary<string, string> Debug { get; } = new Dictionary<string, string> { ["FREEHOLD_DEBUG"] = "1" };
+}

@@ -129,13 +129,15 @@ void fill(uint8_t* start, size_t size) noexcept {
   count_deleted(reinterpret_cast<uintptr_t>(start), size);
 }
 
-void page_may_be_dead(size_t page) noexcept {
+bool recount_page(size_t page) noexcept {
   PageCount count = count_page(page);
   if (count.all_deleted) {
     mark_page_dead(page);
-  } else {
-    __atomic_store_n(&arena.pages[page].deleted, static_cast<uint16_t>(count.deleted_units), __ATOMIC_RELAXED);
+    return true;
   }
+  // At least 1: beside a deletion that happens meanwhile, this may be the last word on a page that must be counted again.
+  __atomic_store_n(&arena.pages[page].deleted, static_cast<uint16_t>(count.deleted_units != 0 ? count.deleted_units : 1), __ATOMIC_RELAXED);
+  return false;
 }
 
 void count_deleted(uintptr_t start, size_t size) noexcept {
@@ -150,7 +152,7 @@ void count_deleted(uintptr_t start, size_t size) noexcept {
     if (units == kUnitsPerPage) {
       mark_page_dead(page);  // one object or filler covers it all
     } else if (sum >= kUnitsPerPage) {
-      page_may_be_dead(page);
+      recount_page(page);
     }
     start = part_end;
   }

@@ -22,8 +22,8 @@ void fill(uint8_t* start, size_t size) noexcept;
 
 // Counts [start, start + size) of a block as deleted, page by page, and finds the pages that died.
 void count_deleted(uintptr_t start, size_t size) noexcept;
-// The slow end of a deletion: the counter says that all of the page is deleted; its objects have the last word.
-void page_may_be_dead(size_t page) noexcept;
+// A page whose counter says that all of it is deleted, or that is suspected of lost updates: its objects have the last word. True when it is dead.
+bool recount_page(size_t page) noexcept;
 
 void reset_chunks() noexcept;  // tests only
 

@@ -74,7 +74,7 @@ DeleteResult finish(uint8_t* start, uint32_t header, const MethodTable* type, si
     uint16_t* deleted = &arena.pages[page].deleted;
     auto sum = static_cast<uint16_t>(__atomic_load_n(deleted, __ATOMIC_RELAXED) + size / core::kUnit);
     __atomic_store_n(deleted, sum, __ATOMIC_RELAXED);
-    if (sum >= core::kUnitsPerPage) [[unlikely]] page_may_be_dead(page);
+    if (sum >= core::kUnitsPerPage) [[unlikely]] recount_page(page);
   } else {
     count_deleted(reinterpret_cast<uintptr_t>(start), size);
   }
@@ -120,7 +120,7 @@ void retire(AllocationContext* context) noexcept {
   if (thread_heap.context == context || thread_heap.context == nullptr) unregister_thread();
 }
 
-DeleteResult delete_object(void* object) noexcept {
+DeleteResult delete_object(void* object, bool keep_sync_entry) noexcept {
   auto address = reinterpret_cast<uintptr_t>(object);
   if (!arena.contains(address)) return DeleteResult::kNotDeletable;
   auto* start = static_cast<uint8_t*>(object) - core::kHeaderSize;
@@ -137,7 +137,7 @@ DeleteResult delete_object(void* object) noexcept {
   auto header = static_cast<uint32_t>(head), sync = static_cast<uint32_t>(head >> 32);
   if ((header & core::kDeletedBit) != 0) [[unlikely]] return already_deleted();
   if (type->has_finalizer() && (sync & core::kSyncFinalizerRun) == 0) [[unlikely]] return DeleteResult::kNeedsFinalizer;
-  if ((sync & (core::kSyncIsHashOrIndex | core::kSyncIsHash)) == core::kSyncIsHashOrIndex) [[unlikely]] return DeleteResult::kHasSyncEntry;
+  if ((sync & (core::kSyncIsHashOrIndex | core::kSyncIsHash)) == core::kSyncIsHashOrIndex && !keep_sync_entry) [[unlikely]] return DeleteResult::kHasSyncEntry;
   return finish(start, header, type, size);
 }
 

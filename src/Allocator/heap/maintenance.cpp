@@ -10,6 +10,7 @@
 #include <atomic>
 
 #include "heap/blocks.h"
+#include "heap/chunks.h"
 #include "heap/thread_heap.h"
 #include "heap/walk.h"
 #include "platform/lock.h"
@@ -40,12 +41,7 @@ void phase_done(const char* phase) noexcept {
 void recount_block(size_t block) noexcept {
   for (size_t page = block * kPagesPerBlock; page < (block + 1) * kPagesPerBlock; page++) {
     if (__atomic_load_n(&arena.pages[page].deleted, __ATOMIC_RELAXED) == 0 || is_page_dead(page)) continue;
-    PageCount count = count_page(page);
-    if (count.all_deleted) {
-      mark_page_dead(page);
-    } else {
-      __atomic_store_n(&arena.pages[page].deleted, static_cast<uint16_t>(count.deleted_units), __ATOMIC_RELAXED);
-    }
+    recount_page(page);
     block_counters.recounts.fetch_add(1, std::memory_order_relaxed);
   }
 }

@@ -18,8 +18,13 @@ bool is_walkable(const core::BlockRecord& block, const uint8_t* cursor) noexcept
   return block.kind != core::BlockKind::kLarge || offset % kPageSize != 0 || load_first(arena.page_index(reinterpret_cast<uintptr_t>(cursor))) != 0;
 }
 
+void learn_first(size_t page, uint16_t first) noexcept {
+  uint16_t unknown = 0;
+  if (load_first(page) == 0) __atomic_compare_exchange_n(&arena.pages[page].first, &unknown, first, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
 // Notes for each page whose first byte lies in [start, start + size) how far back the object begins.
-// Never over a kStartsLater: the header that the distance leads to may have no memory.
+// Never over what is known: after a kStartsLater, the header that the distance leads to may have no memory.
 void remember(const uint8_t* start, size_t size, size_t from_page) noexcept {
   auto begin = reinterpret_cast<uintptr_t>(start);
   size_t block_end_page = (from_page / core::kPagesPerBlock + 1) * core::kPagesPerBlock;
@@ -27,13 +32,16 @@ void remember(const uint8_t* start, size_t size, size_t from_page) noexcept {
     size_t distance = (page_start - begin) / kUnit + 1;
     size_t page = arena.page_index(page_start);
     if (distance >= core::PageRecord::kStartsLater || page >= block_end_page) return;
-    if (load_first(page) == 0) __atomic_store_n(&arena.pages[page].first, static_cast<uint16_t>(distance), __ATOMIC_RELAXED);
+    learn_first(page, static_cast<uint16_t>(distance));
   }
 }
 
 // From the object at `cursor` to the one that covers `target`, the first byte of `page`.
 uint8_t* walk_to(const core::BlockRecord& block, uint8_t* cursor, const uint8_t* target, size_t page) noexcept {
   while (cursor <= target) {
+    // Whatever comes to lie here, now or later, starts here. To be noted before the way to this place loses its memory.
+    // Large objects say so themselves, when their memory is ready.
+    if (cursor == target && block.kind != core::BlockKind::kLarge) learn_first(page, 1);
     if (!is_walkable(block, cursor)) return nullptr;
     Walked object = look_at(cursor);
     if (object.step == Step::kEnd || object.size == 0) return nullptr;
@@ -93,7 +101,8 @@ PageCount count_page(size_t page) noexcept {
     } else {
       count.all_deleted = false;
     }
-    if (object_end >= end) remember(cursor, object.size, page);
+    if (object_end > end) remember(cursor, object.size, page);
+    if (object_end == end && (page + 1) % core::kPagesPerBlock != 0 && block.kind != core::BlockKind::kLarge) learn_first(page + 1, 1);
     cursor = object_end;
   }
   return count;

@@ -55,6 +55,8 @@ int32_t freehold_delete(void* object) noexcept {
   return static_cast<int32_t>(result);
 }
 
+int32_t freehold_delete_keeping_lock(void* object) noexcept { return static_cast<int32_t>(freehold::heap::delete_object(object, true)); }
+
 void* freehold_finalizer(void* object) noexcept {
   uint64_t type;
   if (!freehold::core::try_load(static_cast<const uint64_t*>(object), &type)) return nullptr;

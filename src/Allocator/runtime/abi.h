@@ -7,6 +7,7 @@
 
 extern "C" {
 int32_t freehold_delete(void* object) noexcept;
+int32_t freehold_delete_keeping_lock(void* object) noexcept;
 void* freehold_finalizer(void* object) noexcept;
 int32_t freehold_is_deleted(void* object) noexcept;
 void freehold_get_statistics(uint64_t* values, int32_t count) noexcept;

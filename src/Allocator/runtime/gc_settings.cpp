@@ -129,13 +129,16 @@ int32_t start_no_gc_region(uint64_t total) noexcept {
 // 0 = ended, 1 = none is in progress. No collection can have interrupted it.
 int32_t end_no_gc_region() noexcept {
   NoGcRegionCallback* left;
+  bool reached;
+  uint64_t allocated = heap::total_allocated_bytes();
   {
     os::LockGuard guard(lock);
     if (mode.load(std::memory_order_relaxed) != kNoGcRegion) return 1;
     mode.store(mode_before_region, std::memory_order_relaxed);
     left = callback.exchange(nullptr, std::memory_order_acq_rel);
+    reached = allocated - region_start >= callback_threshold;
   }
-  if (left != nullptr) give_to_finalizer_thread(left, true);
+  if (left != nullptr) give_to_finalizer_thread(left, !reached);
   return 0;
 }
 
@@ -150,6 +153,7 @@ int32_t enable_no_gc_callback(NoGcRegionCallback* item, uint64_t threshold) noex
   return 0;
 }
 
+// The threshold is looked at when a thread's chunk is used up (2 MB at most), and when the region ends.
 void note_allocation() noexcept {
   if (callback.load(std::memory_order_acquire) == nullptr) [[likely]] return;
   if (heap::total_allocated_bytes() - region_start < callback_threshold) return;

@@ -89,36 +89,43 @@ public static class Heap
             return;
         }
 
-        // Each turn does one thing that the native heap asked for; a turn that changes nothing would not end.
-        bool finalized = false, released = false;
-        while (result != DeleteResult.Deleted)
+        if (result == DeleteResult.NeedsFinalizer)
         {
-            switch (result)
+            if (obj is Threading.Thread)
             {
-                case DeleteResult.NeedsFinalizer when !finalized:
-                    finalized = true;
-                    if (obj is Threading.Thread)
-                    {
-                        throw new ArgumentException("A Thread belongs to the runtime and cannot be deleted.", nameof(obj));
-                    }
-
-                    NativeHeap.GetFinalizer(AddressOf(obj))(obj);
-                    break;
-                case DeleteResult.HasSyncEntry when !released:
-                    released = true;
-                    NativeHeap.ReleaseSyncEntry(obj);
-                    break;
-                case DeleteResult.AlreadyDeleted:
-                    throw new DoubleDeleteException();
-                case DeleteResult.Dangling:
-                    throw new DanglingReferenceException();
-                case DeleteResult.NotDeletable:
-                    throw new ArgumentException("The object belongs to the runtime (a literal, a frozen object, a Type, a Thread) and cannot be deleted.", nameof(obj));
-                default:
-                    throw new UnreachableException($"The native heap answered {result} twice.");
+                GC.ReRegisterForFinalize(obj);  // takes the claim back
+                throw NotDeletable();
             }
 
+            NativeHeap.GetFinalizer(AddressOf(obj))(obj);
             result = NativeHeap.Delete(AddressOf(obj));
         }
+
+        if (result == DeleteResult.HasSyncEntry)
+        {
+            // A lock that is held, or that another thread makes just now, outlives the object.
+            result = NativeHeap.ReleaseSyncEntry(obj) ? NativeHeap.Delete(AddressOf(obj)) : DeleteResult.HasSyncEntry;
+            if (result == DeleteResult.HasSyncEntry)
+            {
+                result = NativeHeap.DeleteKeepingLock(AddressOf(obj));
+            }
+        }
+
+        switch (result)
+        {
+            case DeleteResult.Deleted:
+                return;
+            case DeleteResult.AlreadyDeleted:
+                throw new DoubleDeleteException();
+            case DeleteResult.Dangling:
+                throw new DanglingReferenceException();
+            case DeleteResult.NotDeletable:
+                throw NotDeletable();
+            default:
+                throw new UnreachableException($"The native heap answered {result}.");
+        }
     }
+
+    private static ArgumentException NotDeletable() =>
+        new("The object belongs to the runtime (a literal, a frozen object, a Type, a Thread) and cannot be deleted.", "obj");
 }

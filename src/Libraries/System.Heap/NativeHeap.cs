@@ -18,6 +18,10 @@ internal static unsafe partial class NativeHeap
     [DllImport(Library, EntryPoint = "freehold_delete"), SuppressGCTransition]
     internal static extern DeleteResult Delete(nint obj);
 
+    // As Delete, for an object whose lock is held or waited for: its lock stays usable.
+    [DllImport(Library, EntryPoint = "freehold_delete_keeping_lock"), SuppressGCTransition]
+    internal static extern DeleteResult DeleteKeepingLock(nint obj);
+
     [DllImport(Library, EntryPoint = "freehold_finalizer"), SuppressGCTransition]
     internal static extern delegate*<object, void> GetFinalizer(nint obj);
 

@@ -56,7 +56,7 @@ echo
 
 # Least and middle value of a measure over the runs of a heap.
 least_and_median() { # heap, measure, factor
-  awk -v name="$2" -v factor="$3" '$1 == name { print $2 * factor }' "$out/results/$1".*.metrics 2>/dev/null | sort -g |
+  awk -v name="$2" -v factor="$3" '$1 == name { print $2 * factor }' "$out/results/$1".*.metrics 2> /dev/null | sort -g |
     awk '{ v[NR] = $1 } END { if (NR) printf "%.10g %.10g", v[1], v[int((NR + 1) / 2)]; else printf "- -" }'
 }
 
@@ -64,7 +64,7 @@ row() { # label, measure, factor, format
   printf '%-44s' "$1"
   local heap least median
   for heap in "${heaps[@]}"; do
-    read -r least median < <(least_and_median "$heap" "$2" "$3"; echo)
+    read -r least median < <(least_and_median "$heap" "$2" "$3") || true
     if [ "$least" = - ]; then
       printf '%22s' failed
     else
@@ -85,7 +85,8 @@ row "longest stall of a thread, ms" longest_stall_ms 1 %.1f
 row "slowest replacement of one document, ms" longest_replace_ms 1 %.1f
 row "peak resident memory, MB" peak_resident_bytes 1e-6 %.0f
 row "resident after replacing, index alive, MB" replaced_resident_bytes 1e-6 %.0f
-row "resident at the end, all deleted, MB" final_resident_bytes 1e-6 %.1f
+row "resident 1 s after all was deleted, MB" final_resident_bytes 1e-6 %.1f
+row "resident after GC.Collect, MB" collected_resident_bytes 1e-6 %.1f
 row "resident at the start, MB" start_resident_bytes 1e-6 %.1f
 echo
 if [ $failed -ne 0 ]; then

@@ -239,7 +239,7 @@ internal sealed class InvertedIndex
         }
 
         var terms = _documentTerms.AsSpan(0, distinct);
-        terms.Sort();
+        HeapSort.Sort(terms, default(Ascending));
         var postings = new Posting[distinct];
         var document = new Document(_nextId++, member, version, length, text.ToArray(), postings);
         for (var i = 0; i < terms.Length; i++)

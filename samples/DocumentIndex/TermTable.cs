@@ -212,7 +212,7 @@ internal sealed class TermTable
             added[i] = _sortedCount + i;
         }
 
-        SortByText(added);
+        HeapSort.Sort(added, new ByText(this));
         int left = 0, right = _sortedCount, target = 0;
         while (left < _sortedCount && right < Count)
         {
@@ -235,43 +235,8 @@ internal sealed class TermTable
 
     private int Compare(int a, int b) => TextOf(a).SequenceCompareTo(TextOf(b));
 
-    /// <summary>Heap sort in place: the sorts of the framework would allocate a comparer.</summary>
-    private void SortByText(Span<int> numbers)
+    private readonly struct ByText(TermTable terms) : INumberOrder
     {
-        for (var i = (numbers.Length / 2) - 1; i >= 0; i--)
-        {
-            SiftDown(numbers, i);
-        }
-
-        for (var end = numbers.Length - 1; end > 0; end--)
-        {
-            (numbers[0], numbers[end]) = (numbers[end], numbers[0]);
-            SiftDown(numbers[..end], 0);
-        }
-    }
-
-    private void SiftDown(Span<int> numbers, int i)
-    {
-        while (true)
-        {
-            var child = (2 * i) + 1;
-            if (child >= numbers.Length)
-            {
-                return;
-            }
-
-            if (child + 1 < numbers.Length && Compare(numbers[child + 1], numbers[child]) > 0)
-            {
-                child++;
-            }
-
-            if (Compare(numbers[child], numbers[i]) <= 0)
-            {
-                return;
-            }
-
-            (numbers[i], numbers[child]) = (numbers[child], numbers[i]);
-            i = child;
-        }
+        public bool IsBefore(int a, int b) => terms.Compare(a, b) < 0;
     }
 }

@@ -57,7 +57,7 @@ internal sealed class Workload
         var text = new byte[1 << 16];
         for (var file = 0; file < FileCount; file++)
         {
-            using var handle = File.OpenHandle(_files[file]);
+            var handle = File.OpenHandle(_files[file]);
             var length = (int)RandomAccess.GetLength(handle);
             if (length > xml.Length)
             {
@@ -66,6 +66,8 @@ internal sealed class Workload
             }
 
             length = RandomAccess.Read(handle, xml.AsSpan(0, length), 0);
+            handle.Dispose();
+            Owned.Release(handle);
             _firstMember[file] = _index.Count;
             var reader = new MemberReader(xml.AsSpan(0, length));
             while (reader.Next(text, out _, out var member))

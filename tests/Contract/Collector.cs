@@ -88,7 +88,8 @@ internal static class Collector
         GC.RefreshMemoryLimit();
         GC.KeepAlive(GC.AllocateArray<byte>(1_000, pinned: true));
         GC.KeepAlive(GC.AllocateUninitializedArray<byte>(100_000, pinned: true));
-        Expect.Throws<OutOfMemoryException>(() => GC.KeepAlive(Large(1L << 45)));
+        Expect.Throws<OverflowException>(() => GC.KeepAlive(Large(-1)));
+        Expect.Throws<OutOfMemoryException>(() => GC.KeepAlive(Large(Array.MaxLength + 1L)));
     }
 
     private static byte[] Large(long length) => new byte[length];

@@ -135,7 +135,7 @@ internal static partial class Deleting
         object[] Make(int i) =>
         [
             new object(), "text" + i, i, 1.5m * i, new int[i % 100], new string[i % 50], new Mixed[i % 30], new int[3, 4], (i, "tuple"), new List<int> { i },
-            new Action(() => i++), new Subject(i), new byte[i % 3 == 0 ? 60_000 : 10], new Exception("e" + i), new StringComparerLike(), Enumerable.Range(0, i), new WeakReference(null),
+            new Action(() => i++), new Subject(i), new byte[i % 3 == 0 ? 60_000 : 10], new Exception("e" + i), new StringComparerLike(), Enumerable.Range(0, i + 1), new WeakReference(null),
             new int[0], new MemoryStream(), new CancellationTokenSource(), new SemaphoreSlim(1), new Random(i), new Uri("http://h/" + i),
         ];
         for (int i = 0; i < 2_000; i++)

@@ -1,7 +1,10 @@
+using System.Buffers.Text;
+using System.Runtime.InteropServices;
+
 namespace Freehold.Contract;
 
 /// <summary>Points 9 and 11: memory is given back, kernel mappings are few, and exhaustion is an exception.</summary>
-internal static class Memory
+internal static partial class Memory
 {
     public static IEnumerable<Case> All()
     {
@@ -20,7 +23,25 @@ internal static class Memory
         yield return new("out-of-memory-threads", arguments => OutOfMemoryOfThreads(long.Parse(arguments[0])));
     }
 
-    public static long ResidentBytes() => long.Parse(File.ReadAllText("/proc/self/statm").Split(' ')[1]) * 4_096;
+    [LibraryImport("libc")]
+    private static partial int open(ReadOnlySpan<byte> path, int flags);
+
+    [LibraryImport("libc")]
+    private static partial nint read(int file, Span<byte> buffer, nuint count);
+
+    [LibraryImport("libc")]
+    private static partial int close(int file);
+
+    // Without an allocation: what nobody deletes would hold the block that it is in.
+    private static long ResidentBytes()
+    {
+        Span<byte> text = stackalloc byte[128];
+        int file = open("/proc/self/statm\0"u8, 0);
+        int length = (int)read(file, text, 128);
+        close(file);
+        ReadOnlySpan<byte> rest = text[(text.IndexOf((byte)' ') + 1)..length];
+        return Utf8Parser.TryParse(rest, out long pages, out _) ? pages * 4_096 : throw new ContractException("statm is not readable");
+    }
 
     private static int MappingCount() => File.ReadLines("/proc/self/maps").Count();
 
@@ -32,15 +53,34 @@ internal static class Memory
 
     private static object[] Build(int megabytes, int seed)
     {
-        var random = new Random(seed);
-        var items = new List<object>();
-        for (long size = 0; size < (long)megabytes << 20;)
+        // Twice the same numbers: first to count. A list would leave its outgrown arrays behind.
+        object[] items = [];
+        for (int pass = 0; pass < 2; pass++)
         {
-            int length = random.Next(1, random.Next(20) == 0 ? 20_000 : 300);
-            items.Add(length % 3 == 0 ? new string('s', length) : new byte[length]);
-            size += length;
+            var random = new Lcg(seed);
+            int count = 0;
+            for (long size = 0; size < (long)megabytes << 20; count++)
+            {
+                int length = random.Next(random.Next(20) == 0 ? 20_000 : 300) + 1;
+                if (pass == 1)
+                    items[count] = length % 3 == 0 ? new string('s', length) : new byte[length];
+                size += length;
+            }
+            if (pass == 0)
+                items = new object[count];
         }
-        return [.. items];
+        return items;
+    }
+
+    private struct Lcg(int seed)
+    {
+        private ulong _state = (ulong)seed;
+
+        public int Next(int limit)
+        {
+            _state = _state * 6364136223846793005 + 1442695040888963407;
+            return (int)((_state >> 33) % (ulong)limit);
+        }
     }
 
     private static void DeleteAll(object[] items, int order)
@@ -48,10 +88,20 @@ internal static class Memory
         if (order == 1)
             Array.Reverse(items);
         else if (order == 2)
-            new Random(1).Shuffle(items);
+            Shuffle(items);
         foreach (object item in items)
             Heap.Delete(item);
         Heap.Delete(items);
+    }
+
+    private static void Shuffle(object[] items)
+    {
+        var random = new Lcg(1);
+        for (int i = items.Length - 1; i > 0; i--)
+        {
+            int j = random.Next(i + 1);
+            (items[i], items[j]) = (items[j], items[i]);
+        }
     }
 
     private static void Resident(int order, int live)
@@ -81,14 +131,15 @@ internal static class Memory
         long before = ResidentBytes();
         for (int round = 0; round < 5; round++)
         {
-            var arrays = new List<byte[]>();
-            for (int i = 0; i < 300; i++)
+            byte[][] arrays = new byte[300][];
+            for (int i = 0; i < arrays.Length; i++)
             {
-                arrays.Add(new byte[i % 10 * 200_000 + 40_000]);
-                arrays[^1].AsSpan().Fill(1);
+                arrays[i] = new byte[i % 10 * 200_000 + 40_000];
+                arrays[i].AsSpan().Fill(1);
             }
             foreach (byte[] array in arrays)
                 Heap.Delete(array);
+            Heap.Delete(arrays);
         }
         GC.Collect();
         Expectation(before, ResidentBytes());
@@ -121,7 +172,7 @@ internal static class Memory
     // A constant number of live objects, replaced first in, first out: memory is constant.
     private static void ResidentOfChurn()
     {
-        var queue = new Queue<byte[]>();
+        var queue = new Queue<byte[]>(100_002);
         long before = 0, most = 0;
         for (int i = 0; i < 6_000_000; i++)
         {

@@ -9,6 +9,7 @@ namespace Freehold.Contract;
 internal static class UsesOfArrays
 {
     private static readonly object s_live = new StringBuilder("live");
+    private static readonly Subject s_target = new(70);
 
     public static IEnumerable<Case> All()
     {
@@ -79,18 +80,20 @@ internal static class UsesOfArrays
         yield return new Use<object>("box-struct", 40, i => (i, "s"), o => ((int, string))o, typeof(NullReferenceException)).Case;
         yield return new Use<object>("box-pattern", 24, i => (long)i, o => o switch { int => 1, long => 2, _ => 3 }, null).Case;
 
-        yield return new Use<Func<int>>("delegate-invoke", 64, i => () => i, d => d(), typeof(NullReferenceException)).Case;
-        yield return new Use<Func<int>>("delegate-static", 64, i => (i % 2 == 0 ? new Func<int>(One) : new Func<int>(Two)), d => d() is 1 or 2, typeof(NullReferenceException)).Case;
-        yield return new Use<Func<int>>("delegate-combine", 64, i => () => i, d => ((Func<int>)Delegate.Combine(d, new Func<int>(() => 4)))(), null).Case;
-        yield return new Use<Func<int>>("delegate-target", 64, i => () => i, d => d.Target is null, typeof(NullReferenceException)).Case;
+        yield return new Use<Func<int>>("delegate-invoke", 64, _ => new Func<int>(s_target.Direct), d => d(), typeof(NullReferenceException)).Case;
+        yield return new Use<Func<int>>("delegate-combine", 64, _ => new Func<int>(s_target.Direct), d => ((Func<int>)Delegate.Combine(new Func<int>(s_target.Twice), d))(), null).Case;
+        yield return new Use<Func<int>>("delegate-target", 64, _ => new Func<int>(s_target.Direct), d => d.Target is Subject, typeof(NullReferenceException)).Case;
+        yield return new Use<Func<int>>("delegate-equals", 64, _ => new Func<int>(s_target.Direct), d => d.Equals(new Func<int>(s_target.Direct)), typeof(NullReferenceException)).Case;
+        yield return new Use<Func<int>>("delegate-thread", 64, _ => new Func<int>(s_target.Direct), d => Elsewhere(d), null).Case;
 
-        yield return new Use<List<int>>("list-add", 32, i => [i], l => { l.Add(3); return 0; }, typeof(NullReferenceException)).Case;
-        yield return new Use<List<int>>("list-foreach", 32, i => [i], l => { int total = 0; foreach (int n in l) total += n; return total; }, typeof(NullReferenceException)).Case;
-        yield return new Use<List<int>>("list-index", 32, i => [i], l => l[0], typeof(NullReferenceException)).Case;
-        yield return new Use<Dictionary<int, int>>("dictionary-index", 80, i => new() { [1] = i }, d => d[1], typeof(NullReferenceException)).Case;
-        yield return new Use<Dictionary<int, int>>("dictionary-foreach", 80, i => new() { [1] = i }, d => { int total = 0; foreach ((int k, int v) in d) total += k + v; return total; }, typeof(NullReferenceException)).Case;
-        yield return new Use<IEnumerable<int>>("iterator-foreach", 56, i => Enumerable.Range(i, 3).Where(n => n > 0), e => { int total = 0; foreach (int n in e) total += n; return total; }, typeof(NullReferenceException)).Case;
-        yield return new Use<Exception>("exception-throw", 150, i => new FormatException("e" + i), e =>
+        yield return new Use<List<int>>("list-add", 32, _ => [], l => { l.Add(3); return 0; }, typeof(NullReferenceException)).Case;
+        yield return new Use<List<int>>("list-foreach", 32, _ => [], l => { int total = 0; foreach (int n in l) total += n; return total; }, typeof(NullReferenceException)).Case;
+        yield return new Use<List<int>>("list-count", 32, _ => [], l => l.Count, typeof(NullReferenceException)).Case;
+        yield return new Use<Dictionary<int, int>>("dictionary-lookup", 80, _ => [], d => d.ContainsKey(1), typeof(NullReferenceException)).Case;
+        yield return new Use<Dictionary<int, int>>("dictionary-foreach", 80, _ => [], d => { int total = 0; foreach ((int k, int v) in d) total += k + v; return total; }, typeof(NullReferenceException)).Case;
+        yield return new Use<IEnumerable<int>>("iterator-foreach", 56, Three, e => { int total = 0; foreach (int n in e) total += n; return total; }, typeof(NullReferenceException)).Case;
+        yield return new Use<IEnumerable<int>>("iterator-linq", 56, Three, e => e.Where(n => n > 2).Sum(), typeof(ArgumentNullException)).Case;
+        yield return new Use<Exception>("exception-throw", 150, _ => new FormatException("message"), e =>
         {
             try
             {
@@ -102,7 +105,6 @@ internal static class UsesOfArrays
             }
         }, typeof(NullReferenceException)).Case;
         yield return new Use<int[,]>("matrix-read", 100, i => new int[3, 4], m => m[1, 2], typeof(NullReferenceException)).Case;
-        yield return new Use<BitArray>("bit-array", 24, i => new BitArray(100), b => b[5], typeof(NullReferenceException)).Case;
     }
 
     private static Case Bytes(string name, int length, Func<byte[], object?> use, Type? onNull = null) =>
@@ -116,7 +118,7 @@ internal static class UsesOfArrays
 
     private static Case Strings(string name, Func<string, object?> use) => Strings(name, use, typeof(NullReferenceException));
 
-    private static Case Strings(string name, Func<string, object?> use, Type? onNull) => new Use<string>(name, 48, i => "text of " + i, use, onNull).Case;
+    private static Case Strings(string name, Func<string, object?> use, Type? onNull) => new Use<string>(name, 48, Text, use, onNull).Case;
 
     private static object? Sum(byte[] bytes)
     {
@@ -149,7 +151,38 @@ internal static class UsesOfArrays
         return copy != 0;
     }
 
-    private static int One() => 1;
+    private static IEnumerable<int> Three(int from)
+    {
+        yield return from;
+        yield return from + 1;
+        yield return from + 2;
+    }
 
-    private static int Two() => 2;
+    // One allocation: what is left over between the neighbours would keep their pages.
+    private static string Text(int number)
+    {
+        Span<char> digits = stackalloc char[12];
+        number.TryFormat(digits, out int length);
+        return string.Concat("text of ", digits[..length]);
+    }
+
+    private static int Elsewhere(Func<int> function)
+    {
+        int result = 0;
+        Exception? failure = null;
+        var thread = new Thread(() =>
+        {
+            try
+            {
+                result = function();
+            }
+            catch (Exception exception)
+            {
+                failure = exception;
+            }
+        });
+        thread.Start();
+        thread.Join();
+        return failure is null ? result : throw failure;
+    }
 }

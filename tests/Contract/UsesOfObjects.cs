@@ -45,7 +45,7 @@ internal static class UsesOfObjects
         yield return Make("call-get-type", s => s.GetType().Name);
         yield return Make("call-to-string", s => s.ToString());
         yield return Make("call-equals", s => s.Equals(s_live));
-        yield return Make("cast-class", s => (object)s is DerivedSubject);
+        yield return Make("cast-class", s => (object)s is DerivedSubject, null);
         yield return Make("cast-exact", s => Cast<DerivedSubject>(s).Length, null);
         yield return Make("cast-interface", s => Cast<ISubject>(s).Length, null);
         yield return Make("cast-is-not", s => Is<IUnrelated>(s), null);
@@ -75,7 +75,7 @@ internal static class UsesOfObjects
                 total += s.Value ^ i;
             return total;
         });
-        yield return Make("delegate-to-method", s => new Func<int>(s.Direct)());
+        yield return Make("delegate-to-method", s => new Func<int>(s.Direct)(), typeof(ArgumentException));
         yield return Make("delegate-to-virtual", s => new Func<int>(s.Twice)());
         yield return Make("weak-table", s => new ConditionalWeakTable<object, object>().TryGetValue(s, out _), typeof(ArgumentNullException));
     }

@@ -56,6 +56,7 @@ class HeapTest : public ::testing::Test {
     core::knobs = {};
     core::knobs.address_space = uint64_t{1} << 40;
     configure(core::knobs);
+    heap::reset_heap();
     ASSERT_TRUE(core::create_arena(core::knobs.address_space));
     ASSERT_TRUE(heap::initialize_protection());
   }

@@ -21,12 +21,12 @@ void collect_statistics(uint64_t* values, int32_t count) noexcept {
   figures[kDoubleDeletes] = totals.double_deletes;
   figures[kReleasedBytes] = heap::released_bytes();
   figures[kResidentBytes] = heap::resident_bytes();
-  figures[kLivePages] = (load(blocks.live) + load(blocks.huge_blocks)) * core::kPagesPerBlock - load(blocks.dead_pages);
+  figures[kLivePages] = load(blocks.live) * core::kPagesPerBlock + load(blocks.huge_bytes) / core::kPageSize - load(blocks.dead_pages);
   figures[kDeadPages] = load(blocks.dead_pages) - load(blocks.released_pages);
   figures[kFreshBlocks] = load(blocks.fresh);
   figures[kRecycledBlocks] = load(blocks.recycled);
   figures[kPooledBlocks] = load(blocks.pooled);
-  figures[kLiveBlocks] = load(blocks.live) + load(blocks.huge_blocks);
+  figures[kLiveBlocks] = load(blocks.live) + (load(blocks.huge_bytes) + core::kBlockSize - 1) / core::kBlockSize;
   figures[kLargeObjects] = load(blocks.large_objects);
   figures[kDanglingFaults] = heap::dangling_fault_count();
   figures[kMappings] = heap::mappings();

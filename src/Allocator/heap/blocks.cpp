@@ -67,9 +67,10 @@ bool move_block(size_t from, size_t to) noexcept {
 
 void set_gone(size_t block) noexcept { arena.blocks[block].state.store(BlockState::kGone, std::memory_order_release); }
 
-bool over_limit(size_t more_blocks) noexcept {
-  return (block_counters.live.load(std::memory_order_relaxed) + block_counters.pooled.load(std::memory_order_relaxed) + block_counters.huge_blocks.load(std::memory_order_relaxed) + more_blocks) * kBlockSize > memory_limit;
-}
+bool over_limit(size_t more) noexcept { return resident_memory() + more > memory_limit; }
+
+// What a huge object takes: its last block has small pages only.
+size_t huge_memory(size_t bytes) noexcept { return (bytes + kPageSize - 1) & ~(kPageSize - 1); }
 
 size_t pop_pooled() noexcept {
   if (pool_head == kEndOfList) return kNoBlock;
@@ -119,7 +120,7 @@ size_t acquire_block(BlockKind kind) noexcept {
     block = next_address();
     if (block == kNoBlock) return kNoBlock;
     if (!core::knobs.debug) frames = pop_pooled();
-    if (frames == kNoBlock && over_limit(1)) {
+    if (frames == kNoBlock && over_limit(kBlockSize)) {
       // The address stays unused: as good as gone.
       return kNoBlock;
     }
@@ -156,15 +157,16 @@ size_t acquire_huge(size_t bytes) noexcept {
   size_t count = (bytes + kBlockSize - 1) / kBlockSize, block;
   {
     os::LockGuard guard(lock);
-    if (over_limit(count)) return kNoBlock;
+    if (over_limit(huge_memory(bytes))) return kNoBlock;
     block = arena.block_count() / 2 + upper_next;
     if (count > arena.block_count() - block || !core::commit_tables(block, count)) return kNoBlock;
     upper_next += count;
-    block_counters.huge_blocks.fetch_add(count, std::memory_order_relaxed);
+    block_counters.huge_bytes.fetch_add(huge_memory(bytes), std::memory_order_relaxed);
   }
-  if (core::knobs.huge_pages) os::use_huge_pages(arena.block_start(block), count * kBlockSize, true);
+  // Huge pages where the object fills them.
+  if (core::knobs.huge_pages && bytes >= kBlockSize) os::use_huge_pages(arena.block_start(block), bytes / kBlockSize * kBlockSize, true);
   if (!os::commit(arena.block_start(block), count * kBlockSize)) {
-    block_counters.huge_blocks.fetch_sub(count, std::memory_order_relaxed);
+    block_counters.huge_bytes.fetch_sub(huge_memory(bytes), std::memory_order_relaxed);
     return kNoBlock;
   }
   for (size_t i = 1; i < count; i++) {
@@ -189,7 +191,7 @@ void release_huge(size_t block) noexcept {
   size_t count = (record.huge_size + kBlockSize - 1) / kBlockSize;
   for (size_t i = 1; i < count; i++) set_gone(block + i);
   give_back(arena.block_start(block), count * kBlockSize);
-  block_counters.huge_blocks.fetch_sub(count, std::memory_order_relaxed);
+  block_counters.huge_bytes.fetch_sub(huge_memory(record.huge_size), std::memory_order_relaxed);
   block_counters.large_objects.fetch_sub(1, std::memory_order_relaxed);
   block_counters.gone_bytes.fetch_add(count * kBlockSize, std::memory_order_relaxed);
 }
@@ -327,8 +329,9 @@ size_t upper_frontier() noexcept {
   return arena.block_count() / 2 + upper_next;
 }
 
-size_t resident_blocks() noexcept {
-  return block_counters.live.load(std::memory_order_relaxed) + block_counters.pooled.load(std::memory_order_relaxed) + block_counters.huge_blocks.load(std::memory_order_relaxed);
+size_t resident_memory() noexcept {
+  auto load = [](const std::atomic<uint64_t>& counter) noexcept { return counter.load(std::memory_order_relaxed); };
+  return (load(block_counters.live) + load(block_counters.pooled)) * kBlockSize + load(block_counters.huge_bytes) - load(block_counters.released_pages) * kPageSize;
 }
 
 // Each live or pooled block at most one mapping of its own and one of reserved space behind it, each moved one its empty mapping.

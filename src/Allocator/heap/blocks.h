@@ -18,7 +18,7 @@ inline constexpr size_t kNoBlock = SIZE_MAX;
 
 // Figures that the statistics show. Written with relaxed atomics by whoever does the work.
 struct BlockCounters {
-  std::atomic<uint64_t> fresh, recycled, live, pooled, moved, gone_bytes, dead_pages, released_pages, large_objects, huge_blocks, mapping_splits, recounts;
+  std::atomic<uint64_t> fresh, recycled, live, pooled, moved, gone_bytes, dead_pages, released_pages, large_objects, huge_bytes, mapping_splits, recounts;
 };
 extern BlockCounters block_counters;
 
@@ -49,7 +49,7 @@ void collapse_moved(size_t keep) noexcept;
 size_t lower_frontier() noexcept;
 size_t upper_frontier() noexcept;
 
-size_t resident_blocks() noexcept;
+size_t resident_memory() noexcept;  // bytes of live and pooled blocks and of huge objects, released pages excepted
 size_t mappings() noexcept;  // upper bound of the kernel mappings in the arena
 void set_limit(size_t bytes) noexcept;
 size_t limit() noexcept;

@@ -130,11 +130,11 @@ void fill(uint8_t* start, size_t size) noexcept {
 }
 
 bool recount_page(size_t page) noexcept {
-  PageCount count = count_page(page);
-  if (count.all_deleted) {
+  if (is_all_deleted(page)) {
     mark_page_dead(page);
     return true;
   }
+  PageCount count = count_page(page);
   // At least 1: beside a deletion that happens meanwhile, this may be the last word on a page that must be counted again.
   __atomic_store_n(&arena.pages[page].deleted, static_cast<uint16_t>(count.deleted_units != 0 ? count.deleted_units : 1), __ATOMIC_RELAXED);
   return false;

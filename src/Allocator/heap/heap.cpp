@@ -25,6 +25,9 @@ namespace {
 
 std::atomic<uint64_t> dangling_faults{0};
 
+// More bytes than this, and an object shares no page. 0 in debug mode.
+size_t shared_at_most = core::kLargeObject;
+
 os::Lock pinned_lock;
 AllocationContext pinned_context;  // all threads allocate pinned objects from one chunk: there are few
 
@@ -38,7 +41,7 @@ uint8_t* allocate_pinned(size_t size) noexcept {
 
 // One try. Memory for the object, header included, or null.
 uint8_t* try_allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept {
-  if (size > core::kLargeObject || core::knobs.debug) {
+  if (size > shared_at_most) {
     uint8_t* start = allocate_large(size, (flags & kAllocZeroingOptional) != 0);
     if (start != nullptr) add_allocated(context, size);
     return start;
@@ -54,31 +57,87 @@ uint8_t* try_allocate(AllocationContext* context, size_t size, uint32_t flags) n
   return object - core::kHeaderSize;
 }
 
-DeleteResult already_deleted() noexcept {
-  thread_heap.double_deletes++;
-  return DeleteResult::kAlreadyDeleted;
+// The part of deletion behind the deleted bit: pages of its own die at once.
+[[gnu::noinline]] DeleteResult finish_large(uint8_t* start, const MethodTable* type, size_t size) noexcept {
+  if (core::knobs.debug) remember_type(start, size, type);
+  release_large(start, size);
+  return DeleteResult::kDeleted;
 }
 
-// Deleted bit and accounts; the object needs nothing else.
-DeleteResult finish(uint8_t* start, uint32_t header, const MethodTable* type, size_t size) noexcept {
-  if (core::knobs.debug) remember_type(start, size, type);
-  if (!core::try_store(reinterpret_cast<uint32_t*>(start), header | core::kDeletedBit)) return DeleteResult::kDangling;
-  if (!thread_heap.registered) register_thread();
-  thread_heap.deleted_bytes += size;
-  thread_heap.deleted_objects++;
-  size_t offset = reinterpret_cast<uintptr_t>(start) - arena.start;
-  if (size > core::kLargeObject || core::knobs.debug) {
-    release_large(start, size);
-  } else if (offset % core::kPageSize + size <= core::kPageSize) {
-    size_t page = offset / core::kPageSize;
-    uint16_t* deleted = &arena.pages[page].deleted;
-    auto sum = static_cast<uint16_t>(__atomic_load_n(deleted, __ATOMIC_RELAXED) + size / core::kUnit);
-    __atomic_store_n(deleted, sum, __ATOMIC_RELAXED);
-    if (sum >= core::kUnitsPerPage) [[unlikely]] recount_page(page);
-  } else {
-    count_deleted(reinterpret_cast<uintptr_t>(start), size);
-  }
+[[gnu::noinline]] DeleteResult finish_across_pages(uint8_t* start, size_t size) noexcept {
+  count_deleted(reinterpret_cast<uintptr_t>(start), size);
   return DeleteResult::kDeleted;
+}
+
+[[gnu::noinline]] DeleteResult finish_dead_page(size_t page) noexcept {
+  recount_page(page);
+  return DeleteResult::kDeleted;
+}
+
+// The first deletion of a thread: its figures go on the list.
+[[gnu::noinline]] DeleteResult finish_first(void* object) noexcept {
+  register_thread();
+  return delete_object(object);
+}
+
+// Deleted bit and accounts; the object needs nothing else. Every way out is a tail call, so that the fast one needs no frame.
+[[gnu::always_inline]] inline DeleteResult finish(uint8_t* start, uint32_t header, const MethodTable* type, size_t size) noexcept {
+  ThreadHeap& heap = thread_heap;
+  if (!heap.registered) [[unlikely]] return finish_first(start + core::kHeaderSize);
+  if (!core::try_store(reinterpret_cast<uint32_t*>(start), header | core::kDeletedBit)) [[unlikely]] return DeleteResult::kDangling;
+  heap.deleted_bytes += size;
+  heap.deleted_objects++;
+  size_t offset = reinterpret_cast<uintptr_t>(start) - arena.start;
+  if (size > shared_at_most) [[unlikely]] return finish_large(start, type, size);
+  if (offset % core::kPageSize + size > core::kPageSize) [[unlikely]] return finish_across_pages(start, size);
+  size_t page = offset / core::kPageSize;
+  uint16_t* deleted = &arena.pages[page].deleted;
+  auto sum = static_cast<uint16_t>(__atomic_load_n(deleted, __ATOMIC_RELAXED) + size / core::kUnit);
+  __atomic_store_n(deleted, sum, __ATOMIC_RELAXED);
+  if (sum >= core::kUnitsPerPage) [[unlikely]] return finish_dead_page(page);
+  return DeleteResult::kDeleted;
+}
+
+// An object with a finalizer, a sync-table entry or a deleted bit. `head` is what was read of its header.
+[[gnu::noinline]] DeleteResult delete_special(void* object, uint64_t head, const MethodTable* type, size_t size, bool keep_sync_entry) noexcept {
+  register_thread();
+  auto* start = static_cast<uint8_t*>(object) - core::kHeaderSize;
+  auto header = static_cast<uint32_t>(head), sync = static_cast<uint32_t>(head >> 32);
+  if ((header & core::kDeletedBit) != 0) {
+    thread_heap.double_deletes++;
+    return DeleteResult::kAlreadyDeleted;
+  }
+  if (type->has_finalizer()) {
+    while ((sync & core::kSyncFinalizerRun) == 0) {
+      bool claimed;
+      auto* word = reinterpret_cast<uint32_t*>(object) - 1;
+      if (!core::try_compare_and_swap(word, sync, sync | core::kSyncFinalizerRun, &claimed)) return DeleteResult::kDangling;
+      if (claimed) return DeleteResult::kNeedsFinalizer;
+      if (!core::try_load(word, &sync)) return DeleteResult::kDangling;
+    }
+  }
+  if ((sync & (core::kSyncIsHashOrIndex | core::kSyncIsHash)) == core::kSyncIsHashOrIndex && !keep_sync_entry) return DeleteResult::kHasSyncEntry;
+  return finish(start, header, type, size);
+}
+
+[[gnu::always_inline]] inline DeleteResult delete_any(void* object, bool keep_sync_entry) noexcept {
+  auto address = reinterpret_cast<uintptr_t>(object);
+  if (!arena.contains(address)) [[unlikely]] return DeleteResult::kNotDeletable;
+  auto* start = static_cast<uint8_t*>(object) - core::kHeaderSize;
+  uint64_t head, table;
+  if (!core::try_load(reinterpret_cast<const uint64_t*>(start), &head)) return DeleteResult::kDangling;
+  if (!core::try_load(static_cast<const uint64_t*>(object), &table)) return DeleteResult::kDangling;
+  const auto* type = reinterpret_cast<const MethodTable*>(table);
+  size_t size = type->base_size;
+  uint32_t flags = type->flags;
+  if ((flags & MethodTable::kHasComponentSize) != 0) {
+    uint32_t length;
+    if (!core::try_load(static_cast<const uint32_t*>(object) + 2, &length)) return DeleteResult::kDangling;
+    size = core::align_up(size + static_cast<size_t>(static_cast<uint16_t>(flags)) * length, core::kObjectAlignment);
+  }
+  constexpr uint64_t kSpecial = core::kDeletedBit | uint64_t{core::kSyncIsHashOrIndex} << 32;
+  if ((head & kSpecial) != 0 || (flags & MethodTable::kHasFinalizer) != 0) [[unlikely]] return delete_special(object, head, type, size, keep_sync_entry);
+  return finish(start, static_cast<uint32_t>(head), type, size);
 }
 
 }  // namespace
@@ -92,6 +151,7 @@ bool initialize() noexcept {
     os::write_error("Freehold: the kernel refuses userfaultfd, which FREEHOLD_PROTECTION=userfaultfd demands. Set it to auto or mprotect.\n");
     return false;
   }
+  if (core::knobs.debug) shared_at_most = 0;
   size_t machine = os::physical_memory();
   set_limit(core::knobs.heap_limit != 0 ? core::knobs.heap_limit : machine - machine / 20);
   start_maintenance();
@@ -120,26 +180,8 @@ void retire(AllocationContext* context) noexcept {
   if (thread_heap.context == context || thread_heap.context == nullptr) unregister_thread();
 }
 
-DeleteResult delete_object(void* object, bool keep_sync_entry) noexcept {
-  auto address = reinterpret_cast<uintptr_t>(object);
-  if (!arena.contains(address)) return DeleteResult::kNotDeletable;
-  auto* start = static_cast<uint8_t*>(object) - core::kHeaderSize;
-  uint64_t head, table;
-  if (!core::try_load(reinterpret_cast<const uint64_t*>(start), &head)) return DeleteResult::kDangling;
-  if (!core::try_load(static_cast<const uint64_t*>(object), &table)) return DeleteResult::kDangling;
-  const auto* type = reinterpret_cast<const MethodTable*>(table);
-  size_t size = type->base_size;
-  if (type->has_component_size()) {
-    uint32_t length;
-    if (!core::try_load(static_cast<const uint32_t*>(object) + 2, &length)) return DeleteResult::kDangling;
-    size = core::align_up(size + static_cast<size_t>(type->component_size()) * length, core::kObjectAlignment);
-  }
-  auto header = static_cast<uint32_t>(head), sync = static_cast<uint32_t>(head >> 32);
-  if ((header & core::kDeletedBit) != 0) [[unlikely]] return already_deleted();
-  if (type->has_finalizer() && (sync & core::kSyncFinalizerRun) == 0) [[unlikely]] return DeleteResult::kNeedsFinalizer;
-  if ((sync & (core::kSyncIsHashOrIndex | core::kSyncIsHash)) == core::kSyncIsHashOrIndex && !keep_sync_entry) [[unlikely]] return DeleteResult::kHasSyncEntry;
-  return finish(start, header, type, size);
-}
+DeleteResult delete_object(void* object) noexcept { return delete_any(object, false); }
+DeleteResult delete_keeping_lock(void* object) noexcept { return delete_any(object, true); }
 
 AddressState classify(const void* pointer) noexcept {
   auto address = reinterpret_cast<uintptr_t>(pointer);
@@ -180,12 +222,13 @@ size_t total_bytes_in_use() noexcept {
 
 uint64_t total_allocated_bytes() noexcept { return thread_totals().allocated_bytes; }
 size_t heap_limit() noexcept { return limit(); }
-size_t resident_bytes() noexcept { return resident_blocks() * core::kBlockSize - block_counters.released_pages.load(std::memory_order_relaxed) * core::kPageSize; }
+size_t resident_bytes() noexcept { return resident_memory(); }
 uint64_t released_bytes() noexcept { return block_counters.gone_bytes.load(std::memory_order_relaxed); }
 
 void collect() noexcept { maintain(true); }
 
 void reset_heap() noexcept {
+  shared_at_most = core::knobs.debug ? 0 : core::kLargeObject;
   pinned_context = {};
   dangling_faults.store(0);
   reset_chunks();

@@ -39,9 +39,11 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
 void retire(AllocationContext* context) noexcept;
 
 enum class DeleteResult : int32_t { kDeleted = 0, kNeedsFinalizer = 1, kAlreadyDeleted = 2, kNotDeletable = 3, kDangling = 4, kHasSyncEntry = 5 };
-// Ends the life of an object. Any thread in cooperative mode. Never faults, never blocks. With `keep_sync_entry` an entry in the runtime's table of
-// locks does not matter: a lock that is held stays usable, its entry is not reused.
-DeleteResult delete_object(void* object, bool keep_sync_entry = false) noexcept;
+// Ends the life of an object. Any thread in cooperative mode. Never faults, never blocks. kNeedsFinalizer is answered to one caller, once: it must
+// run the finalizer and come again.
+DeleteResult delete_object(void* object) noexcept;
+// The same, whatever the runtime's table of locks has for the object: a lock that is held stays usable, its entry is not reused.
+DeleteResult delete_keeping_lock(void* object) noexcept;
 
 // What an address inside the arena is now. Lock-free, safe in a signal handler.
 enum class AddressState { kOutside, kLive, kDeletedMapped, kDead, kNeverUsed };

@@ -67,13 +67,13 @@ bool should_recount() noexcept {
   ThreadTotals totals = thread_totals();
   uint64_t live = totals.allocated_bytes - totals.deleted_bytes;
   uint64_t since = totals.deleted_bytes - deleted_at_last_recount;
-  uint64_t held = resident_blocks() * core::kBlockSize;
+  uint64_t held = resident_memory();
   return held > 2 * live + (uint64_t{16} << 20) && since > held / 4;
 }
 
 bool dead_pages_weigh() noexcept {
   uint64_t dead = block_counters.dead_pages.load(std::memory_order_relaxed), released = block_counters.released_pages.load(std::memory_order_relaxed);
-  return dead > released && (dead - released) * 2 > resident_blocks() * kPagesPerBlock;
+  return dead > released && (dead - released) * 2 * core::kPageSize > resident_memory();
 }
 
 void* maintenance_thread(void*) noexcept {

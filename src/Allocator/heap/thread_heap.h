@@ -19,7 +19,8 @@ struct ThreadHeap {
   ThreadHeap** link;  // what points to this one
 };
 
-extern thread_local constinit ThreadHeap thread_heap;
+// Initial-exec: no call in the way of a deletion. It is a part of the executable, or of a library loaded with it.
+[[gnu::tls_model("initial-exec")]] extern thread_local constinit ThreadHeap thread_heap;
 
 // Puts the calling thread on the list, once.
 void register_thread() noexcept;

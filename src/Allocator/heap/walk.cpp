@@ -3,6 +3,7 @@
 namespace freehold::heap {
 
 using core::arena;
+using core::try_load;
 using core::kPageSize;
 using core::kUnit;
 
@@ -79,6 +80,38 @@ void keep_first_object(size_t page) noexcept {
   size_t units = static_cast<size_t>(start + object.size - target) / kUnit;
   if (units > kPageSize / kUnit) units = kPageSize / kUnit;
   __atomic_store_n(&arena.pages[page].first, static_cast<uint16_t>(core::PageRecord::kStartsLater + units), __ATOMIC_RELAXED);
+}
+
+bool is_all_deleted(size_t page) noexcept {
+  const core::BlockRecord& block = arena.blocks[page / core::kPagesPerBlock];
+  uint8_t* begin = arena.page_start(page);
+  uint8_t* end = begin + kPageSize;
+  uint8_t* cursor = first_object(page);
+  // A page lies in one window, so that this holds for all of its objects.
+  if (cursor == nullptr || block.kind == core::BlockKind::kLarge || !is_walkable(block, cursor) || !is_walkable(block, begin)) return count_page(page).all_deleted;
+  // Neighbours mostly have one type: guessing the size of the next object from it takes two dependent loads off the way to the one after.
+  uint64_t last_type = 0;
+  size_t last_size = 0;
+  while (cursor < end) {
+    uint64_t head, type = 0;
+    if (!try_load(reinterpret_cast<const uint64_t*>(cursor), &head)) return false;
+    if ((head & (core::kDeletedBit | core::kFillerBit)) == 0) return false;
+    uint8_t* next;
+    if ((head & core::kFillerBit) == 0 && try_load(reinterpret_cast<const uint64_t*>(cursor + core::kHeaderSize), &type) && type == last_type) {
+      next = cursor + last_size;
+    } else {
+      Walked object = look_at(cursor);
+      if (object.step == Step::kEnd || object.size == 0) return false;
+      const auto* table = reinterpret_cast<const core::MethodTable*>(type);
+      last_type = object.step == Step::kObject && !table->has_component_size() ? type : 0;
+      last_size = object.size;
+      next = cursor + object.size;
+    }
+    if (next > end) remember(cursor, static_cast<size_t>(next - cursor), page);
+    if (next == end && (page + 1) % core::kPagesPerBlock != 0) learn_first(page + 1, 1);
+    cursor = next;
+  }
+  return true;
 }
 
 PageCount count_page(size_t page) noexcept {

@@ -52,6 +52,9 @@ struct PageCount {
 // Reads the truth of a page from its objects.
 PageCount count_page(size_t page) noexcept;
 
+// Whether deleted objects and fillers cover the whole page: count_page(page).all_deleted, in less time.
+bool is_all_deleted(size_t page) noexcept;
+
 // The object that contains an address, or null. For diagnosis, and for interior references.
 core::Object* find_object(uintptr_t address) noexcept;
 

@@ -10,7 +10,6 @@
 #include "runtime/suspension.h"
 
 using freehold::core::MethodTable;
-using freehold::heap::DeleteResult;
 
 uint32_t freehold_handle_type(void* handle) asm("_Z15HandleFetchTypeP14OBJECTHANDLE__");  // the runtime's handle table
 
@@ -23,39 +22,13 @@ bool is_weak(uint32_t type) noexcept {
   return (kWeak >> type & 1) != 0;
 }
 
-// Sets "finalizer run". False: another thread did, or the object is gone (then `gone` is set).
-bool claim_finalizer(void* object, bool* gone) noexcept {
-  uint32_t* word = static_cast<uint32_t*>(object) - 1;
-  for (;;) {
-    uint32_t seen;
-    bool swapped;
-    if (!freehold::core::try_load(word, &seen)) break;
-    if ((seen & freehold::core::kSyncFinalizerRun) != 0) return false;
-    if (!freehold::core::try_compare_and_swap(word, seen, seen | freehold::core::kSyncFinalizerRun, &swapped)) break;
-    if (swapped) return true;
-  }
-  *gone = true;
-  return false;
-}
-
-[[gnu::noinline]] int32_t delete_finalizable(void* object) noexcept {
-  bool gone = false;
-  if (claim_finalizer(object, &gone)) return static_cast<int32_t>(DeleteResult::kNeedsFinalizer);
-  if (gone) return static_cast<int32_t>(DeleteResult::kDangling);
-  return static_cast<int32_t>(freehold::heap::delete_object(object));
-}
-
 }  // namespace
 
 extern "C" {
 
-int32_t freehold_delete(void* object) noexcept {
-  DeleteResult result = freehold::heap::delete_object(object);
-  if (result == DeleteResult::kNeedsFinalizer) [[unlikely]] return delete_finalizable(object);
-  return static_cast<int32_t>(result);
-}
+int32_t freehold_delete(void* object) noexcept { return static_cast<int32_t>(freehold::heap::delete_object(object)); }
 
-int32_t freehold_delete_keeping_lock(void* object) noexcept { return static_cast<int32_t>(freehold::heap::delete_object(object, true)); }
+int32_t freehold_delete_keeping_lock(void* object) noexcept { return static_cast<int32_t>(freehold::heap::delete_keeping_lock(object)); }
 
 void* freehold_finalizer(void* object) noexcept {
   uint64_t type;

@@ -49,6 +49,13 @@ bool is_dispatch_stub(uintptr_t ip) noexcept {
   return ip - begin < end - begin;
 }
 
+// ilc's __ResolveVirtualFunction_*: mov rax,[rdi]; mov rax,[rax+N]; ret. Frameless code of the program that has no symbol of its own here.
+bool is_virtual_resolve_stub(uintptr_t ip) noexcept {
+  const auto* code = reinterpret_cast<const uint8_t*>(ip);
+  if (code[0] != 0x48 || code[1] != 0x8b || code[2] != 0x07 || code[3] != 0x48 || code[4] != 0x8b) return false;
+  return (code[5] == 0x80 && code[10] == 0xc3) || (code[5] == 0x40 && code[7] == 0xc3);
+}
+
 // `jmp [memory]`: the compiler uses it only for tail calls, after the epilogue has taken the frame down.
 bool is_tail_jump(uintptr_t ip) noexcept {
   const auto* code = reinterpret_cast<const uint8_t*>(ip);
@@ -146,7 +153,7 @@ bool answer(int signal, const siginfo_t* info, ucontext_t* context) noexcept {
     if (is_managed_code(ip) && !is_tail_jump(ip)) {
       throw_at(registers, kDanglingHere, ip);
       thrown = true;
-    } else if (helper || is_dispatch_stub(ip) || is_managed_code(ip) || is_unboxing_stub(ip)) {
+    } else if (helper || is_dispatch_stub(ip) || is_managed_code(ip) || is_unboxing_stub(ip) || is_virtual_resolve_stub(ip)) {
       thrown = throw_at_caller(thread, registers, kDanglingInHelper);
     }
     if (thrown) {

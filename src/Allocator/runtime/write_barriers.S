@@ -148,6 +148,18 @@ FUNCTION __wrap_RhCompareObjectContentsAndPadding
 END_FUNCTION __wrap_RhCompareObjectContentsAndPadding
     .cfi_endproc
 
+// rdi = the exception of a throw statement. Read here, where the throw statement can be given another exception: within the dispatch, which
+// reads it first of all, a fault could not be unwound. RhpThrowEx deals with null itself.
+    .p2align 4
+    .cfi_startproc
+FUNCTION __wrap_RhpThrowEx
+    test    rdi, rdi
+    jz      1f
+    test    byte ptr [rdi], al
+1:  jmp     __real_RhpThrowEx
+END_FUNCTION __wrap_RhpThrowEx
+    .cfi_endproc
+
     .globl freehold_frameless_barriers_end
     .hidden freehold_frameless_barriers_end
 freehold_frameless_barriers_end:

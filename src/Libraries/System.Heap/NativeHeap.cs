@@ -9,27 +9,30 @@ namespace System;
 /// every caller is behind <see cref="Heap.IsManual"/>.
 /// </summary>
 /// <remarks>
-/// No call changes the thread's mode (<c>SuppressGCTransition</c>), so that an object's address stays an object reference for the runtime.
+/// They are imported by name, as the framework imports its runtime: a plain call, without a change of the thread's mode. A P/Invoke with
+/// SuppressGCTransition would do the same, but CoreCLR looks such a library up when it compiles a caller, even one that never calls.
 /// </remarks>
 internal static unsafe partial class NativeHeap
 {
-    private const string Library = "freehold";
-
-    [DllImport(Library, EntryPoint = "freehold_delete"), SuppressGCTransition]
+    [RuntimeImport("*", "freehold_delete")]
+    [MethodImpl(MethodImplOptions.InternalCall)]
     internal static extern DeleteResult Delete(nint obj);
 
     // As Delete, for an object whose lock is held or waited for: its lock stays usable.
-    [DllImport(Library, EntryPoint = "freehold_delete_keeping_lock"), SuppressGCTransition]
+    [RuntimeImport("*", "freehold_delete_keeping_lock")]
+    [MethodImpl(MethodImplOptions.InternalCall)]
     internal static extern DeleteResult DeleteKeepingLock(nint obj);
 
-    [DllImport(Library, EntryPoint = "freehold_finalizer"), SuppressGCTransition]
+    [RuntimeImport("*", "freehold_finalizer")]
+    [MethodImpl(MethodImplOptions.InternalCall)]
     internal static extern delegate*<object, void> GetFinalizer(nint obj);
 
-    [DllImport(Library, EntryPoint = "freehold_get_statistics"), SuppressGCTransition]
+    [RuntimeImport("*", "freehold_get_statistics")]
+    [MethodImpl(MethodImplOptions.InternalCall)]
     internal static extern void GetStatistics(ulong* values, int count);
 
     // Stops the other threads while it walks: an ordinary P/Invoke, with a transition.
-    [DllImport(Library, EntryPoint = "freehold_verify")]
+    [DllImport("freehold", EntryPoint = "freehold_verify")]
     internal static extern long Verify(byte* message, long capacity);
 
     /// <summary>Injected into CoreLib by the rewriter: frees the object's entry of the runtime's table of locks.</summary>

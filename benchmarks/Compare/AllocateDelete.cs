@@ -121,10 +121,10 @@ internal sealed class AllocateDelete(Options options, Publisher publisher, Bars 
     {
         var csv = new Table(
             "order", "threads", "size", "in_flight", "heap", "runs", "ns_per_pair_min", "ns_per_pair_median", "gc_pause_s", "cpu_s",
-            "start_resident", "peak_resident", "end_resident", "model_ns");
+            "start_resident", "peak_resident", "end_resident", "collected_resident", "model_ns");
         var table = new Table(
             "order", "threads", "bytes", "in flight", "workstation ns", "server ns", "Freehold ns", "(min)", "better stock / Freehold", "model ns", "Freehold / model",
-            "peak MB workstation", "server", "Freehold", "end / start");
+            "peak MB workstation", "server", "Freehold", "Freehold start MB", "end MB", "end / start");
         foreach (var result in results)
         {
             var cell = result.Cell;
@@ -132,17 +132,17 @@ internal sealed class AllocateDelete(Options options, Publisher publisher, Bars 
             {
                 csv.Add(cell.Order, cell.Threads, cell.Size, cell.InFlight, variant.Heap, runs.Count, result.LeastOf(variant), result.Of(variant),
                     result.Of(variant, "gc_pause_seconds"), result.Of(variant, "processor_seconds"), result.Of(variant, "start_resident_bytes"),
-                    result.Of(variant, "peak_resident_bytes"), result.Of(variant, "end_resident_bytes"), result.ModelNanoseconds);
+                    result.Of(variant, "peak_resident_bytes"), result.Of(variant, "end_resident_bytes"), result.Of(variant, "collected_resident_bytes"), result.ModelNanoseconds);
             }
 
             table.Add(cell.Order, cell.Threads, cell.Size, cell.InFlight, result.Of(Variant.Workstation), result.Of(Variant.Server),
                 result.Of(Variant.Freehold), result.LeastOf(Variant.Freehold), result.Gain, result.ModelNanoseconds, result.ToModel,
-                Megabytes(Variant.Workstation), Megabytes(Variant.Server), Megabytes(Variant.Freehold), result.Rest(Variant.Freehold));
+                Megabytes(Variant.Workstation), Megabytes(Variant.Server), Megabytes(Variant.Freehold), result.Of(Variant.Freehold, "start_resident_bytes") / 1e6, result.Of(Variant.Freehold, "end_resident_bytes") / 1e6, result.Rest(Variant.Freehold));
 
             double Megabytes(Variant variant) => result.Of(variant, "peak_resident_bytes") / 1e6;
         }
 
         csv.WriteCsv(Path.Combine(options.Output, "allocate-delete.csv"));
-        return "## Allocate and delete\n\nns for each pair and thread, median (objects initialised, checked, and deleted or dropped; the first quarter is not timed).\n\n" + table.ToMarkdown();
+        return "## Allocate and delete\n\nns for each pair and thread, median (objects initialised, checked, and deleted or dropped; the first quarter is not timed); resident memory at the end is measured one second after everything was deleted.\n\n" + table.ToMarkdown();
     }
 }

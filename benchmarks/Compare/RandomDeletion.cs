@@ -10,7 +10,7 @@ internal sealed class RandomDeletion(Options options, Publisher publisher, Bars 
         string[] columns =
         [
             "most_mappings", "allocate_seconds", "delete_ns", "start_resident_bytes", "full_resident_bytes", "resident_at_50_percent_bytes",
-            "resident_at_90_percent_bytes", "end_resident_bytes",
+            "resident_at_90_percent_bytes", "end_resident_bytes", "collected_resident_bytes",
         ];
         var table = new Table(["heap", .. columns.Select(name => name.EndsWith("_bytes") ? name.Replace("_bytes", "_mb") : name)]);
         foreach (var (variant, program) in publisher.Publish("RandomDeletion"))

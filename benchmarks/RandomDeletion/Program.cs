@@ -86,12 +86,11 @@ for (var sample = 0; sample < Samples; sample++)
     }
 }
 
-if (!Heap.IsManual)
-{
-    GC.Collect(GC.MaxGeneration, GCCollectionMode.Aggressive, blocking: true, compacting: true);
-}
-
+// Without being asked, after a moment; then asked: on either heap.
+Thread.Sleep(1000);
 var endResident = ProcessMemory.Resident;
+GC.Collect(GC.MaxGeneration, GCCollectionMode.Aggressive, blocking: true, compacting: true);
+Report.Write("collected_resident_bytes", ProcessMemory.Resident);
 Report.Write("delete_seconds", deletion.Sum());
 Report.Write("delete_ns", deletion.Sum() * 1e9 / objects.Length);
 Report.Write("most_mappings", mostMappings);

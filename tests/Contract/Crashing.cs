@@ -9,8 +9,8 @@ namespace Freehold.Contract;
 /// </summary>
 internal static partial class Crashing
 {
-    // An address of user space where nothing is mapped, far from the heap.
-    private static readonly nint Wild = unchecked((nint)0x1234_5678_0000);
+    // An address of user space where nothing is mapped, far from the heap, which begins at 16 TB.
+    private static readonly nint Wild = unchecked((nint)0x0834_5678_0000);
 
     public static IEnumerable<Case> All()
     {

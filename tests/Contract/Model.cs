@@ -154,6 +154,10 @@ internal sealed class Model(int seed, int thread, SharedSlots shared)
             _links[slot] = (-1, 0);
             _objects[slot] = null;
         }
+        catch (DanglingReferenceException) when (_deleted[to] && _kinds[slot] == ShapeKind.References)
+        {
+            // A store into an array asks for the type of what is stored.
+        }
     }
 
     private void Follow(int slot)

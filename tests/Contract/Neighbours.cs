@@ -29,11 +29,12 @@ internal sealed class Neighbours<T>
     [MethodImpl(MethodImplOptions.NoInlining)]
     public void Release()
     {
-        T victim = Victim;
         foreach (T? item in _items)
             Heap.Delete(item);
-        _items.AsSpan().Clear();
-        _items[Index] = victim;
+
+        // The victim stays where it is: storing it anew would be a use, the array asks for its type.
+        _items.AsSpan(0, Index).Clear();
+        _items.AsSpan(Index + 1).Clear();
         GC.Collect();
     }
 

@@ -67,7 +67,7 @@ public sealed class ContractTests
     [InlineData("crash-native-wild", 139)]
     [InlineData("crash-managed-wild", 134)]
     [InlineData("crash-unhandled-dangling", 134)]
-    [InlineData("crash-stack-overflow", 134)]
+    [InlineData("crash-stack-overflow", 139)]
     [InlineData("crash-fail-fast", 134)]
     public void ForeignFaultsEndTheProcess(string name, int exitCode)
     {

@@ -106,6 +106,33 @@ TEST_F(HeapTest, ADeadBlockIsRecycledAtAFreshAddress) {
   EXPECT_LE(heap::resident_bytes(), 2 * core::kBlockSize);  // the shared block
 }
 
+// A thread that idles does not hold the rest of its block; when it goes on, it finds its chunk ended.
+TEST_F(HeapTest, AnIdleThreadKeepsLittle) {
+  std::vector<Object*> objects;
+  auto churn = [&](int count) {
+    for (int i = 0; i < count; i++) {
+      objects.push_back(allocate(&small_type.table));
+      if (objects.size() > 10'000) {
+        ASSERT_EQ(heap::delete_object(objects[objects.size() - 10'001]), DeleteResult::kDeleted);
+        objects[objects.size() - 10'001] = nullptr;
+      }
+    }
+  };
+  churn(600'000);
+  for (Object* object : objects) {
+    if (object != nullptr) {
+      ASSERT_EQ(heap::delete_object(object), DeleteResult::kDeleted);
+    }
+  }
+  objects.clear();
+  for (int round = 0; round < 4; round++) heap::maintain(false, false);
+  EXPECT_LT(heap::resident_bytes(), core::kBlockSize + (core::kBlockSize / 4)) << "the first, shared block and a window or two";
+  expect_valid("idle");
+  churn(100'000);
+  EXPECT_FALSE(HasFatalFailure());
+  expect_valid("going on");
+}
+
 TEST_F(HeapTest, LargeAndHugeObjects) {
   size_t before = heap::resident_bytes();
   for (uint32_t length : {33'000u, 70'000u, 1'000'000u, 1'100'000u, 5'000'000u, 40'000'000u}) {

@@ -8,8 +8,11 @@ namespace {
 constexpr uintptr_t kHint = uintptr_t{16} << 40;
 constexpr size_t kSmallestArena = size_t{64} << 30;
 
-// The tables are committed by the segment; a byte each tells which. Written under the blocks' lock.
-bool* committed_segments = nullptr;
+struct SegmentRecord {
+  std::atomic<uint16_t> gone;  // blocks of generation 0 that are gone for good
+  bool committed;              // its part of the tables is; written under the blocks' lock
+};
+SegmentRecord* segments = nullptr;
 
 constexpr size_t align_to_page(size_t bytes) noexcept { return (bytes + kPageSize - 1) & ~(kPageSize - 1); }
 size_t block_table_bytes(size_t blocks) noexcept { return blocks * sizeof(BlockRecord); }
@@ -21,18 +24,18 @@ bool create_arena(size_t most) noexcept {
   for (size_t size = most; size >= kSmallestArena; size /= 2) {
     void* start = os::reserve(size, kSegmentSize, kHint);
     if (start == nullptr) continue;
-    size_t blocks = size / kBlockSize, segments = size / kSegmentSize;
+    size_t blocks = size / kBlockSize, segment_bytes = align_to_page(size / kSegmentSize * sizeof(SegmentRecord));
     void* pages = os::reserve(page_table_bytes(blocks / 2), kPageSize, 0);
     void* records = os::reserve(block_table_bytes(blocks), kPageSize, 0);
-    void* committed = os::reserve(align_to_page(segments), kPageSize, 0);
-    if (pages != nullptr && records != nullptr && committed != nullptr && os::commit(committed, align_to_page(segments))) {
+    void* committed = os::reserve(segment_bytes, kPageSize, 0);
+    if (pages != nullptr && records != nullptr && committed != nullptr && os::commit(committed, segment_bytes)) {
       arena = {reinterpret_cast<uintptr_t>(start), size, static_cast<PageRecord*>(pages), static_cast<BlockRecord*>(records)};
-      committed_segments = static_cast<bool*>(committed);
+      segments = static_cast<SegmentRecord*>(committed);
       return true;
     }
     if (pages != nullptr) os::unreserve(pages, page_table_bytes(blocks / 2));
     if (records != nullptr) os::unreserve(records, block_table_bytes(blocks));
-    if (committed != nullptr) os::unreserve(committed, align_to_page(segments));
+    if (committed != nullptr) os::unreserve(committed, segment_bytes);
     os::unreserve(start, size);
   }
   return false;
@@ -43,19 +46,19 @@ void destroy_arena() noexcept {
   os::unreserve(reinterpret_cast<void*>(arena.start), arena.size);
   os::unreserve(arena.pages, page_table_bytes(blocks / 2));
   os::unreserve(arena.blocks, block_table_bytes(blocks));
-  os::unreserve(committed_segments, align_to_page(arena.size / kSegmentSize));
+  os::unreserve(segments, align_to_page(arena.size / kSegmentSize * sizeof(SegmentRecord)));
   arena = {};
 }
 
 bool commit_tables(size_t block, size_t count) noexcept {
   for (size_t segment = block / kBlocksPerSegment; segment <= (block + count - 1) / kBlocksPerSegment; segment++) {
-    if (committed_segments[segment]) continue;
+    if (segments[segment].committed) continue;
     if (!os::commit(reinterpret_cast<uint8_t*>(arena.blocks) + block_table_bytes(kBlocksPerSegment) * segment, block_table_bytes(kBlocksPerSegment))) return false;
     if (segment < arena.size / kSegmentSize / 2 &&
         !os::commit(reinterpret_cast<uint8_t*>(arena.pages) + page_table_bytes(kBlocksPerSegment) * segment, page_table_bytes(kBlocksPerSegment))) {
       return false;
     }
-    committed_segments[segment] = true;
+    segments[segment].committed = true;
   }
   return true;
 }
@@ -68,6 +71,15 @@ void release_tables(size_t block, size_t count) noexcept {
   };
   discard_inside(arena.blocks, block_table_bytes(block), block_table_bytes(block + count));
   if (block + count <= arena.block_count() / 2) discard_inside(arena.pages, page_table_bytes(block), page_table_bytes(block + count));
+}
+
+void note_gone(size_t block, size_t count) noexcept {
+  size_t segment = block / kBlocksPerSegment;
+  if (segments[segment].gone.fetch_add(static_cast<uint16_t>(count), std::memory_order_acq_rel) + count == kBlocksInGeneration0) {
+    release_tables(segment * kBlocksPerSegment, kBlocksInGeneration0);
+  } else if (count > 1) {
+    release_tables(block, count);
+  }
 }
 
 }  // namespace freehold::core

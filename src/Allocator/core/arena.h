@@ -63,9 +63,13 @@ struct alignas(64) BlockRecord {
   std::atomic<bool> populated;         // kLarge: every page has memory, or is dead; for others `initialised` tells
   std::atomic<uint16_t> dead_pages;    // bits set in `dead`
   uint32_t next;                       // list of pooled or of moved blocks; kHugeTail: distance to the first block of the run
-  std::atomic<uint64_t> initialised;   // windows that are zeroed and handed out: what may be walked
+  // Windows taken by the owner of their chunk, just before it initialises them, or by the maintenance thread, which makes them a filler when the
+  // owner idles. Whoever sets the bit has the window.
+  std::atomic<uint64_t> claimed;
+  std::atomic<uint64_t> initialised;   // windows that are zeroed and handed out, or fillers: what may be walked
   std::atomic<uint64_t> chunk_starts;  // windows where a chunk begins, hence an object
-  uint64_t huge_size;                  // kHuge: bytes of the run of blocks
+  uint64_t huge_size;                  // kHuge: bytes of the object
+  uint64_t claimed_last_round;         // maintenance thread only: what `claimed` was
   std::atomic<uint64_t> dead[kPagesPerBlock / 64];      // pages whose objects are all deleted: set by fetch_or, each page once
   std::atomic<uint64_t> released[kPagesPerBlock / 64];  // dead pages without memory
 };
@@ -95,7 +99,9 @@ void destroy_arena() noexcept;  // tests only
 
 // Makes the tables for [block, block + count) usable. False when the kernel refuses memory. Caller holds the blocks' lock.
 bool commit_tables(size_t block, size_t count) noexcept;
-// Gives the tables' memory of dead blocks back: they read as zero, which says kGone.
+// Gives the tables' memory of blocks that are gone back, as far as it fills pages: they read as zero, which says kGone.
 void release_tables(size_t block, size_t count) noexcept;
+// `count` blocks of a segment are gone for good. With the last of a generation 0, its tables go too.
+void note_gone(size_t block, size_t count) noexcept;
 
 }  // namespace freehold::core

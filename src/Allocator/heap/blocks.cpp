@@ -101,6 +101,7 @@ void give_back(uint8_t* start, size_t size) noexcept {
 void bury(size_t block) noexcept {
   give_back(arena.block_start(block), kBlockSize);
   set_gone(block);
+  core::note_gone(block, 1);
   block_counters.gone_bytes.fetch_add(kBlockSize, std::memory_order_relaxed);
 }
 
@@ -316,6 +317,7 @@ void collapse_moved(size_t keep) noexcept {
     // Refused: the mapping stays, empty and watched (or without access), which is as safe.
     os::decommit(arena.block_start(first), count * kBlockSize);
     for (size_t i = 0; i < count; i++) set_gone(first + i);
+    core::note_gone(first, count);
   }
 }
 

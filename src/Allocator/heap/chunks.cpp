@@ -44,6 +44,15 @@ size_t window_of(const uint8_t* address) noexcept { return (reinterpret_cast<uin
 // Bits [first, first + count) of a word of windows.
 uint64_t window_mask(size_t first, size_t count) noexcept { return (count == 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1) << first; }
 
+// Claims the windows [from, to) of the context's chunk. False: they were taken from an idle owner; the chunk ends at `from`.
+bool claim(AllocationContext* context, uint8_t* from, const uint8_t* to) noexcept {
+  BlockRecord& block = arena.blocks[arena.block_index(reinterpret_cast<uintptr_t>(from))];
+  uint64_t mask = window_mask(window_of(from), static_cast<size_t>(to - from) / kWindowSize);
+  if ((block.claimed.fetch_or(mask, std::memory_order_acq_rel) & mask) == 0) return true;
+  context->chunk_end = from;
+  return false;
+}
+
 void install(AllocationContext* context, size_t block, size_t window, size_t count) noexcept {
   uint8_t* start = arena.block_start(block) + window * kWindowSize;
   arena.blocks[block].chunk_starts.fetch_or(uint64_t{1} << window, std::memory_order_relaxed);
@@ -74,6 +83,7 @@ bool next_chunk(AllocationContext* context, size_t size, BlockKind kind) noexcep
       uint8_t* rest = arena.block_start(source.block) + source.next_window * kWindowSize;
       __atomic_store_n(&arena.pages[arena.page_index(reinterpret_cast<uintptr_t>(rest))].first, uint16_t{1}, __ATOMIC_RELAXED);
       source.next_window = kWindowsPerBlock;
+      arena.blocks[source.block].claimed.fetch_or(window_mask(window_of(rest), left), std::memory_order_acq_rel);
       fill(rest, left * kWindowSize);
     }
     size_t block = acquire_block(kind);
@@ -96,6 +106,7 @@ bool extend_window(AllocationContext* context, size_t size) noexcept {
   auto* to = reinterpret_cast<uint8_t*>(core::align_up(reinterpret_cast<uintptr_t>(object_end), kWindowSize));
   if (to > from) {
     BlockRecord& block = arena.blocks[arena.block_index(reinterpret_cast<uintptr_t>(from))];
+    if (!claim(context, from, to)) return false;
     if (block.dirty) {
       memset(from, 0, static_cast<size_t>(to - from));
     } else {
@@ -112,6 +123,8 @@ bool extend_window(AllocationContext* context, size_t size) noexcept {
 
 void close_chunk(AllocationContext* context) noexcept {
   if (context->chunk_end == nullptr) return;
+  uint8_t* unused = context->alloc_limit - kHeaderSize;
+  if (unused < context->chunk_end) (void)claim(context, unused, static_cast<uint8_t*>(context->chunk_end));
   uint8_t* start = context->alloc_ptr - kHeaderSize;
   size_t left = static_cast<size_t>(static_cast<uint8_t*>(context->chunk_end) - start);
   context->alloc_bytes -= context->alloc_limit - context->alloc_ptr;
@@ -156,6 +169,30 @@ void count_deleted(uintptr_t start, size_t size) noexcept {
     }
     start = part_end;
   }
+}
+
+size_t end_idle_chunks(size_t block) noexcept {
+  uint64_t taken;
+  BlockRecord& record = arena.blocks[block];
+  {
+    // The shared blocks have windows that belong to no chunk yet.
+    os::LockGuard guard(lock);
+    if (block == shared[0].block || block == shared[1].block) return 0;
+    uint64_t claimed = record.claimed.load(std::memory_order_acquire);
+    if (claimed == ~uint64_t{0} || !record.claimed.compare_exchange_strong(claimed, ~uint64_t{0}, std::memory_order_acq_rel)) return 0;
+    taken = ~claimed;
+  }
+  for (size_t window = 0; window < kWindowsPerBlock;) {
+    size_t end = window;
+    while (end < kWindowsPerBlock && (taken >> end & 1) != 0) end++;
+    if (end > window) {
+      uint8_t* start = arena.block_start(block) + window * kWindowSize;
+      __atomic_store_n(&arena.pages[arena.page_index(reinterpret_cast<uintptr_t>(start))].first, uint16_t{1}, __ATOMIC_RELAXED);
+      fill(start, (end - window) * kWindowSize);
+    }
+    window = end + 1;
+  }
+  return static_cast<size_t>(__builtin_popcountll(taken)) * kWindowSize;
 }
 
 void reset_chunks() noexcept { shared[0] = shared[1] = {}; }

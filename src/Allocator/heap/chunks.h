@@ -20,6 +20,10 @@ void close_chunk(AllocationContext* context) noexcept;
 // Writes a filler and counts it as deleted: [start, start + size) was never an object's.
 void fill(uint8_t* start, size_t size) noexcept;
 
+// Takes the windows of a block that their owners have not used, and makes them fillers: the owner of the chunk finds it ended. For blocks whose owner
+// idles; their pages can then be released. Returns the bytes taken. The maintenance thread only.
+size_t end_idle_chunks(size_t block) noexcept;
+
 // Counts [start, start + size) of a block as deleted, page by page, and finds the pages that died.
 void count_deleted(uintptr_t start, size_t size) noexcept;
 // A page whose counter says that all of it is deleted, or that is suspected of lost updates: its objects have the last word. True when it is dead.

@@ -167,7 +167,7 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
   uint8_t* start = try_allocate(context, size, flags);
   if (start == nullptr) {
     // Before the program sees an OutOfMemoryException: give back everything that can be.
-    maintain(true);
+    maintain(true, true);
     start = try_allocate(context, size, flags);
     if (start == nullptr) return nullptr;
   }
@@ -225,7 +225,7 @@ size_t heap_limit() noexcept { return limit(); }
 size_t resident_bytes() noexcept { return resident_memory(); }
 uint64_t released_bytes() noexcept { return block_counters.gone_bytes.load(std::memory_order_relaxed); }
 
-void collect() noexcept { maintain(true); }
+void collect() noexcept { maintain(true, false); }
 
 void reset_heap() noexcept {
   shared_at_most = core::knobs.debug ? 0 : core::kLargeObject;

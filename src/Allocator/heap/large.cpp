@@ -98,6 +98,11 @@ void release_large(uint8_t* start, size_t size) noexcept {
   if (core::knobs.debug) release_dead_pages(block, 1);
 }
 
+void retire_idle_large_block() noexcept {
+  os::LockGuard guard(lock);
+  if (current_block != kNoBlock && arena.blocks[current_block].dead_pages.load(std::memory_order_acquire) == next_page) retire_current_block();
+}
+
 void remember_type(const uint8_t* start, size_t size, const core::MethodTable* type) noexcept {
   auto address = reinterpret_cast<uintptr_t>(start);
   if (!arena.in_lower_half(address)) return;

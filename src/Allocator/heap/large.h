@@ -14,6 +14,9 @@ uint8_t* allocate_large(size_t size, bool dirty_is_fine) noexcept;
 // Its pages die at once. The object's deleted bit is set already.
 void release_large(uint8_t* start, size_t size) noexcept;
 
+// Gives up the block that large objects are cut from, if all of them are dead. For an idle program.
+void retire_idle_large_block() noexcept;
+
 // Debug mode: the type of the object that was at a dead address, or null.
 const core::MethodTable* type_of_dead(uintptr_t address) noexcept;
 // Debug mode remembers the type before the page goes.

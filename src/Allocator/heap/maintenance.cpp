@@ -11,6 +11,7 @@
 
 #include "heap/blocks.h"
 #include "heap/chunks.h"
+#include "heap/large.h"
 #include "heap/thread_heap.h"
 #include "heap/walk.h"
 #include "platform/lock.h"
@@ -30,7 +31,7 @@ constexpr size_t kBackgroundRun = 16;
 
 std::atomic<uint32_t> work{0};
 std::atomic<PhaseHook> phase_hook{nullptr};
-os::Lock maintenance_lock;  // one round at a time
+os::Lock maintenance_lock;  // one phase at a time
 uint64_t deleted_at_last_recount = 0;
 
 void phase_done(const char* phase) noexcept {
@@ -59,7 +60,6 @@ void for_each_shared_block(Function function) noexcept {
 void recount() noexcept {
   deleted_at_last_recount = thread_totals().deleted_bytes;
   for_each_shared_block([](size_t block) noexcept { recount_block(block); });
-  phase_done("recount");
 }
 
 // Lost updates of counters matter when much was deleted and little of it was found dead (f > 1/2, Kedia et al., section 4).
@@ -76,6 +76,18 @@ bool dead_pages_weigh() noexcept {
   return dead > released && (dead - released) * 2 * core::kPageSize > resident_memory();
 }
 
+// Blocks that nobody allocated from since the last round: what is left of their chunks is given back, if it has memory, and their dead pages.
+void release_idle_blocks() noexcept {
+  for_each_shared_block([](size_t block) noexcept {
+    core::BlockRecord& record = arena.blocks[block];
+    uint64_t claimed = record.claimed.load(std::memory_order_acquire), before = record.claimed_last_round;
+    record.claimed_last_round = claimed;
+    if (record.kind != core::BlockKind::kSmall || claimed != before || claimed == ~uint64_t{0} || !record.dirty) return;
+    if (end_idle_chunks(block) != 0) release_dead_pages(block, kBackgroundRun);
+  });
+  retire_idle_large_block();
+}
+
 void* maintenance_thread(void*) noexcept {
   while (true) {
     while (work.load(std::memory_order_acquire) == 0) syscall(SYS_futex, &work, FUTEX_WAIT_PRIVATE, 0, nullptr, nullptr, 0);
@@ -84,7 +96,7 @@ void* maintenance_thread(void*) noexcept {
     do {
       timespec pause = {0, kTickNanoseconds};
       nanosleep(&pause, nullptr);
-      maintain(false);
+      maintain(false, false);
     } while (block_counters.pooled.load(std::memory_order_relaxed) != 0 || block_counters.moved.load(std::memory_order_relaxed) > kMovedKept);
   }
   return nullptr;
@@ -114,23 +126,24 @@ void wake_maintenance() noexcept {
   syscall(SYS_futex, &work, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }
 
-void maintain(bool thorough) noexcept {
-  os::LockGuard guard(maintenance_lock);
-  if (thorough || should_recount()) recount();
+void maintain(bool thorough, bool on_allocating_thread) noexcept {
+  // A phase holds the lock, its hook does not: the hook may stop threads that wait for the lock here.
+  auto phase = [&](const char* name, auto work) noexcept {
+    {
+      os::LockGuard guard(maintenance_lock);
+      work();
+    }
+    if (!on_allocating_thread) phase_done(name);
+  };
+  if (thorough || should_recount()) phase("recount", [] { recount(); });
   if (thorough || dead_pages_weigh()) {
-    for_each_shared_block([&](size_t block) noexcept { release_dead_pages(block, thorough ? 1 : kBackgroundRun); });
-    phase_done("release of dead pages");
+    phase("release of dead pages", [&] { for_each_shared_block([&](size_t block) noexcept { release_dead_pages(block, thorough ? 1 : kBackgroundRun); }); });
   }
+  phase("release of idle blocks", [] { release_idle_blocks(); });
   // What nobody needed since the last round goes back to the system.
   size_t surplus = pool_surplus(), pooled = block_counters.pooled.load(std::memory_order_relaxed);
-  if (thorough || surplus != 0) {
-    trim_pool(thorough || surplus > pooled ? 0 : pooled - surplus);
-    phase_done("trim");
-  }
-  if (thorough || block_counters.moved.load(std::memory_order_relaxed) > kMovedKept) {
-    collapse_moved(0);
-    phase_done("collapse");
-  }
+  if (thorough || surplus != 0) phase("trim", [&] { trim_pool(thorough || surplus > pooled ? 0 : pooled - surplus); });
+  if (thorough || block_counters.moved.load(std::memory_order_relaxed) > kMovedKept) phase("collapse", [] { collapse_moved(0); });
 }
 
 void set_phase_hook(PhaseHook hook) noexcept { phase_hook.store(hook, std::memory_order_release); }

@@ -8,8 +8,9 @@ bool start_maintenance() noexcept;
 // There is something to do. Cheap when it was said before; any thread, not in a signal handler.
 void wake_maintenance() noexcept;
 
-// One round, on the calling thread: `thorough` recounts all pages and gives all spare memory back.
-void maintain(bool thorough) noexcept;
+// One round, on the calling thread: `thorough` recounts all pages and gives all spare memory back. A thread that allocates is in cooperative
+// mode and must not stop others: no hook is called on it.
+void maintain(bool thorough, bool on_allocating_thread) noexcept;
 
 // Called after each phase with its name, on the thread that did it; the layer above verifies the heap then (FREEHOLD_VERIFY).
 using PhaseHook = void (*)(const char* phase);

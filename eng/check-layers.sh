@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# The layers of src/Allocator include downwards only: platform → core → heap → diag → runtime (docs/architecture.md).
+#   eng/check-layers.sh [folder]      default: src/Allocator
+# Prints each include that leads upwards, to nowhere, or to no layer, then 'N passed, N failed': one check for each source file.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+cd "${1:-$root/src/Allocator}"
+
+layers=(platform core heap diag runtime)
+declare -A rank
+for i in "${!layers[@]}"; do rank[${layers[i]}]=$i; done
+passed=0
+failed=0
+
+while IFS= read -r file; do
+  file=${file#./}
+  layer=${file%%/*}
+  good=true
+  if [ -z "${rank[$layer]:-}" ]; then
+    echo "$file: is in no layer (${layers[*]})"
+    good=false
+  else
+    while IFS=: read -r line included; do
+      to=${included%%/*}
+      if [ -z "${rank[$to]:-}" ]; then
+        echo "$file:$line: includes \"$included\", which names no layer (\"heap/heap.h\", not \"heap.h\")"
+      elif [ ! -f "$included" ]; then
+        echo "$file:$line: includes \"$included\", which does not exist"
+      elif [ "${rank[$to]}" -gt "${rank[$layer]}" ]; then
+        echo "$file:$line: $layer includes \"$included\" of the layer above it, $to"
+      else
+        continue
+      fi
+      good=false
+    done < <(sed -nE 's/^[[:space:]]*#[[:space:]]*include[[:space:]]*"([^"]*)".*/\1/; t found; b; :found; =; p' "$file" | paste -d: - -)
+  fi
+  if $good; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+done < <(find . -type f \( -name '*.h' -o -name '*.cpp' -o -name '*.S' -o -name '*.inc' \) | LC_ALL=C sort)
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

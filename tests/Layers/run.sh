@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# The layering of src/Allocator, and that eng/check-layers.sh finds what it is for.
+set -euo pipefail
+root=$(cd "$(dirname "$0")/../.." && pwd)
+check="$root/eng/check-layers.sh"
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+passed=0
+failed=0
+
+# finds <name> <what the output must say> <file> <its include>
+finds() {
+  local tree="$scratch/$1" output
+  mkdir -p "$tree/platform" "$tree/core" "$tree/heap" "$(dirname "$tree/$3")"
+  echo '#pragma once' | tee "$tree/platform/os.h" "$tree/core/arena.h" > "$tree/heap/heap.h"
+  printf '#include <cstdint>\n\n  # include "%s"  // why\n' "$4" > "$tree/$3"
+  if ! output=$("$check" "$tree") && grep -qF "$2" <<< "$output" && grep -qx '3 passed, 1 failed' <<< "$output"; then
+    echo "ok: $1"
+    passed=$((passed + 1))
+  else
+    echo "FAILED: $1: '$2' is not in:"
+    echo "$output"
+    failed=$((failed + 1))
+  fi
+}
+
+finds upward 'core/a.cpp:3: core includes "heap/heap.h" of the layer above it, heap' core/a.cpp heap/heap.h
+finds upward-header 'platform/a.h:3: platform includes "core/arena.h"' platform/a.h core/arena.h
+finds missing '"core/none.h", which does not exist' heap/a.cpp core/none.h
+finds short-name '"heap.h", which names no layer' heap/a.cpp heap.h
+finds new-folder 'extra/a.cpp: is in no layer' extra/a.cpp core/arena.h
+
+if "$check"; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

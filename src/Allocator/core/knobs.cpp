@@ -29,28 +29,28 @@ bool parse_protection(const char* text) noexcept {
   return true;
 }
 
-struct Knob {
-  const char* variable;
-  const char* key;  // null: environment only
-  const char* expected;
+struct Knob : KnobName {
   bool (*parse)(const char* text) noexcept;
 };
 
 constexpr Knob kTable[] = {
-    {"FREEHOLD_STATS", "System.Heap.Statistics", "0 or 1", [](const char* t) noexcept { return parse_switch(t, &knobs.statistics); }},
-    {"FREEHOLD_VERIFY", "System.Heap.Verify", "0 or 1", [](const char* t) noexcept { return parse_switch(t, &knobs.verify); }},
-    {"FREEHOLD_DEBUG", "System.Heap.Debug", "0 or 1", [](const char* t) noexcept { return parse_switch(t, &knobs.debug); }},
-    {"FREEHOLD_PROTECTION", "System.Heap.Protection", "auto, userfaultfd or mprotect", [](const char* t) noexcept { return parse_protection(t); }},
-    {"FREEHOLD_HEAP_LIMIT", "System.Heap.Limit", "a size such as 512M or 4G", [](const char* t) noexcept { return parse_size(t, &knobs.heap_limit); }},
-    {"FREEHOLD_ADDRESS_SPACE", "System.Heap.AddressSpace", "a size such as 1T", [](const char* t) noexcept { return parse_size(t, &knobs.address_space); }},
-    {"FREEHOLD_MAP_BUDGET", "System.Heap.MapBudget", "a number of kernel mappings", [](const char* t) noexcept { return parse_count(t, &knobs.map_budget); }},
-    {"FREEHOLD_HUGE_PAGES", "System.Heap.HugePages", "0 or 1", [](const char* t) noexcept { return parse_switch(t, &knobs.huge_pages); }},
-    {"FREEHOLD_FAIL", nullptr, "CALL:N[+],… with mmap, mprotect, mremap, madvise, userfaultfd or register", [](const char* t) noexcept { return os::inject_failures(t); }},
+    {{"FREEHOLD_STATS", "System.Heap.Statistics", "0 or 1"}, [](const char* t) noexcept { return parse_switch(t, &knobs.statistics); }},
+    {{"FREEHOLD_VERIFY", "System.Heap.Verify", "0 or 1"}, [](const char* t) noexcept { return parse_switch(t, &knobs.verify); }},
+    {{"FREEHOLD_DEBUG", "System.Heap.Debug", "0 or 1"}, [](const char* t) noexcept { return parse_switch(t, &knobs.debug); }},
+    {{"FREEHOLD_PROTECTION", "System.Heap.Protection", "auto, userfaultfd or mprotect"}, [](const char* t) noexcept { return parse_protection(t); }},
+    {{"FREEHOLD_HEAP_LIMIT", "System.Heap.Limit", "a size such as 512M or 4G"}, [](const char* t) noexcept { return parse_size(t, &knobs.heap_limit); }},
+    {{"FREEHOLD_ADDRESS_SPACE", "System.Heap.AddressSpace", "a size such as 1T"}, [](const char* t) noexcept { return parse_size(t, &knobs.address_space); }},
+    {{"FREEHOLD_MAP_BUDGET", "System.Heap.MapBudget", "a number of kernel mappings"}, [](const char* t) noexcept { return parse_count(t, &knobs.map_budget); }},
+    {{"FREEHOLD_HUGE_PAGES", "System.Heap.HugePages", "0 or 1"}, [](const char* t) noexcept { return parse_switch(t, &knobs.huge_pages); }},
+    {{"FREEHOLD_FAIL", nullptr, "CALL:N[+],… with mmap, mprotect, mremap, madvise, userfaultfd or register"}, [](const char* t) noexcept { return os::inject_failures(t); }},
 };
 
 constexpr const char* kPrefix = "FREEHOLD_";
 
 }  // namespace
+
+size_t knob_count() noexcept { return sizeof kTable / sizeof kTable[0]; }
+KnobName knob_name(size_t index) noexcept { return kTable[index]; }
 
 bool parse_size(const char* text, uint64_t* bytes) noexcept {
   if (*text < '0' || *text > '9') return false;

@@ -18,6 +18,8 @@ struct Knobs {
   uint64_t address_space = uint64_t{64} << 40;  // FREEHOLD_ADDRESS_SPACE, bytes
   uint64_t map_budget = 20000;     // FREEHOLD_MAP_BUDGET, kernel mappings
   bool huge_pages = true;          // FREEHOLD_HUGE_PAGES
+
+  bool operator==(const Knobs&) const = default;
 };
 
 inline constinit Knobs knobs;
@@ -27,6 +29,15 @@ using ConfigurationLookup = bool (*)(const char* key, char* value, size_t capaci
 
 // Reads the environment and the configuration into `knobs`. False after an unknown or malformed setting, with a description in `error`.
 bool read_knobs(const char* const* environment, ConfigurationLookup lookup, char* error, size_t capacity) noexcept;
+
+// The rows of the table, for the test of docs/knobs.md.
+struct KnobName {
+  const char* variable;
+  const char* key;       // null: environment only
+  const char* expected;  // the values, as error messages and docs/knobs.md say them
+};
+size_t knob_count() noexcept;
+KnobName knob_name(size_t index) noexcept;
 
 // Bytes with an optional suffix K, M, G or T. False when malformed or zero.
 bool parse_size(const char* text, uint64_t* bytes) noexcept;

@@ -77,13 +77,15 @@ bool dead_pages_weigh() noexcept {
 }
 
 // Blocks that nobody allocated from since the last round: what is left of their chunks is given back, if it has memory, and their dead pages.
-void release_idle_blocks() noexcept {
-  for_each_shared_block([](size_t block) noexcept {
+// `thorough`: all blocks, whoever allocates from them.
+void release_idle_blocks(bool thorough) noexcept {
+  for_each_shared_block([thorough](size_t block) noexcept {
     core::BlockRecord& record = arena.blocks[block];
     uint64_t claimed = record.claimed.load(std::memory_order_acquire), before = record.claimed_last_round;
     record.claimed_last_round = claimed;
-    if (record.kind != core::BlockKind::kSmall || claimed != before || claimed == ~uint64_t{0} || !record.dirty) return;
-    if (end_idle_chunks(block) != 0) release_dead_pages(block, kBackgroundRun);
+    if (record.kind != core::BlockKind::kSmall || claimed == ~uint64_t{0}) return;
+    if (!thorough && (claimed != before || !record.dirty)) return;
+    if (end_idle_chunks(block) != 0) release_dead_pages(block, thorough ? 1 : kBackgroundRun);
   });
   retire_idle_large_block();
 }
@@ -139,7 +141,7 @@ void maintain(bool thorough, bool on_allocating_thread) noexcept {
   if (thorough || dead_pages_weigh()) {
     phase("release of dead pages", [&] { for_each_shared_block([&](size_t block) noexcept { release_dead_pages(block, thorough ? 1 : kBackgroundRun); }); });
   }
-  phase("release of idle blocks", [] { release_idle_blocks(); });
+  phase("release of idle blocks", [&] { release_idle_blocks(thorough); });
   // What nobody needed since the last round goes back to the system.
   size_t surplus = pool_surplus(), pooled = block_counters.pooled.load(std::memory_order_relaxed);
   if (thorough || surplus != 0) phase("trim", [&] { trim_pool(thorough || surplus > pooled ? 0 : pooled - surplus); });

@@ -16,6 +16,7 @@ internal static partial class Memory
         yield return new("resident-large", _ => ResidentOfLarge());
         yield return new("resident-threads", _ => ResidentOfThreads());
         yield return new("resident-churn", _ => ResidentOfChurn());
+        yield return new("resident-long", _ => ResidentOfLong());
         yield return new("mappings", arguments => Mappings(arguments is [string megabytes] ? int.Parse(megabytes) : 768));
         yield return new("mappings-large", _ => MappingsOfLarge());
         yield return new("out-of-memory-small", arguments => OutOfMemory(long.Parse(arguments[0]), 1_000));
@@ -186,6 +187,24 @@ internal static partial class Memory
         }
         Console.WriteLine($"resident after a million {before / 1024} KB, at most {most / 1024} KB");
         Expect.True(most <= before + before / 10 + (4 << 20), $"resident memory grew from {before / 1024} to {most / 1024} KB under constant live size");
+    }
+
+    // Thirty gigabytes through a few megabytes: addresses are fresh, but what is known of dead ones must not pile up.
+    private static void ResidentOfLong()
+    {
+        long before = 0;
+        for (int i = 0; i < 1_000_000; i++)
+        {
+            byte[] item = new byte[30_000];
+            Heap.Delete(item);
+            if (i == 50_000)
+            {
+                GC.Collect();
+                before = ResidentBytes();
+            }
+        }
+        GC.Collect();
+        Expectation(before, ResidentBytes());
     }
 
     private static void Mappings(int megabytes)

@@ -17,7 +17,9 @@ internal sealed class Neighbours<T>
     [MethodImpl(MethodImplOptions.NoInlining)]
     public Neighbours(Func<int, T> make, int size)
     {
-        _items = new T?[Math.Clamp(Bytes / Math.Max(size, 24), 64, 500_000)];
+        // In debug mode each object is gone by itself, and a deletion costs a system call.
+        int bytes = DebugMode.IsOn ? Bytes / 256 : Bytes;
+        _items = new T?[Math.Clamp(bytes / Math.Max(size, 24), 64, 500_000)];
         for (int i = 0; i < _items.Length; i++)
             _items[i] = make(i);
     }

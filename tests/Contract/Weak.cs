@@ -186,7 +186,7 @@ internal static class Weak
         }))];
         Array.ForEach(readers, thread => thread.Start());
         var order = new Random(9);
-        for (int i = 0; i < 300_000; i++)
+        for (int i = 0; i < (DebugMode.IsOn ? 20_000 : 300_000); i++)
         {
             int index = order.Next(slots.Length);
             var next = new Subject(index + slots.Length * (i % 1_000));

@@ -24,6 +24,8 @@ using core::Object;
 namespace {
 
 std::atomic<uint64_t> dangling_faults{0};
+// From the fault handler to the exception that the same thread makes next.
+[[gnu::tls_model("initial-exec")]] thread_local constinit const void* fault_type = nullptr;
 
 // More bytes than this, and an object shares no page. 0 in debug mode.
 size_t shared_at_most = core::kLargeObject;
@@ -74,6 +76,12 @@ uint8_t* try_allocate(AllocationContext* context, size_t size, uint32_t flags) n
   return DeleteResult::kDeleted;
 }
 
+// The object's memory is gone. Debug mode: the exception will name its type.
+[[gnu::noinline]] DeleteResult dangling(uintptr_t address) noexcept {
+  fault_type = type_of_dead(address);
+  return DeleteResult::kDangling;
+}
+
 // The first deletion of a thread: its figures go on the list.
 [[gnu::noinline]] DeleteResult finish_first(void* object) noexcept {
   register_thread();
@@ -84,7 +92,7 @@ uint8_t* try_allocate(AllocationContext* context, size_t size, uint32_t flags) n
 [[gnu::always_inline]] inline DeleteResult finish(uint8_t* start, uint32_t header, const MethodTable* type, size_t size) noexcept {
   ThreadHeap& heap = thread_heap;
   if (!heap.registered) [[unlikely]] return finish_first(start + core::kHeaderSize);
-  if (!core::try_store(reinterpret_cast<uint32_t*>(start), header | core::kDeletedBit)) [[unlikely]] return DeleteResult::kDangling;
+  if (!core::try_store(reinterpret_cast<uint32_t*>(start), header | core::kDeletedBit)) [[unlikely]] return dangling(reinterpret_cast<uintptr_t>(start));
   heap.deleted_bytes += size;
   heap.deleted_objects++;
   size_t offset = reinterpret_cast<uintptr_t>(start) - arena.start;
@@ -111,9 +119,9 @@ uint8_t* try_allocate(AllocationContext* context, size_t size, uint32_t flags) n
     while ((sync & core::kSyncFinalizerRun) == 0) {
       bool claimed;
       auto* word = reinterpret_cast<uint32_t*>(object) - 1;
-      if (!core::try_compare_and_swap(word, sync, sync | core::kSyncFinalizerRun, &claimed)) return DeleteResult::kDangling;
+      if (!core::try_compare_and_swap(word, sync, sync | core::kSyncFinalizerRun, &claimed)) return dangling(reinterpret_cast<uintptr_t>(object));
       if (claimed) return DeleteResult::kNeedsFinalizer;
-      if (!core::try_load(word, &sync)) return DeleteResult::kDangling;
+      if (!core::try_load(word, &sync)) return dangling(reinterpret_cast<uintptr_t>(object));
     }
   }
   if ((sync & (core::kSyncIsHashOrIndex | core::kSyncIsHash)) == core::kSyncIsHashOrIndex && !keep_sync_entry) return DeleteResult::kHasSyncEntry;
@@ -125,14 +133,14 @@ uint8_t* try_allocate(AllocationContext* context, size_t size, uint32_t flags) n
   if (!arena.contains(address)) [[unlikely]] return DeleteResult::kNotDeletable;
   auto* start = static_cast<uint8_t*>(object) - core::kHeaderSize;
   uint64_t head, table;
-  if (!core::try_load(reinterpret_cast<const uint64_t*>(start), &head)) return DeleteResult::kDangling;
-  if (!core::try_load(static_cast<const uint64_t*>(object), &table)) return DeleteResult::kDangling;
+  if (!core::try_load(reinterpret_cast<const uint64_t*>(start), &head)) return dangling(reinterpret_cast<uintptr_t>(object));
+  if (!core::try_load(static_cast<const uint64_t*>(object), &table)) return dangling(reinterpret_cast<uintptr_t>(object));
   const auto* type = reinterpret_cast<const MethodTable*>(table);
   size_t size = type->base_size;
   uint32_t flags = type->flags;
   if ((flags & MethodTable::kHasComponentSize) != 0) {
     uint32_t length;
-    if (!core::try_load(static_cast<const uint32_t*>(object) + 2, &length)) return DeleteResult::kDangling;
+    if (!core::try_load(static_cast<const uint32_t*>(object) + 2, &length)) return dangling(reinterpret_cast<uintptr_t>(object));
     size = core::align_up(size + static_cast<size_t>(static_cast<uint16_t>(flags)) * length, core::kObjectAlignment);
   }
   constexpr uint64_t kSpecial = core::kDeletedBit | uint64_t{core::kSyncIsHashOrIndex} << 32;
@@ -212,7 +220,17 @@ bool is_deleted(const void* object) noexcept {
 
 bool in_arena(uintptr_t address) noexcept { return arena.contains(address); }
 
-void note_dangling_fault(uintptr_t) noexcept { dangling_faults.fetch_add(1, std::memory_order_relaxed); }
+void note_dangling_fault(uintptr_t address) noexcept {
+  dangling_faults.fetch_add(1, std::memory_order_relaxed);
+  fault_type = type_of_dead(address);
+}
+
+const void* take_fault_type() noexcept {
+  const void* type = fault_type;
+  fault_type = nullptr;
+  return type;
+}
+
 uint64_t dangling_fault_count() noexcept { return dangling_faults.load(std::memory_order_relaxed); }
 
 size_t total_bytes_in_use() noexcept {

@@ -53,8 +53,10 @@ bool is_deleted(const void* object) noexcept;
 // True for [arena start, arena end): whoever faults there is ours to answer. Signal-safe.
 bool in_arena(uintptr_t address) noexcept;
 
-// A fault at `address` was answered by a DanglingReferenceException (counts it; debug mode remembers the type). Signal-safe.
+// A fault at `address` is answered by a DanglingReferenceException: counts it and, in debug mode, notes the type of the object. Signal-safe.
 void note_dangling_fault(uintptr_t address) noexcept;
+// The type (MethodTable) that the last call noted on this thread, once; null when it is not known.
+const void* take_fault_type() noexcept;
 uint64_t dangling_fault_count() noexcept;
 
 // Figures for System.GC. Any thread.

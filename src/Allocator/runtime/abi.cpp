@@ -36,6 +36,8 @@ void* freehold_finalizer(void* object) noexcept {
   return freehold::runtime::finalizer_of(reinterpret_cast<const MethodTable*>(type));
 }
 
+const void* freehold_take_fault_type() noexcept { return freehold::heap::take_fault_type(); }
+
 int32_t freehold_is_deleted(void* object) noexcept { return freehold::heap::is_deleted(object) ? 1 : 0; }
 
 void freehold_get_statistics(uint64_t* values, int32_t count) noexcept { freehold::diag::collect_statistics(values, count); }

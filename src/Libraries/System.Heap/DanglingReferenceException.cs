@@ -1,6 +1,3 @@
-using System.Runtime.CompilerServices;
-using System.Runtime.InteropServices;
-
 namespace System;
 
 /// <summary>
@@ -33,5 +30,17 @@ public class DanglingReferenceException : SystemException
     public DanglingReferenceException(string? message, Exception? innerException)
         : base(message ?? DefaultMessage, innerException)
     {
+    }
+
+    /// <summary>The exception for a deleted object of a type that the heap remembers (<c>FREEHOLD_DEBUG=1</c>), or of an unknown one (0).</summary>
+    internal static DanglingReferenceException For(nint methodTable)
+    {
+        if (methodTable == 0)
+        {
+            return new DanglingReferenceException();
+        }
+
+        Type? type = Type.GetTypeFromHandle(RuntimeTypeHandle.FromIntPtr(methodTable));
+        return new DanglingReferenceException($"The {type} that this reference leads to was deleted.");
     }
 }

@@ -118,7 +118,7 @@ public static class Heap
             case DeleteResult.AlreadyDeleted:
                 throw new DoubleDeleteException();
             case DeleteResult.Dangling:
-                throw new DanglingReferenceException();
+                throw DanglingReferenceException.For(NativeHeap.TakeFaultType());
             case DeleteResult.NotDeletable:
                 throw NotDeletable();
             default:

@@ -31,6 +31,11 @@ internal static unsafe partial class NativeHeap
     [MethodImpl(MethodImplOptions.InternalCall)]
     internal static extern void GetStatistics(ulong* values, int count);
 
+    // The type of the deleted object that this thread met last; 0 unless FREEHOLD_DEBUG=1.
+    [RuntimeImport("*", "freehold_take_fault_type")]
+    [MethodImpl(MethodImplOptions.InternalCall)]
+    internal static extern nint TakeFaultType();
+
     // Stops the other threads while it walks: an ordinary P/Invoke, with a transition.
     [DllImport("freehold", EntryPoint = "freehold_verify")]
     internal static extern long Verify(byte* message, long capacity);
@@ -42,5 +47,5 @@ internal static unsafe partial class NativeHeap
 
     /// <summary>The factory that the rewritten CoreLib calls when the fault handler reports a dangling reference.</summary>
     [RuntimeExport("FreeholdCreateDanglingReference")]
-    internal static Exception CreateDanglingReference() => new DanglingReferenceException();
+    internal static Exception CreateDanglingReference() => DanglingReferenceException.For(TakeFaultType());
 }

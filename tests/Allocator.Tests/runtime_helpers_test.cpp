@@ -22,6 +22,11 @@ void __wrap_RhSuppressFinalize(void* object);
 bool __wrap_RhReRegisterForFinalize(void* object);
 int32_t __wrap_RhCompareObjectContentsAndPadding(void* left, void* right);
 void RhpByRefAssignRef();
+void __wrap_RhpThrowEx(void* exception);
+
+// The runtime's own, which the wrapper ends in.
+void* thrown;
+void __real_RhpThrowEx(void* exception) { thrown = exception; }
 }
 
 namespace {
@@ -143,6 +148,15 @@ TEST(Finalizer, IsFoundBehindVtableInterfacesAndOptionalFields) {
       }
     }
   }
+}
+
+TEST(RuntimeHelpers, ThrowsWhatItIsGivenNullToo) {
+  TestObject exception = {};
+  thrown = nullptr;
+  __wrap_RhpThrowEx(exception.address());
+  EXPECT_EQ(thrown, exception.address());
+  __wrap_RhpThrowEx(nullptr);
+  EXPECT_EQ(thrown, nullptr);
 }
 
 TEST(FrozenSegments, AreFoundWhileRegistered) {

@@ -17,6 +17,7 @@ internal sealed class Options
           --dotnet-root DIR   folder of the .NET SDK (default: DOTNET_ROOT, or that of the 'dotnet' on the PATH)
           --metrics FILE      write times, stalls and memory as 'name value' lines
           --expect-heap HEAP  fail unless the heap is 'freehold', 'workstation' or 'server'
+          --beside PID        do nothing but measure stalls, until process PID ends: what the machine itself causes
           --quiet             no progress on standard error
           --help              this text
         """;
@@ -32,6 +33,8 @@ internal sealed class Options
     public string? Metrics { get; private set; }
 
     public string? ExpectedHeap { get; private set; }
+
+    public int? Beside { get; private set; }
 
     public bool Quiet { get; private set; }
 
@@ -64,6 +67,9 @@ internal sealed class Options
                     break;
                 case "--expect-heap":
                     options.ExpectedHeap = OneOf(name, "freehold", "workstation", "server");
+                    break;
+                case "--beside":
+                    options.Beside = Number(name, 1);
                     break;
                 case "--quiet":
                     options.Quiet = true;

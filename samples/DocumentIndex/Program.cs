@@ -22,7 +22,7 @@ static int Run(string[] arguments)
             return 3;
         }
 
-        files = ReferencePacks.FindFiles(options.DotnetRoot);
+        files = options.Beside is not null ? [] : ReferencePacks.FindFiles(options.DotnetRoot);
     }
     catch (Exception e) when (e is FormatException or IOException or UnauthorizedAccessException)
     {
@@ -33,7 +33,18 @@ static int Run(string[] arguments)
     var measurements = new Measurements();
     measurements.AddResident("start_resident");
     var ticker = new Ticker();
-    new Workload(options, files, measurements).Run();
+    if (options.Beside is { } process)
+    {
+        while (Directory.Exists($"/proc/{process}"))
+        {
+            Thread.Sleep(20);
+        }
+    }
+    else
+    {
+        new Workload(options, files, measurements).Run();
+    }
+
     ticker.Stop();
     measurements.AddProcess(ticker);
 

@@ -16,6 +16,7 @@ internal static partial class Deleting
         yield return new("delete-twice", _ => Twice());
         yield return new("delete-twice-threads", _ => TwiceByThreads());
         yield return new("delete-undeletable", _ => Undeletable());
+        yield return new("delete-keeps-hash", _ => KeepsHash());
         yield return new("delete-kinds", _ => Kinds());
         yield return new("delete-nothing-else", _ => NothingElse());
         yield return new("delete-zeroed", _ => Zeroed());
@@ -128,6 +129,29 @@ internal static partial class Deleting
         Heap.Delete(new Subject(2));
         lock (typeof(Subject))
             Heap.Verify();
+    }
+
+    // A deleted object that is still there has the hash code that it had.
+    private static void KeepsHash()
+    {
+        for (int i = 0; i < 1_000; i++)
+        {
+            var subject = new Subject(i);
+            int hash = RuntimeHelpers.GetHashCode(subject);
+            if (i % 2 == 0)
+            {
+                lock (subject)
+                    subject.Value++;
+            }
+            Heap.Delete(subject);
+            try
+            {
+                Expect.Equal(hash, RuntimeHelpers.GetHashCode(subject));
+            }
+            catch (DanglingReferenceException)
+            {
+            }
+        }
     }
 
     private static void Kinds()

@@ -86,6 +86,7 @@ settings_of_model=(
 )
 threads_of_model=(1 4 2 16 8 3)
 steps_of_model=160000  # of all threads together
+steps_of_verified=16000  # where each step may walk the heap
 
 echo "seed $seed, $minutes minutes"
 round=0
@@ -96,8 +97,10 @@ while [ "$SECONDS" -lt "$end" ] || [ "$round" -eq 0 ]; do
   for i in "${!settings_of_model[@]}"; do
     if [ "$SECONDS" -ge "$end" ] && [ "$round" -ne 0 ]; then break; fi
     threads=${threads_of_model[$(((i + round) % ${#threads_of_model[@]}))]}
+    steps=$steps_of_model
+    if [[ ${settings_of_model[i]} == *VERIFY* ]]; then steps=$steps_of_verified; fi
     # shellcheck disable=SC2086
-    one ok ${settings_of_model[i]} -- "$contract" run model "$((next + i))" "$((steps_of_model / threads))" "$threads"
+    one ok ${settings_of_model[i]} -- "$contract" run model "$((next + i))" "$((steps / threads))" "$threads"
   done
   if [ "$SECONDS" -lt "$end" ] || [ "$round" -eq 0 ]; then
     one "" "FREEHOLD_TEST_SEED=$next" -- "$tests" '--gtest_filter=*HeapFailureTest.*:*RacingDoubleDeletes' --gtest_brief=1

@@ -183,7 +183,10 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
 }
 
 void retire(AllocationContext* context) noexcept {
-  close_chunk(context);
+  {
+    MaintenancePause pause;  // a thread that ends is not stopped by the verifier
+    close_chunk(context);
+  }
   // A thread that only deleted has no context here.
   if (thread_heap.context == context || thread_heap.context == nullptr) unregister_thread();
 }

@@ -148,6 +148,9 @@ void maintain(bool thorough, bool on_allocating_thread) noexcept {
   if (thorough || block_counters.moved.load(std::memory_order_relaxed) > kMovedKept) phase("collapse", [] { collapse_moved(0); });
 }
 
+MaintenancePause::MaintenancePause() noexcept { maintenance_lock.lock(); }
+MaintenancePause::~MaintenancePause() { maintenance_lock.unlock(); }
+
 void set_phase_hook(PhaseHook hook) noexcept { phase_hook.store(hook, std::memory_order_release); }
 
 }  // namespace freehold::heap

@@ -12,6 +12,16 @@ void wake_maintenance() noexcept;
 // mode and must not stop others: no hook is called on it.
 void maintain(bool thorough, bool on_allocating_thread) noexcept;
 
+// While one exists no phase of maintenance runs. For the verifier, once the threads stand still, and for whoever changes blocks outside cooperative
+// mode. Its owner must not wait for a suspension.
+class MaintenancePause {
+ public:
+  MaintenancePause() noexcept;
+  ~MaintenancePause();
+  MaintenancePause(const MaintenancePause&) = delete;
+  MaintenancePause& operator=(const MaintenancePause&) = delete;
+};
+
 // Called after each phase with its name, on the thread that did it; the layer above verifies the heap then (FREEHOLD_VERIFY).
 using PhaseHook = void (*)(const char* phase);
 void set_phase_hook(PhaseHook hook) noexcept;

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "diag/verify.h"
+#include "heap/maintenance.h"
 #include "platform/os.h"
 #include "runtime/runtime_imports.h"
 
@@ -44,7 +45,11 @@ int64_t verify_now(char* message, size_t capacity) noexcept {
   if (capacity != 0) message[0] = 0;
   diag::Report report = {message, capacity, 0, 0, 0};
   suspend_all();
-  diag::verify_heap(report);
+  {
+    // Only now: a thread that waits for maintenance can be stopped when it is through.
+    heap::MaintenancePause pause;
+    diag::verify_heap(report);
+  }
   resume_all();
   return report.violations;
 }

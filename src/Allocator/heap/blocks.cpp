@@ -4,6 +4,7 @@
 
 #include "core/knobs.h"
 #include "heap/maintenance.h"
+#include "heap/thread_heap.h"
 #include "heap/walk.h"
 #include "platform/lock.h"
 #include "platform/os.h"
@@ -36,7 +37,7 @@ size_t pool_size = 0;
 size_t pool_minimum = 0;
 uint32_t moved_head = kEndOfList;
 size_t moved_size = 0;
-size_t memory_limit = SIZE_MAX;
+size_t memory_limit = SIZE_MAX - kEmergencyMemory;
 
 bool use_userfaultfd = false;
 
@@ -67,7 +68,7 @@ bool move_block(size_t from, size_t to) noexcept {
 
 void set_gone(size_t block) noexcept { arena.blocks[block].state.store(BlockState::kGone, std::memory_order_release); }
 
-bool over_limit(size_t more) noexcept { return resident_memory() + more > memory_limit; }
+bool over_limit(size_t more) noexcept { return resident_memory() + more > memory_limit + (thread_heap.emergency != 0 ? kEmergencyMemory : 0); }
 
 // What a huge object takes: its last block has small pages only.
 size_t huge_memory(size_t bytes) noexcept { return (bytes + kPageSize - 1) & ~(kPageSize - 1); }
@@ -349,7 +350,7 @@ size_t limit() noexcept { return memory_limit; }
 void reset_blocks() noexcept {
   lower_next = upper_next = pool_size = pool_minimum = moved_size = 0;
   pool_head = moved_head = kEndOfList;
-  memory_limit = SIZE_MAX;
+  memory_limit = SIZE_MAX - kEmergencyMemory;
   use_userfaultfd = false;
   new (&block_counters) BlockCounters();
 }

@@ -25,6 +25,9 @@ extern BlockCounters block_counters;
 // Chooses userfaultfd or mprotect as the knobs say. False when userfaultfd was demanded and the kernel refuses.
 bool initialize_protection() noexcept;
 
+// How far an allocation in an emergency (ThreadHeap::emergency) may go beyond the limit.
+inline constexpr size_t kEmergencyMemory = 4 * core::kBlockSize;
+
 // A block with memory, recycled or fresh. kNoBlock when the limit, the memory or the addresses are exhausted.
 size_t acquire_block(core::BlockKind kind) noexcept;
 // A run of blocks for one object of more than kHugeObject bytes; zeroed.

@@ -172,14 +172,24 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
     register_thread();
     thread_heap.context = context;
   }
+  uint32_t emergency = thread_heap.emergency;
+  thread_heap.emergency = 0;
   uint8_t* start = try_allocate(context, size, flags);
   if (start == nullptr) {
     // Before the program sees an OutOfMemoryException: give back everything that can be.
     maintain(true, true);
     start = try_allocate(context, size, flags);
-    if (start == nullptr) return nullptr;
   }
-  return start + core::kHeaderSize;
+  if (start == nullptr && size <= emergency) {
+    // The runtime allocates while it throws, and would throw again, without end.
+    thread_heap.emergency = emergency;
+    start = try_allocate(context, size, flags);
+    thread_heap.emergency = emergency - static_cast<uint32_t>(size);
+  } else if (start == nullptr) {
+    constexpr uint32_t kEmergencyBytes = 256 << 10;
+    thread_heap.emergency = kEmergencyBytes;
+  }
+  return start == nullptr ? nullptr : start + core::kHeaderSize;
 }
 
 void retire(AllocationContext* context) noexcept {

@@ -14,6 +14,9 @@ struct ThreadHeap {
   uint64_t deleted_bytes;
   uint64_t deleted_objects;
   uint64_t double_deletes;
+  // Bytes beyond the limit that this thread may take: what throwing an OutOfMemoryException needs. Refilled when an allocation fails, gone when
+  // one succeeds without.
+  uint32_t emergency;
   bool registered;
   ThreadHeap* next;
   ThreadHeap** link;  // what points to this one

@@ -56,6 +56,13 @@ bool is_virtual_resolve_stub(uintptr_t ip) noexcept {
   return (code[5] == 0x80 && code[10] == 0xc3) || (code[5] == 0x40 && code[7] == 0xc3);
 }
 
+// ilc's __DelegateCtor_FromVtbl_*: mov rdx,[rsi]; mov rdx,[rdx+N]; jmp to the constructor. Frameless too.
+bool is_delegate_constructor_stub(uintptr_t ip) noexcept {
+  const auto* code = reinterpret_cast<const uint8_t*>(ip);
+  if (code[0] != 0x48 || code[1] != 0x8b || code[2] != 0x16 || code[3] != 0x48 || code[4] != 0x8b) return false;
+  return (code[5] == 0x92 && code[10] == 0xe9) || (code[5] == 0x52 && code[7] == 0xe9);
+}
+
 // `jmp [memory]`: the compiler uses it only for tail calls, after the epilogue has taken the frame down.
 bool is_tail_jump(uintptr_t ip) noexcept {
   const auto* code = reinterpret_cast<const uint8_t*>(ip);
@@ -153,7 +160,7 @@ bool answer(int signal, const siginfo_t* info, ucontext_t* context) noexcept {
     if (is_managed_code(ip) && !is_tail_jump(ip)) {
       throw_at(registers, kDanglingHere, ip);
       thrown = true;
-    } else if (helper || is_dispatch_stub(ip) || is_managed_code(ip) || is_unboxing_stub(ip) || is_virtual_resolve_stub(ip)) {
+    } else if (helper || is_dispatch_stub(ip) || is_managed_code(ip) || is_unboxing_stub(ip) || is_virtual_resolve_stub(ip) || is_delegate_constructor_stub(ip)) {
       thrown = throw_at_caller(thread, registers, kDanglingInHelper);
     }
     if (thrown) {

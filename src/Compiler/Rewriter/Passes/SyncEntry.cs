@@ -25,6 +25,9 @@ public sealed class SyncEntry : IRewritePass
     /// <summary>Lock._state of a lock that this thread holds and nobody waits for or spins on.</summary>
     private const int HeldAndUncontended = 1;
 
+    /// <summary>The two flags that say: the low bits of the sync word are the hash code.</summary>
+    private const int HeaderHoldsHash = 0x0C000000;
+
     /// <summary>The bits of the sync word that are not index, hash code or their two flags.</summary>
     private const int OtherHeaderBits = unchecked((int)0xF0000000);
 
@@ -32,7 +35,7 @@ public sealed class SyncEntry : IRewritePass
     public string Name => nameof(SyncEntry);
 
     /// <inheritdoc/>
-    public int Version => 1;
+    public int Version => 2;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => role == AssemblyRole.CoreLib;
@@ -101,8 +104,10 @@ public sealed class SyncEntry : IRewritePass
     ///                 {
     ///                     if (candidate._state == HeldAndUncontended)
     ///                     {
+    ///                         int hash = entry.HashCode;
+    ///                         if (hash != 0) hash |= HeaderHoldsHash;
     ///                         int old;
-    ///                         do old = *header; while (Interlocked.CompareExchange(ref *header, old &amp; OtherHeaderBits, old) != old);
+    ///                         do old = *header; while (Interlocked.CompareExchange(ref *header, old &amp; OtherHeaderBits | hash, old) != old);
     ///                         entry.Lock = null;
     ///                         entry.Next = s_freeEntryList;
     ///                         s_freeEntryList = index;
@@ -120,6 +125,7 @@ public sealed class SyncEntry : IRewritePass
     ///     return released;
     /// }
     /// </code>
+    /// The hash code goes back into the header: a deleted object whose page is still there has it like any other.
     /// The lock is taken for the check so that nobody can enter between check and detachment; the finally block matters because the header's
     /// page may die under a racing second Delete, and that throws. The Lock is deleted, not reused: a thread that read it from the table just
     /// before and enters it late meets a deleted object, as the contract says, instead of holding a lock that belongs to somebody else.
@@ -150,6 +156,7 @@ public sealed class SyncEntry : IRewritePass
         VariableDefinition candidate = Local(lockType);
         VariableDefinition thread = Local(types.Int32);
         VariableDefinition old = Local(types.Int32);
+        VariableDefinition hash = Local(types.Int32);
 
         Instruction tryStart = Instruction.Create(OpCodes.Ldloc, header);
         Instruction retry = Instruction.Create(OpCodes.Ldloc, header);
@@ -195,6 +202,15 @@ public sealed class SyncEntry : IRewritePass
             Instruction.Create(OpCodes.Ldfld, state),
             Instruction.Create(OpCodes.Ldc_I4, HeldAndUncontended),
             Instruction.Create(OpCodes.Bne_Un, contended),
+            Instruction.Create(OpCodes.Ldloc, entry),
+            Instruction.Create(OpCodes.Call, assembly.Method(Entry, "get_HashCode")),
+            Instruction.Create(OpCodes.Stloc, hash),
+            Instruction.Create(OpCodes.Ldloc, hash),
+            Instruction.Create(OpCodes.Brfalse, retry),
+            Instruction.Create(OpCodes.Ldloc, hash),
+            Instruction.Create(OpCodes.Ldc_I4, HeaderHoldsHash),
+            Instruction.Create(OpCodes.Or),
+            Instruction.Create(OpCodes.Stloc, hash),
             retry,
             Instruction.Create(OpCodes.Ldind_I4),
             Instruction.Create(OpCodes.Stloc, old),
@@ -202,6 +218,8 @@ public sealed class SyncEntry : IRewritePass
             Instruction.Create(OpCodes.Ldloc, old),
             Instruction.Create(OpCodes.Ldc_I4, OtherHeaderBits),
             Instruction.Create(OpCodes.And),
+            Instruction.Create(OpCodes.Ldloc, hash),
+            Instruction.Create(OpCodes.Or),
             Instruction.Create(OpCodes.Ldloc, old),
             Instruction.Create(OpCodes.Call, assembly.Method("System.Threading.Interlocked", "CompareExchange", "System.Int32&", "System.Int32", "System.Int32")),
             Instruction.Create(OpCodes.Ldloc, old),

@@ -223,6 +223,39 @@ TEST_F(HeapTest, ReleasedPagesInALiveBlockStayDeadAndTheRestGoesOn) {
   expect_valid("after the chunk");
 }
 
+class MprotectHeapTest : public HeapTest {
+  void configure(core::Knobs& knobs) override { knobs.protection = core::Protection::kMprotect; }
+};
+
+// The budget of mappings is paid back: by runs that grow together, and by blocks that die.
+TEST_F(MprotectHeapTest, ReleasedRunsAreCountedAndPaidBack) {
+  std::vector<Object*> objects;
+  for (int i = 0; i < 1'000'000; i++) objects.push_back(allocate(&small_type.table));
+  heap::retire(&context_);
+  auto remove = [&](size_t i) {
+    if (objects[i] != nullptr) {
+      ASSERT_EQ(heap::delete_object(objects[i]), DeleteResult::kDeleted);
+      objects[i] = nullptr;
+    }
+  };
+  // Every other stretch of some pages.
+  for (size_t i = 0; i < objects.size(); i++) {
+    if (i / 1000 % 2 == 0) remove(i);
+  }
+  heap::collect();
+  uint64_t scattered = heap::block_counters.mapping_splits.load();
+  EXPECT_GT(scattered, 500u);
+  for (size_t i = 0; i < objects.size(); i++) {
+    if (i / 1000 % 8 != 1) remove(i);
+  }
+  heap::collect();
+  EXPECT_LT(heap::block_counters.mapping_splits.load(), scattered);
+  for (size_t i = 0; i < objects.size(); i++) remove(i);
+  heap::collect();
+  EXPECT_EQ(heap::block_counters.mapping_splits.load(), 0u);
+  expect_valid("at the end");
+}
+
 class DebugHeapTest : public HeapTest {
   void configure(core::Knobs& knobs) override { knobs.debug = true; }
 };

@@ -60,6 +60,7 @@ struct alignas(64) BlockRecord {
   BlockKind kind;
   bool dirty;                          // its memory came from another block and is zeroed window by window
   bool partly_released;                // some dead pages have no memory any more: its frames cannot be recycled
+  uint16_t splits;                     // kernel mappings that released pages made of the block's one (mprotect); under the blocks' lock
   std::atomic<bool> populated;         // kLarge: every page has memory, or is dead; for others `initialised` tells
   std::atomic<uint16_t> dead_pages;    // bits set in `dead`
   uint32_t next;                       // list of pooled or of moved blocks; kHugeTail: distance to the first block of the run

@@ -218,6 +218,11 @@ void mark_page_dead(size_t page) noexcept {
     size_t released = 0;
     for (const auto& word : record.released) released += static_cast<size_t>(__builtin_popcountll(word.load(std::memory_order_relaxed)));
     block_counters.released_pages.fetch_sub(released, std::memory_order_relaxed);
+    {
+      os::LockGuard guard(lock);
+      block_counters.mapping_splits.fetch_sub(record.splits, std::memory_order_relaxed);
+      record.splits = 0;
+    }
     bury(block);
     return;
   }
@@ -257,8 +262,12 @@ size_t release_dead_pages(size_t block, size_t minimum_run) noexcept {
       watched = watched || os::watch(arena.block_start(block), kBlockSize);
       if (!watched || !os::discard(start, size)) return released;
     } else {
-      if (mappings() + 2 > core::knobs.map_budget || !os::decommit(start, size)) return released;
-      block_counters.mapping_splits.fetch_add(2, std::memory_order_relaxed);
+      // A run between accessible pages makes three mappings of one; beside released pages it becomes a part of theirs.
+      size_t neighbours = (page > 0 && bit(record.released, page - 1) ? 1 : 0) + (end < kPagesPerBlock && bit(record.released, end) ? 1 : 0);
+      if ((neighbours == 0 && mappings() + 2 > core::knobs.map_budget) || !os::decommit(start, size)) return released;
+      uint64_t splits = 2 - 2 * neighbours;  // wraps to -2 when it joins two runs
+      record.splits = static_cast<uint16_t>(record.splits + splits);
+      block_counters.mapping_splits.fetch_add(splits, std::memory_order_relaxed);
     }
     for (; page < end; page++) record.released[page / 64].fetch_or(uint64_t{1} << (page % 64), std::memory_order_release);
     block_counters.released_pages.fetch_add(size / kPageSize, std::memory_order_relaxed);

@@ -31,6 +31,7 @@ extern "C" {
 void RhpInterfaceDispatch1();
 void RhpInterfaceDispatchSlow();
 extern const char __executable_start[] __attribute__((weak));
+extern const char etext[] __attribute__((weak));
 }
 
 namespace freehold::runtime {
@@ -46,6 +47,12 @@ struct sigaction previous_segv, previous_bus;  // written once, before the handl
 
 bool is_dispatch_stub(uintptr_t ip) noexcept {
   auto begin = reinterpret_cast<uintptr_t>(RhpInterfaceDispatch1), end = reinterpret_cast<uintptr_t>(RhpInterfaceDispatchSlow);
+  return ip - begin < end - begin;
+}
+
+// Code of this executable or library: may be read.
+bool is_own_text(uintptr_t ip) noexcept {
+  auto begin = reinterpret_cast<uintptr_t>(__executable_start), end = reinterpret_cast<uintptr_t>(etext);
   return ip - begin < end - begin;
 }
 
@@ -148,7 +155,7 @@ bool answer(int signal, const siginfo_t* info, ucontext_t* context) noexcept {
     registers[REG_RIP] = static_cast<greg_t>(recovery);
     return true;
   }
-  bool helper = is_frameless_helper(ip);
+  bool helper = is_frameless_helper(ip) || (is_own_text(ip) && (is_virtual_resolve_stub(ip) || is_delegate_constructor_stub(ip)));
   bool ours = heap::in_arena(address);
   if (!ours && !(helper && address < kNullPage)) return false;
 
@@ -160,7 +167,7 @@ bool answer(int signal, const siginfo_t* info, ucontext_t* context) noexcept {
     if (is_managed_code(ip) && !is_tail_jump(ip)) {
       throw_at(registers, kDanglingHere, ip);
       thrown = true;
-    } else if (helper || is_dispatch_stub(ip) || is_managed_code(ip) || is_unboxing_stub(ip) || is_virtual_resolve_stub(ip) || is_delegate_constructor_stub(ip)) {
+    } else if (helper || is_dispatch_stub(ip) || is_managed_code(ip) || is_unboxing_stub(ip)) {
       thrown = throw_at_caller(thread, registers, kDanglingInHelper);
     }
     if (thrown) {

@@ -113,6 +113,10 @@ bool extend_window(AllocationContext* context, size_t size) noexcept {
       // Fresh memory reads as zero, but an initialised window must also be there: userfaultfd takes a page that is not for a dead one.
       for (uint8_t* page = from; page < to; page += kPageSize) *reinterpret_cast<volatile uint8_t*>(page) = 0;
     }
+    // The object about to be made is the first of the new windows' first page. Noted here, no walk for a page goes back further than its window.
+    uint8_t* object_start = context->alloc_ptr - kHeaderSize;
+    uint16_t* first = &arena.pages[arena.page_index(reinterpret_cast<uintptr_t>(from))].first;
+    if (object_start <= from) __atomic_store_n(first, static_cast<uint16_t>(1 + (from - object_start) / kUnit), __ATOMIC_RELAXED);
     // Release: who sees the bit sees zeros, or objects.
     block.initialised.fetch_or(window_mask(window_of(from), static_cast<size_t>(to - from) / kWindowSize), std::memory_order_release);
     context->alloc_bytes += to - from;

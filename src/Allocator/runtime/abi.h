@@ -1,5 +1,5 @@
 // The native entry points of Freehold that managed code calls; System.Heap/NativeHeap.cs declares the same list.
-// All are called in cooperative mode without a transition frame (SuppressGCTransition), so they must be short and must not block.
+// All but freehold_verify are internal calls: in cooperative mode, without a transition frame. They must be short and must not block.
 #pragma once
 
 #include <cstddef>

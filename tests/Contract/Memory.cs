@@ -285,12 +285,14 @@ internal static partial class Memory
 
     private static void OutOfMemoryOfThreads(long limit)
     {
-        int exhausted = 0;
-        Thread[] threads = [.. Enumerable.Range(0, 8).Select(id => new Thread(() =>
+        int exhausted = 0, started = 0;
+        Thread[] threads = [.. Enumerable.Range(0, 8).Select(id => new List<byte[]>(100_000)).Select((items, id) => new Thread(() =>
         {
+            // What a thread needs for itself must be there before the others take all that there is.
+            Interlocked.Increment(ref started);
+            SpinWait.SpinUntil(() => Volatile.Read(ref started) == 8);
             for (int round = 0; round < 3; round++)
             {
-                var items = new List<byte[]>(100_000);
                 try
                 {
                     while (items.Count < 99_000)
@@ -302,6 +304,7 @@ internal static partial class Memory
                 }
                 foreach (byte[] item in items)
                     Heap.Delete(item);
+                items.Clear();
             }
         }))];
         Array.ForEach(threads, thread => thread.Start());

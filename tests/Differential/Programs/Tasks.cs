@@ -39,9 +39,10 @@ internal static partial class Tasks
         {
             await failed;
         }
-        catch (InvalidOperationException exception)
+        catch (InvalidOperationException)
         {
-            Console.WriteLine(exception.Message + " of " + failed.Exception!.InnerExceptions.Count);
+            // In the order in which they failed, which is anybody's guess.
+            Console.WriteLine(string.Join(" and ", failed.Exception!.InnerExceptions.Select(inner => inner.Message).Order()));
         }
         var order = new List<int>();
         await foreach (Task<int> task in Task.WhenEach(Enumerable.Range(0, 5).Select(async i =>

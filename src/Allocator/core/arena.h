@@ -50,6 +50,8 @@ enum class BlockState : uint8_t {
   kLive,      // holds objects
   kPooled,    // every object is dead; its frames wait for their next use
   kMoved,     // its frames were moved away; an empty mapping is left
+  kFrozen,    // its live objects are being promoted: it may be read, and whoever writes faults and waits
+  kForwarded, // its live objects were promoted: no access, heap/forwarding.h knows where they are
 };
 
 enum class BlockKind : uint8_t { kNone = 0, kSmall, kLarge, kPinned, kHuge, kHugeTail };
@@ -63,7 +65,7 @@ struct alignas(64) BlockRecord {
   uint16_t splits;                     // kernel mappings that released pages made of the block's one (mprotect); under the blocks' lock
   std::atomic<bool> populated;         // kLarge: every page has memory, or is dead; for others `initialised` tells
   std::atomic<uint16_t> dead_pages;    // bits set in `dead`
-  uint32_t next;                       // list of pooled or of moved blocks; kHugeTail: distance to the first block of the run
+  uint32_t next;                       // list of pooled or of moved blocks; kHugeTail: distance to the first block of the run; kForwarded: its forwarding
   // Windows taken by the owner of their chunk, just before it initialises them, or by the maintenance thread, which makes them a filler when the
   // owner idles. Whoever sets the bit has the window.
   std::atomic<uint64_t> claimed;
@@ -71,6 +73,8 @@ struct alignas(64) BlockRecord {
   std::atomic<uint64_t> chunk_starts;  // windows where a chunk begins, hence an object
   uint64_t huge_size;                  // kHuge: bytes of the object
   uint64_t claimed_last_round;         // maintenance thread only: what `claimed` was
+  std::atomic<uint8_t> stack_pins;     // 1: a thread may have pinned an object here (heap/pins.h)
+  std::atomic<uint32_t> handle_pins;   // handles that pin an object here
   std::atomic<uint64_t> dead[kPagesPerBlock / 64];      // pages whose objects are all deleted: set by fetch_or, each page once
   std::atomic<uint64_t> released[kPagesPerBlock / 64];  // dead pages without memory
 };

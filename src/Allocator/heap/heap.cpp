@@ -215,6 +215,8 @@ AddressState classify(const void* pointer) noexcept {
     case BlockState::kGone: return AddressState::kDead;
     case BlockState::kMoved: return AddressState::kDead;
     case BlockState::kPooled: return AddressState::kDeletedMapped;
+    case BlockState::kForwarded: return AddressState::kDead;
+    case BlockState::kFrozen:
     case BlockState::kLive: break;
   }
   if (!arena.in_lower_half(address)) return AddressState::kLive;

@@ -5,6 +5,7 @@
 #include "core/fault_recovery.h"
 #include "core/object.h"
 #include "diag/statistics.h"
+#include "heap/forwarding.h"
 #include "heap/heap.h"
 #include "runtime/finalizer.h"
 #include "runtime/suspension.h"
@@ -39,6 +40,8 @@ void* freehold_finalizer(void* object) noexcept {
 const void* freehold_take_fault_type() noexcept { return freehold::heap::take_fault_type(); }
 
 int32_t freehold_is_deleted(void* object) noexcept { return freehold::heap::is_deleted(object) ? 1 : 0; }
+
+uintptr_t freehold_current_address(uintptr_t address) noexcept { return freehold::heap::current_address(address); }
 
 void freehold_get_statistics(uint64_t* values, int32_t count) noexcept { freehold::diag::collect_statistics(values, count); }
 

@@ -1,0 +1,52 @@
+// Where promoted objects are: what Kedia et al. call the remap table (section 4).
+//
+// Each block that was promoted keeps one bit per unit of 8 bytes, set where a promoted object lay. The copies follow each other without gaps, so
+// that the number of set bits before a place is its distance in the target: any address is forwarded in constant time, whatever has become of
+// the copy since. (The bitmap is the one of Kermany and Petrank's Compressor, PLDI 2006.) It costs 1.7% of the address space that it describes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/arena.h"
+
+namespace freehold::heap {
+
+// The name of a place that is current: where the object lies now of which `address` was an address once; an address that was never promoted
+// is its own. Dead objects keep the last name that they had. Two references are the same if and only if this function says the same of them.
+//
+// `address` may lie inside an object or one past its end: it belongs to the object that holds the byte before it, since every object begins
+// with a header that no reference leads to. Never faults, never blocks; any thread, signal handlers too.
+uintptr_t current_address(uintptr_t address) noexcept;
+
+// What is known of an address after a fault there. Signal-safe.
+enum class Whereabouts : uint8_t {
+  kHere,     // nothing has moved it: live or dead, classify() tells
+  kFrozen,   // being promoted: wait (wait_while_frozen), then try again
+  kMoved,    // current_address() says where to
+  kDead,     // its block was promoted without it
+};
+Whereabouts whereabouts_of(uintptr_t address) noexcept;
+
+// Returns when the address's block is not frozen any more: after some hundred microseconds. Signal-safe; deadlock-free, since promotion waits for
+// no thread while a block is frozen.
+void wait_while_frozen(uintptr_t address) noexcept;
+
+// The table of one promoted block.
+struct Forwarding {
+  static constexpr size_t kWords = core::kBlockSize / core::kUnit / 64;
+  uint64_t live[kWords];
+  uint32_t rank[core::kPagesPerBlock];  // set bits before the page
+  // The copies begin at target[0]; those from rank `split` on at target[1].
+  uintptr_t target[2];
+  uint32_t split;
+};
+
+// An empty table, or null: no memory. Its number is what BlockRecord::next holds once the block is kForwarded.
+Forwarding* make_forwarding(uint32_t* number) noexcept;
+void drop_forwarding(uint32_t number) noexcept;
+size_t forwarding_bytes() noexcept;
+
+void reset_forwardings() noexcept;  // tests only
+
+}  // namespace freehold::heap

@@ -148,6 +148,8 @@ void verify_heap(Report& report) noexcept {
         if (arena.blocks[block].dead_pages.load() != kPagesPerBlock) violation(report, "block %zu is pooled with %u dead pages", block, arena.blocks[block].dead_pages.load());
         break;
       case BlockState::kMoved: moved++; break;
+      case BlockState::kFrozen:
+      case BlockState::kForwarded:
       case BlockState::kGone: break;
     }
   }

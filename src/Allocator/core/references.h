@@ -12,11 +12,11 @@
 
 namespace freehold::core {
 
-// Calls function(uint64_t* slot) for each. `size` is the object's, header included.
+// Calls function(uint64_t* slot) for each, and reads nothing of the object itself. `size` is the object's, header included.
 template <typename Function>
-inline void for_each_reference(const Object* object, size_t size, Function function) noexcept {
-  if (!object->type->has_pointers()) return;
-  const auto* description = reinterpret_cast<const int64_t*>(object->type);
+inline void for_each_reference(const Object* object, const MethodTable* type, size_t size, Function function) noexcept {
+  if (!type->has_pointers()) return;
+  const auto* description = reinterpret_cast<const int64_t*>(type);
   auto* base = reinterpret_cast<uint8_t*>(const_cast<Object*>(object));
   int64_t series = description[-1];
   if (series > 0) {
@@ -35,6 +35,11 @@ inline void for_each_reference(const Object* object, size_t size, Function funct
       cursor += item[1];
     }
   }
+}
+
+template <typename Function>
+inline void for_each_reference(const Object* object, size_t size, Function function) noexcept {
+  for_each_reference(object, object->type, size, function);
 }
 
 }  // namespace freehold::core

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "core/arena.h"
+#include "core/fault_counters.h"
 #include "heap/blocks.h"
 #include "heap/heap.h"
 #include "heap/thread_heap.h"
@@ -33,6 +34,13 @@ void collect_statistics(uint64_t* values, int32_t count) noexcept {
   figures[kRecounts] = load(blocks.recounts);
   figures[kAddressSpaceUsed] = (heap::lower_frontier() + heap::upper_frontier() - core::arena.block_count() / 2) * core::kBlockSize;
   figures[kUserfaultfd] = os::has_userfaultfd() ? 1 : 0;
+  const core::FaultCounters& faults = core::fault_counters;
+  figures[kRepairedFaults] = load(faults.repairs);
+  figures[kRepairedSlots] = load(faults.slots);
+  figures[kRepairedFields] = load(faults.parents);
+  figures[kRepairedOperands] = load(faults.operand_repairs);
+  figures[kRepairsWithoutField] = load(faults.parentless);
+  figures[kPromotionWaits] = load(faults.waits);
   for (int32_t i = 0; i < count; i++) values[i] = i < kFigureCount ? figures[i] : 0;
 }
 
@@ -50,6 +58,8 @@ void format_statistics(char* text, size_t capacity) noexcept {
            "  blocks of 2 MB     %14llu live, %llu pooled, %llu fresh, %llu recycled\n"
            "  large objects      %14llu\n"
            "  dangling faults    %14llu\n"
+           "  faults repaired    %14llu: %llu slots, %llu fields, %llu operands, %llu without a field\n"
+           "  promotion waits    %14llu\n"
            "  double deletes     %14llu\n"
            "  pages recounted    %14llu\n"
            "  kernel mappings    %14llu at most\n"
@@ -59,7 +69,9 @@ void format_statistics(char* text, size_t capacity) noexcept {
            static_cast<double>(v[kReleasedBytes]) / kMega, static_cast<double>(v[kResidentBytes]) / kMega, static_cast<unsigned long long>(v[kLivePages]),
            static_cast<unsigned long long>(v[kDeadPages]), static_cast<unsigned long long>(v[kLiveBlocks]), static_cast<unsigned long long>(v[kPooledBlocks]),
            static_cast<unsigned long long>(v[kFreshBlocks]), static_cast<unsigned long long>(v[kRecycledBlocks]), static_cast<unsigned long long>(v[kLargeObjects]),
-           static_cast<unsigned long long>(v[kDanglingFaults]), static_cast<unsigned long long>(v[kDoubleDeletes]), static_cast<unsigned long long>(v[kRecounts]),
+           static_cast<unsigned long long>(v[kDanglingFaults]), static_cast<unsigned long long>(v[kRepairedFaults]), static_cast<unsigned long long>(v[kRepairedSlots]),
+           static_cast<unsigned long long>(v[kRepairedFields]), static_cast<unsigned long long>(v[kRepairedOperands]), static_cast<unsigned long long>(v[kRepairsWithoutField]),
+           static_cast<unsigned long long>(v[kPromotionWaits]), static_cast<unsigned long long>(v[kDoubleDeletes]), static_cast<unsigned long long>(v[kRecounts]),
            static_cast<unsigned long long>(v[kMappings]), static_cast<double>(v[kAddressSpaceUsed]) / kMega, v[kUserfaultfd] != 0 ? "userfaultfd" : "mprotect");
 }
 

@@ -34,6 +34,9 @@ bool move_frames(void* from, void* to, size_t size) noexcept;
 bool open_userfaultfd() noexcept;
 bool has_userfaultfd() noexcept;
 bool watch(void* start, size_t size) noexcept;
+// Stores fault, loads go on. By userfaultfd where the range is watched (every page of it must have memory), else by its access rights.
+bool write_protect(void* start, size_t size) noexcept;
+bool remove_write_protection(void* start, size_t size) noexcept;
 
 size_t physical_memory() noexcept;  // of the machine or of the container, whichever is less
 size_t resident_set() noexcept;     // of this process

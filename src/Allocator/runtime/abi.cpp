@@ -7,6 +7,7 @@
 #include "diag/statistics.h"
 #include "heap/forwarding.h"
 #include "heap/heap.h"
+#include "heap/promotion.h"
 #include "runtime/finalizer.h"
 #include "runtime/suspension.h"
 
@@ -44,6 +45,8 @@ int32_t freehold_is_deleted(void* object) noexcept { return freehold::heap::is_d
 uintptr_t freehold_current_address(uintptr_t address) noexcept { return freehold::heap::current_address(address); }
 
 void freehold_get_statistics(uint64_t* values, int32_t count) noexcept { freehold::diag::collect_statistics(values, count); }
+
+int64_t freehold_promote() noexcept { return static_cast<int64_t>(freehold::heap::promote()); }
 
 int64_t freehold_verify(char* message, int64_t capacity) noexcept { return freehold::runtime::verify_now(message, static_cast<size_t>(capacity)); }
 

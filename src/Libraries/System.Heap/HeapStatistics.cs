@@ -4,7 +4,7 @@ namespace System;
 public readonly struct HeapStatistics
 {
     /// <summary>How many figures the native heap fills, in the order of the properties (src/Allocator/diag/statistics.h).</summary>
-    internal const int Count = 20;
+    internal const int Count = 26;
 
     internal HeapStatistics(ReadOnlySpan<ulong> values)
     {
@@ -26,6 +26,12 @@ public readonly struct HeapStatistics
         AddressSpaceUsed = (long)values[15];
         UsesUserfaultfd = values[16] != 0;
         DeletedObjects = (long)values[17];
+        RepairedFaults = (long)values[18];
+        RepairedSlots = (long)values[19];
+        RepairedFields = (long)values[20];
+        RepairedOperands = (long)values[21];
+        RepairsWithoutField = (long)values[22];
+        PromotionWaits = (long)values[23];
     }
 
     internal HeapStatistics(long allocatedBytes, long deletedBytes, long residentBytes, long doubleDeletes)
@@ -75,6 +81,24 @@ public readonly struct HeapStatistics
 
     /// <summary>Uses of deleted objects that ended in a <see cref="DanglingReferenceException"/> by a page fault.</summary>
     public long DanglingFaults { get; }
+
+    /// <summary>Uses of an object under an address that it had before it was promoted: each cost a page fault, was repaired, and went on.</summary>
+    public long RepairedFaults { get; }
+
+    /// <summary>References in registers and on stacks that these repairs made current.</summary>
+    public long RepairedSlots { get; }
+
+    /// <summary>Fields of objects that these repairs made current, so that nobody faults on them again.</summary>
+    public long RepairedFields { get; }
+
+    /// <summary>Repairs that changed a register that no reference map names, by the instruction's own operand: native code, runtime helpers.</summary>
+    public long RepairedOperands { get; }
+
+    /// <summary>Repairs that found no stale field to make current: the next reader of the same field may fault again.</summary>
+    public long RepairsWithoutField { get; }
+
+    /// <summary>Stores that waited until the block they lead to was promoted: some hundred microseconds each.</summary>
+    public long PromotionWaits { get; }
 
     /// <summary>Deletions that found an object deleted before.</summary>
     public long DoubleDeletes { get; }

@@ -527,12 +527,6 @@ internal static partial class Moving
         for (int i = 0; i < 100; i++)
             ReadThrough(holder);
         Expect.Equal(repaired, Heap.GetStatistics().RepairedFaults);
-        s_static = Stale<Subject>(addresses[1]);
-        ReadStatic();
-        repaired = Heap.GetStatistics().RepairedFaults;
-        for (int i = 0; i < 100; i++)
-            ReadStatic();
-        Expect.Equal(repaired, Heap.GetStatistics().RepairedFaults, "faults after a static field was read");
     }
 
     private static void ElementIsMended()

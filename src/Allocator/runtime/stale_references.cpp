@@ -12,6 +12,7 @@
 #include "core/object.h"
 #include "core/references.h"
 #include "heap/forwarding.h"
+#include "heap/heap.h"
 #include "heap/walk.h"
 #include "runtime/operand.h"
 #include "runtime/runtime_imports.h"
@@ -207,7 +208,8 @@ void hold_registers(const greg_t* registers, Frame& frame) noexcept {
     if (address % core::kObjectAlignment != 0 || !arena.contains(address)) continue;
     bool known = false;
     for (size_t i = 0; i < frame.holder_count; i++) known = known || frame.holders[i] == address;
-    if (known || whereabouts_of(address) != Whereabouts::kHere) continue;
+    // A number may look like an address anywhere in the arena: only where objects are may be looked at.
+    if (known || heap::classify(reinterpret_cast<void*>(address)) != heap::AddressState::kLive) continue;
     if (const core::Object* object = heap::find_object(address); reinterpret_cast<uintptr_t>(object) == address) frame.hold(address);
   }
 }

@@ -31,7 +31,7 @@ void collect_statistics(uint64_t* values, int32_t count) noexcept {
   figures[kDanglingFaults] = heap::dangling_fault_count();
   figures[kMappings] = heap::mappings();
   figures[kRecounts] = load(blocks.recounts);
-  figures[kAddressSpaceUsed] = (heap::lower_frontier() + heap::upper_frontier() - core::arena.block_count() / 2) * core::kBlockSize;
+  figures[kAddressSpaceUsed] = (heap::lower_frontier() + heap::promoted_frontier() + heap::upper_frontier() - core::arena.block_count() / 2) * core::kBlockSize;
   figures[kUserfaultfd] = os::has_userfaultfd() ? 1 : 0;
   for (int32_t i = 0; i < count; i++) values[i] = i < kFigureCount ? figures[i] : 0;
 }

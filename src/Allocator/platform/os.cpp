@@ -81,6 +81,12 @@ bool protect_none(void* start, size_t size) noexcept {
   return !injected_failure(Call::kMprotect) && mprotect(start, size, PROT_NONE) == 0;
 }
 
+bool protect_read(void* start, size_t size) noexcept {
+  return !injected_failure(Call::kMprotect) && mprotect(start, size, PROT_READ) == 0;
+}
+
+bool lift_protection(void* start, size_t size) noexcept { return mprotect(start, size, PROT_READ | PROT_WRITE) == 0; }
+
 bool discard(void* start, size_t size) noexcept {
   return !injected_failure(Call::kMadvise) && madvise(start, size, MADV_DONTNEED) == 0;
 }
@@ -117,6 +123,15 @@ bool watch(void* start, size_t size) noexcept {
   request.range = {reinterpret_cast<uintptr_t>(start), size};
   request.mode = UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP;
   return ioctl(userfaultfd_descriptor, UFFDIO_REGISTER, &request) == 0;
+}
+
+bool write_protect(void* start, size_t size, bool protect) noexcept {
+  // Lifting the protection is not made to fail: there is no way on from there.
+  if (protect && injected_failure(Call::kRegister)) return false;
+  uffdio_writeprotect request = {};
+  request.range = {reinterpret_cast<uintptr_t>(start), size};
+  request.mode = protect ? UFFDIO_WRITEPROTECT_MODE_WP : 0;
+  return ioctl(userfaultfd_descriptor, UFFDIO_WRITEPROTECT, &request) == 0;
 }
 
 size_t physical_memory() noexcept {

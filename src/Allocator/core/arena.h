@@ -74,6 +74,8 @@ struct alignas(64) BlockRecord {
   uint64_t huge_size;                  // kHuge: bytes of the object
   uint64_t claimed_last_round;         // maintenance thread only: what `claimed` was
   std::atomic<uint8_t> stack_pins;     // 1: a thread may have pinned an object here (heap/pins.h)
+  // The round of promotion that has chosen it, 0: none. Written by the promoting thread.
+  std::atomic<uint16_t> chosen;
   std::atomic<uint32_t> handle_pins;   // handles that pin an object here
   std::atomic<uint64_t> dead[kPagesPerBlock / 64];      // pages whose objects are all deleted: set by fetch_or, each page once
   std::atomic<uint64_t> released[kPagesPerBlock / 64];  // dead pages without memory

@@ -12,7 +12,7 @@
 
 namespace freehold::core {
 
-// Calls function(uint64_t* slot) for each, and reads nothing of the object itself. `size` is the object's, header included.
+// Calls function(uint64_t* slot) for each. `size` is the object's, header included. Does not touch the object itself: it may be gone.
 template <typename Function>
 inline void for_each_reference(const Object* object, const MethodTable* type, size_t size, Function function) noexcept {
   if (!type->has_pointers()) return;
@@ -35,11 +35,6 @@ inline void for_each_reference(const Object* object, const MethodTable* type, si
       cursor += item[1];
     }
   }
-}
-
-template <typename Function>
-inline void for_each_reference(const Object* object, size_t size, Function function) noexcept {
-  for_each_reference(object, object->type, size, function);
 }
 
 }  // namespace freehold::core

@@ -32,7 +32,7 @@ void collect_statistics(uint64_t* values, int32_t count) noexcept {
   figures[kDanglingFaults] = heap::dangling_fault_count();
   figures[kMappings] = heap::mappings();
   figures[kRecounts] = load(blocks.recounts);
-  figures[kAddressSpaceUsed] = (heap::lower_frontier() + heap::upper_frontier() - core::arena.block_count() / 2) * core::kBlockSize;
+  figures[kAddressSpaceUsed] = (heap::lower_frontier() + heap::promoted_frontier() + heap::upper_frontier() - core::arena.block_count() / 2) * core::kBlockSize;
   figures[kUserfaultfd] = os::has_userfaultfd() ? 1 : 0;
   const core::FaultCounters& faults = core::fault_counters;
   figures[kRepairedFaults] = load(faults.repairs);

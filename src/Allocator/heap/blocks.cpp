@@ -31,6 +31,7 @@ constexpr size_t kMovedAtMost = 4096;
 
 os::Lock lock;  // guards everything below, and the state and list links of blocks
 size_t lower_next = 0;
+size_t promoted_count = 0;  // blocks of higher generations that were handed out
 size_t upper_next = 0;
 uint32_t pool_head = kEndOfList;
 size_t pool_size = 0;
@@ -53,17 +54,27 @@ size_t next_address() noexcept {
   return block;
 }
 
-// Moves the frames of a dead block to a fresh address. From the moment that it is moved, the old address faults: userfaultfd watches it
-// already; without, it loses its access rights first. False: nothing usable is at `to`, and the frames of `from` are to be given back.
-bool move_block(size_t from, size_t to) noexcept {
+// Takes the next address of the higher generations: the other halves of the segments, in order.
+size_t next_promoted_address() noexcept {
+  size_t block = promoted_block(promoted_count);
+  if (block >= arena.block_count() / 2 || !core::commit_tables(block, 1)) return kNoBlock;
+  if (core::knobs.huge_pages && block % core::kBlocksInGeneration0 == 0) os::use_huge_pages(arena.block_start(block), core::kBlocksInGeneration0 * kBlockSize, true);
+  promoted_count++;
+  return block;
+}
+
+enum class Move { kDone, kLost, kRefused };
+// Moves the frames of a block to a fresh address. From the moment that they are moved, the old address faults: userfaultfd watches it already;
+// without, it loses its access rights first. kLost: the old address faults, but nothing usable is at the new one. kRefused: the frames are
+// where they were.
+Move move_block(size_t from, size_t to) noexcept {
   uint8_t* source = arena.block_start(from);
   uint8_t* target = arena.block_start(to);
-  if (use_userfaultfd) return os::watch(source, kBlockSize) && os::move_frames(source, target, kBlockSize);
-  if (!os::protect_none(source, kBlockSize)) return false;
-  if (!os::move_frames(source, target, kBlockSize)) return false;
-  if (os::protect_read_write(target, kBlockSize)) return true;
+  if (use_userfaultfd) return os::watch(source, kBlockSize) && os::move_frames(source, target, kBlockSize) ? Move::kDone : Move::kRefused;
+  if (!os::protect_none(source, kBlockSize) || !os::move_frames(source, target, kBlockSize)) return Move::kRefused;
+  if (os::protect_read_write(target, kBlockSize)) return Move::kDone;
   os::decommit(target, kBlockSize);
-  return false;
+  return Move::kLost;
 }
 
 void set_gone(size_t block) noexcept { arena.blocks[block].state.store(BlockState::kGone, std::memory_order_release); }
@@ -93,9 +104,8 @@ void start_life(size_t block, BlockKind kind, bool dirty) noexcept {
 
 // Makes dead memory inaccessible and gives it back. Where the kernel refuses (too many mappings), it stays as it is: deleted objects behave
 // as if they were alive. It must never be discarded while it is accessible: a stale reference would read zeros.
-void give_back(uint8_t* start, size_t size) noexcept {
-  if (os::decommit(start, size)) return;
-  if (use_userfaultfd && os::watch(start, size)) os::discard(start, size);
+bool give_back(uint8_t* start, size_t size) noexcept {
+  return os::decommit(start, size) || (use_userfaultfd && os::watch(start, size) && os::discard(start, size));
 }
 
 // Gives a block's memory back for good.
@@ -106,6 +116,56 @@ void bury(size_t block) noexcept {
   block_counters.gone_bytes.fetch_add(kBlockSize, std::memory_order_relaxed);
 }
 
+// A block that ends its life takes its pages out of the accounts. Caller holds the lock.
+void forget_pages(BlockRecord& record) noexcept {
+  size_t released = 0;
+  for (const auto& word : record.released) released += static_cast<size_t>(__builtin_popcountll(word.load(std::memory_order_relaxed)));
+  block_counters.released_pages.fetch_sub(released, std::memory_order_relaxed);
+  block_counters.dead_pages.fetch_sub(record.dead_pages.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  block_counters.mapping_splits.fetch_sub(record.splits, std::memory_order_relaxed);
+  record.splits = 0;
+}
+
+// The block's frames wait for their next use. Caller holds the lock.
+void make_pooled(size_t block) noexcept {
+  BlockRecord& record = arena.blocks[block];
+  record.next = pool_head;
+  pool_head = static_cast<uint32_t>(block);
+  pool_size++;
+  block_counters.pooled.store(pool_size, std::memory_order_relaxed);
+  record.state.store(BlockState::kPooled, std::memory_order_release);
+}
+
+// Calls function(start, size) for each run of pages that have memory, until it returns false.
+template <typename Function>
+bool for_each_run_with_memory(size_t block, Function function) noexcept {
+  const BlockRecord& record = arena.blocks[block];
+  auto released = [&](size_t page) noexcept { return (record.released[page / 64].load(std::memory_order_acquire) >> (page % 64) & 1) != 0; };
+  for (size_t page = 0; page < kPagesPerBlock; page++) {
+    if (released(page)) continue;
+    size_t end = page;
+    while (end < kPagesPerBlock && !released(end)) end++;
+    if (!function(arena.block_start(block) + page * kPageSize, (end - page) * kPageSize)) return false;
+    page = end;
+  }
+  return true;
+}
+
+// Readers go on, writers fault. With mprotect, pages without memory must stay without access.
+bool protect_from_writing(size_t block) noexcept {
+  uint8_t* start = arena.block_start(block);
+  if (use_userfaultfd) return os::watch(start, kBlockSize) && os::write_protect(start, kBlockSize, true);
+  if (!arena.blocks[block].partly_released) return os::protect_read(start, kBlockSize);
+  return for_each_run_with_memory(block, [](uint8_t* run, size_t size) noexcept { return os::protect_read(run, size); });
+}
+
+bool allow_writing(size_t block) noexcept {
+  uint8_t* start = arena.block_start(block);
+  if (use_userfaultfd) return os::write_protect(start, kBlockSize, false);
+  if (!arena.blocks[block].partly_released) return os::lift_protection(start, kBlockSize);
+  return for_each_run_with_memory(block, [](uint8_t* run, size_t size) noexcept { return os::lift_protection(run, size); });
+}
+
 }  // namespace
 
 bool initialize_protection() noexcept {
@@ -114,12 +174,12 @@ bool initialize_protection() noexcept {
   return use_userfaultfd || core::knobs.protection == core::Protection::kAuto;
 }
 
-size_t acquire_block(BlockKind kind) noexcept {
+size_t acquire_block(BlockKind kind, bool promoted) noexcept {
   size_t block, frames = kNoBlock;
   bool collapse;
   {
     os::LockGuard guard(lock);
-    block = next_address();
+    block = promoted ? next_promoted_address() : next_address();
     if (block == kNoBlock) return kNoBlock;
     if (!core::knobs.debug) frames = pop_pooled();
     if (frames == kNoBlock && over_limit(kBlockSize)) {
@@ -129,7 +189,7 @@ size_t acquire_block(BlockKind kind) noexcept {
     collapse = moved_size > kMovedAtMost;
   }
   if (frames != kNoBlock) {
-    if (move_block(frames, block)) {
+    if (move_block(frames, block) == Move::kDone) {
       {
         os::LockGuard guard(lock);
         arena.blocks[frames].next = moved_head;
@@ -204,6 +264,31 @@ bool is_page_dead(size_t page) noexcept {
   return (record.dead[in_block / 64].load(std::memory_order_relaxed) >> (in_block % 64) & 1) != 0;
 }
 
+namespace {
+
+// Every page of the block is dead. Promotion sees to it when it is at work there: this is called again when it gives up.
+void bury_dead_block(size_t block) noexcept {
+  BlockRecord& record = arena.blocks[block];
+  bool bury_it;
+  {
+    os::LockGuard guard(lock);
+    if (record.state.load(std::memory_order_relaxed) != BlockState::kLive) return;
+    bury_it = record.partly_released || core::knobs.debug;
+    if (bury_it) {
+      forget_pages(record);
+      record.state.store(BlockState::kPooled, std::memory_order_release);  // on no list: nobody takes it
+    } else {
+      block_counters.dead_pages.fetch_sub(kPagesPerBlock, std::memory_order_relaxed);
+      make_pooled(block);
+    }
+    block_counters.live.fetch_sub(1, std::memory_order_relaxed);
+  }
+  if (bury_it) bury(block);
+  else wake_maintenance();
+}
+
+}  // namespace
+
 void mark_page_dead(size_t page) noexcept {
   size_t block = page / kPagesPerBlock, in_block = page % kPagesPerBlock;
   BlockRecord& record = arena.blocks[block];
@@ -211,30 +296,7 @@ void mark_page_dead(size_t page) noexcept {
   if ((record.dead[in_block / 64].fetch_or(bit, std::memory_order_acq_rel) & bit) != 0) return;
   block_counters.dead_pages.fetch_add(1, std::memory_order_relaxed);
   if (record.dead_pages.fetch_add(1, std::memory_order_acq_rel) + 1u < kPagesPerBlock) return;
-  // The block is dead, and this thread alone knows it.
-  block_counters.live.fetch_sub(1, std::memory_order_relaxed);
-  block_counters.dead_pages.fetch_sub(kPagesPerBlock, std::memory_order_relaxed);
-  if (record.partly_released || core::knobs.debug) {
-    size_t released = 0;
-    for (const auto& word : record.released) released += static_cast<size_t>(__builtin_popcountll(word.load(std::memory_order_relaxed)));
-    block_counters.released_pages.fetch_sub(released, std::memory_order_relaxed);
-    {
-      os::LockGuard guard(lock);
-      block_counters.mapping_splits.fetch_sub(record.splits, std::memory_order_relaxed);
-      record.splits = 0;
-    }
-    bury(block);
-    return;
-  }
-  {
-    os::LockGuard guard(lock);
-    record.next = pool_head;
-    pool_head = static_cast<uint32_t>(block);
-    pool_size++;
-    block_counters.pooled.store(pool_size, std::memory_order_relaxed);
-    record.state.store(BlockState::kPooled, std::memory_order_release);
-  }
-  wake_maintenance();
+  bury_dead_block(block);
 }
 
 size_t release_dead_pages(size_t block, size_t minimum_run) noexcept {
@@ -275,6 +337,68 @@ size_t release_dead_pages(size_t block, size_t minimum_run) noexcept {
     released += size;
   }
   return released;
+}
+
+namespace {
+
+void end_freeze(size_t block) noexcept {
+  BlockRecord& record = arena.blocks[block];
+  record.state.store(BlockState::kLive, std::memory_order_seq_cst);
+  // Those who found its last page dead meanwhile have left it to us.
+  if (record.dead_pages.load(std::memory_order_seq_cst) == kPagesPerBlock) bury_dead_block(block);
+}
+
+}  // namespace
+
+bool freeze_block(size_t block) noexcept {
+  BlockRecord& record = arena.blocks[block];
+  {
+    os::LockGuard guard(lock);
+    if (record.state.load(std::memory_order_relaxed) != BlockState::kLive || record.kind != BlockKind::kSmall) return false;
+    if (record.dead_pages.load(std::memory_order_acquire) == kPagesPerBlock) return false;
+    record.state.store(BlockState::kFrozen, std::memory_order_seq_cst);
+  }
+  bool pinned = record.stack_pins.load(std::memory_order_seq_cst) != 0 || record.handle_pins.load(std::memory_order_seq_cst) != 0;
+  if (!pinned && protect_from_writing(block)) return true;
+  if (!pinned) allow_writing(block);
+  end_freeze(block);
+  return false;
+}
+
+void thaw_block(size_t block) noexcept {
+  if (!allow_writing(block)) os::fail_fast("the kernel refuses to make memory of the heap writable again.", "Report it, with the kernel's version.");
+  end_freeze(block);
+}
+
+bool forward_block(size_t block, uint32_t forwarding) noexcept {
+  BlockRecord& record = arena.blocks[block];
+  uint8_t* start = arena.block_start(block);
+  size_t to = kNoBlock;
+  bool inaccessible = false;
+  if (!record.partly_released) {
+    {
+      os::LockGuard guard(lock);
+      to = next_address();
+    }
+    if (to != kNoBlock) {
+      Move move = move_block(block, to);
+      inaccessible = move != Move::kRefused;
+      if (move != Move::kDone) to = kNoBlock;  // its address stays unused
+    }
+  }
+  if (!inaccessible && !give_back(start, kBlockSize)) return false;
+  os::LockGuard guard(lock);
+  forget_pages(record);
+  record.next = forwarding;
+  record.state.store(BlockState::kForwarded, std::memory_order_release);
+  block_counters.live.fetch_sub(1, std::memory_order_relaxed);
+  block_counters.forwarded.fetch_add(1, std::memory_order_relaxed);
+  block_counters.gone_bytes.fetch_add(kBlockSize, std::memory_order_relaxed);
+  if (to != kNoBlock) {
+    arena.blocks[to].dead_pages.store(kPagesPerBlock, std::memory_order_relaxed);
+    make_pooled(to);
+  }
+  return true;
 }
 
 size_t trim_pool(size_t keep) noexcept {
@@ -336,6 +460,11 @@ size_t lower_frontier() noexcept {
   return lower_next;
 }
 
+size_t promoted_frontier() noexcept {
+  os::LockGuard guard(lock);
+  return promoted_count;
+}
+
 size_t upper_frontier() noexcept {
   os::LockGuard guard(lock);
   return arena.block_count() / 2 + upper_next;
@@ -350,14 +479,14 @@ size_t resident_memory() noexcept {
 size_t mappings() noexcept {
   constexpr size_t kTables = 64;
   return 2 * (block_counters.live.load(std::memory_order_relaxed) + block_counters.pooled.load(std::memory_order_relaxed)) + block_counters.moved.load(std::memory_order_relaxed) +
-         2 * block_counters.large_objects.load(std::memory_order_relaxed) + block_counters.mapping_splits.load(std::memory_order_relaxed) + kTables;
+         block_counters.forwarded.load(std::memory_order_relaxed) + 2 * block_counters.large_objects.load(std::memory_order_relaxed) + block_counters.mapping_splits.load(std::memory_order_relaxed) + kTables;
 }
 
 void set_limit(size_t bytes) noexcept { memory_limit = bytes; }
 size_t limit() noexcept { return memory_limit; }
 
 void reset_blocks() noexcept {
-  lower_next = upper_next = pool_size = pool_minimum = moved_size = 0;
+  lower_next = promoted_count = upper_next = pool_size = pool_minimum = moved_size = 0;
   pool_head = moved_head = kEndOfList;
   memory_limit = SIZE_MAX - kEmergencyMemory;
   use_userfaultfd = false;

@@ -7,8 +7,10 @@
 #include "core/object.h"
 #include "heap/blocks.h"
 #include "heap/chunks.h"
+#include "heap/forwarding.h"
 #include "heap/large.h"
 #include "heap/maintenance.h"
+#include "heap/promotion.h"
 #include "heap/thread_heap.h"
 #include "heap/walk.h"
 #include "platform/lock.h"
@@ -82,6 +84,26 @@ uint8_t* try_allocate(AllocationContext* context, size_t size, uint32_t flags) n
   return DeleteResult::kDangling;
 }
 
+// Where to try again after an access to an object has failed: null when its memory is gone for good.
+[[gnu::noinline]] void* find_again(void* object) noexcept {
+  auto address = reinterpret_cast<uintptr_t>(object);
+  switch (whereabouts_of(address)) {
+    case Whereabouts::kFrozen: wait_while_frozen(address); return object;
+    case Whereabouts::kMoved: return reinterpret_cast<void*>(current_address(address));
+    case Whereabouts::kDead: return nullptr;
+    case Whereabouts::kHere: break;
+  }
+  // Live: its block was frozen a moment ago, and is not any more.
+  return classify(object) == AddressState::kLive ? object : nullptr;
+}
+
+// Deletion failed to read or write the object.
+[[gnu::noinline]] DeleteResult delete_elsewhere(void* object, bool keep_sync_entry) noexcept {
+  void* again = find_again(object);
+  if (again == nullptr) return dangling(reinterpret_cast<uintptr_t>(object));
+  return keep_sync_entry ? delete_keeping_lock(again) : delete_object(again);
+}
+
 // The first deletion of a thread: its figures go on the list.
 [[gnu::noinline]] DeleteResult finish_first(void* object) noexcept {
   register_thread();
@@ -89,10 +111,10 @@ uint8_t* try_allocate(AllocationContext* context, size_t size, uint32_t flags) n
 }
 
 // Deleted bit and accounts; the object needs nothing else. Every way out is a tail call, so that the fast one needs no frame.
-[[gnu::always_inline]] inline DeleteResult finish(uint8_t* start, uint32_t header, const MethodTable* type, size_t size) noexcept {
+[[gnu::always_inline]] inline DeleteResult finish(uint8_t* start, uint32_t header, const MethodTable* type, size_t size, bool keep_sync_entry) noexcept {
   ThreadHeap& heap = thread_heap;
   if (!heap.registered) [[unlikely]] return finish_first(start + core::kHeaderSize);
-  if (!core::try_store(reinterpret_cast<uint32_t*>(start), header | core::kDeletedBit)) [[unlikely]] return dangling(reinterpret_cast<uintptr_t>(start));
+  if (!core::try_store(reinterpret_cast<uint32_t*>(start), header | core::kDeletedBit)) [[unlikely]] return delete_elsewhere(start + core::kHeaderSize, keep_sync_entry);
   heap.deleted_bytes += size;
   heap.deleted_objects++;
   size_t offset = reinterpret_cast<uintptr_t>(start) - arena.start;
@@ -119,13 +141,13 @@ uint8_t* try_allocate(AllocationContext* context, size_t size, uint32_t flags) n
     while ((sync & core::kSyncFinalizerRun) == 0) {
       bool claimed;
       auto* word = reinterpret_cast<uint32_t*>(object) - 1;
-      if (!core::try_compare_and_swap(word, sync, sync | core::kSyncFinalizerRun, &claimed)) return dangling(reinterpret_cast<uintptr_t>(object));
+      if (!core::try_compare_and_swap(word, sync, sync | core::kSyncFinalizerRun, &claimed)) return delete_elsewhere(object, keep_sync_entry);
       if (claimed) return DeleteResult::kNeedsFinalizer;
-      if (!core::try_load(word, &sync)) return dangling(reinterpret_cast<uintptr_t>(object));
+      if (!core::try_load(word, &sync)) return delete_elsewhere(object, keep_sync_entry);
     }
   }
   if ((sync & (core::kSyncIsHashOrIndex | core::kSyncIsHash)) == core::kSyncIsHashOrIndex && !keep_sync_entry) return DeleteResult::kHasSyncEntry;
-  return finish(start, header, type, size);
+  return finish(start, header, type, size, keep_sync_entry);
 }
 
 [[gnu::always_inline]] inline DeleteResult delete_any(void* object, bool keep_sync_entry) noexcept {
@@ -133,19 +155,19 @@ uint8_t* try_allocate(AllocationContext* context, size_t size, uint32_t flags) n
   if (!arena.contains(address)) [[unlikely]] return DeleteResult::kNotDeletable;
   auto* start = static_cast<uint8_t*>(object) - core::kHeaderSize;
   uint64_t head, table;
-  if (!core::try_load(reinterpret_cast<const uint64_t*>(start), &head)) return dangling(reinterpret_cast<uintptr_t>(object));
-  if (!core::try_load(static_cast<const uint64_t*>(object), &table)) return dangling(reinterpret_cast<uintptr_t>(object));
+  if (!core::try_load(reinterpret_cast<const uint64_t*>(start), &head)) [[unlikely]] return delete_elsewhere(object, keep_sync_entry);
+  if (!core::try_load(static_cast<const uint64_t*>(object), &table)) [[unlikely]] return delete_elsewhere(object, keep_sync_entry);
   const auto* type = reinterpret_cast<const MethodTable*>(table);
   size_t size = type->base_size;
   uint32_t flags = type->flags;
   if ((flags & MethodTable::kHasComponentSize) != 0) {
     uint32_t length;
-    if (!core::try_load(static_cast<const uint32_t*>(object) + 2, &length)) return dangling(reinterpret_cast<uintptr_t>(object));
+    if (!core::try_load(static_cast<const uint32_t*>(object) + 2, &length)) [[unlikely]] return delete_elsewhere(object, keep_sync_entry);
     size = core::align_up(size + static_cast<size_t>(static_cast<uint16_t>(flags)) * length, core::kObjectAlignment);
   }
   constexpr uint64_t kSpecial = core::kDeletedBit | uint64_t{core::kSyncIsHashOrIndex} << 32;
   if ((head & kSpecial) != 0 || (flags & MethodTable::kHasFinalizer) != 0) [[unlikely]] return delete_special(object, head, type, size, keep_sync_entry);
-  return finish(start, static_cast<uint32_t>(head), type, size);
+  return finish(start, static_cast<uint32_t>(head), type, size, keep_sync_entry);
 }
 
 }  // namespace
@@ -229,7 +251,10 @@ AddressState classify(const void* pointer) noexcept {
 bool is_deleted(const void* object) noexcept {
   if (!arena.contains(reinterpret_cast<uintptr_t>(object))) return false;
   uint32_t header;
-  if (!core::try_load(static_cast<const uint32_t*>(object) - 2, &header)) return true;
+  while (!core::try_load(static_cast<const uint32_t*>(object) - 2, &header)) {
+    object = find_again(const_cast<void*>(object));
+    if (object == nullptr) return true;
+  }
   return (header & core::kDeletedBit) != 0;
 }
 
@@ -267,6 +292,8 @@ void reset_heap() noexcept {
   reset_chunks();
   reset_large();
   reset_blocks();
+  reset_forwardings();
+  reset_promotion();
 }
 
 }  // namespace freehold::heap

@@ -49,12 +49,9 @@ void recount_block(size_t block) noexcept {
 
 template <typename Function>
 void for_each_shared_block(Function function) noexcept {
-  size_t end = lower_frontier();
-  for (size_t block = 0; block < end; block++) {
-    if (block % core::kBlocksPerSegment == core::kBlocksInGeneration0) block += core::kBlocksPerSegment - core::kBlocksInGeneration0;
-    if (block >= end) return;
+  for_each_lower_block([&](size_t block) noexcept {
     if (arena.blocks[block].state.load(std::memory_order_acquire) == core::BlockState::kLive) function(block);
-  }
+  });
 }
 
 void recount() noexcept {

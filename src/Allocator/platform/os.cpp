@@ -81,6 +81,12 @@ bool protect_none(void* start, size_t size) noexcept {
   return !injected_failure(Call::kMprotect) && mprotect(start, size, PROT_NONE) == 0;
 }
 
+bool protect_read(void* start, size_t size) noexcept {
+  return !injected_failure(Call::kMprotect) && mprotect(start, size, PROT_READ) == 0;
+}
+
+bool lift_protection(void* start, size_t size) noexcept { return mprotect(start, size, PROT_READ | PROT_WRITE) == 0; }
+
 bool discard(void* start, size_t size) noexcept {
   return !injected_failure(Call::kMadvise) && madvise(start, size, MADV_DONTNEED) == 0;
 }
@@ -119,19 +125,14 @@ bool watch(void* start, size_t size) noexcept {
   return ioctl(userfaultfd_descriptor, UFFDIO_REGISTER, &request) == 0;
 }
 
-namespace {
-bool set_write_protection(void* start, size_t size, bool on) noexcept {
-  if (userfaultfd_descriptor < 0) return !injected_failure(Call::kMprotect) && mprotect(start, size, on ? PROT_READ : PROT_READ | PROT_WRITE) == 0;
-  if (injected_failure(Call::kUserfaultfd)) return false;
+bool write_protect(void* start, size_t size, bool protect) noexcept {
+  // Lifting the protection is not made to fail: there is no way on from there.
+  if (protect && injected_failure(Call::kRegister)) return false;
   uffdio_writeprotect request = {};
   request.range = {reinterpret_cast<uintptr_t>(start), size};
-  request.mode = on ? UFFDIO_WRITEPROTECT_MODE_WP : 0;
+  request.mode = protect ? UFFDIO_WRITEPROTECT_MODE_WP : 0;
   return ioctl(userfaultfd_descriptor, UFFDIO_WRITEPROTECT, &request) == 0;
 }
-}  // namespace
-
-bool write_protect(void* start, size_t size) noexcept { return set_write_protection(start, size, true); }
-bool remove_write_protection(void* start, size_t size) noexcept { return set_write_protection(start, size, false); }
 
 size_t physical_memory() noexcept {
   size_t machine = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * kPageSize;

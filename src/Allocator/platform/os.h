@@ -22,6 +22,8 @@ bool commit(void* start, size_t size) noexcept;
 bool decommit(void* start, size_t size) noexcept;
 // No access; the contents stay.
 bool protect_none(void* start, size_t size) noexcept;
+bool protect_read(void* start, size_t size) noexcept;
+bool lift_protection(void* start, size_t size) noexcept;  // after protect_read. Never made to fail: there is no way on without it
 bool protect_read_write(void* start, size_t size) noexcept;
 // Gives the memory back; the range stays accessible (or watched by userfaultfd).
 bool discard(void* start, size_t size) noexcept;
@@ -34,9 +36,8 @@ bool move_frames(void* from, void* to, size_t size) noexcept;
 bool open_userfaultfd() noexcept;
 bool has_userfaultfd() noexcept;
 bool watch(void* start, size_t size) noexcept;
-// Stores fault, loads go on. By userfaultfd where the range is watched (every page of it must have memory), else by its access rights.
-bool write_protect(void* start, size_t size) noexcept;
-bool remove_write_protection(void* start, size_t size) noexcept;
+// Makes writes to a watched range raise SIGBUS, or allows them again. No mapping is split.
+bool write_protect(void* start, size_t size, bool protect) noexcept;
 
 size_t physical_memory() noexcept;  // of the machine or of the container, whichever is less
 size_t resident_set() noexcept;     // of this process

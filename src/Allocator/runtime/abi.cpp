@@ -34,7 +34,12 @@ int32_t freehold_delete_keeping_lock(void* object) noexcept { return static_cast
 
 void* freehold_finalizer(void* object) noexcept {
   uint64_t type;
-  if (!freehold::core::try_load(static_cast<const uint64_t*>(object), &type)) return nullptr;
+  // Deletion has just set a bit of its header; it may have moved since.
+  while (!freehold::core::try_load(static_cast<const uint64_t*>(object), &type)) {
+    auto current = reinterpret_cast<void*>(freehold::heap::current_address(reinterpret_cast<uintptr_t>(object)));
+    if (current == object) return nullptr;
+    object = current;
+  }
   return freehold::runtime::finalizer_of(reinterpret_cast<const MethodTable*>(type));
 }
 
@@ -44,15 +49,26 @@ int32_t freehold_is_deleted(void* object) noexcept { return freehold::heap::is_d
 
 uintptr_t freehold_current_address(uintptr_t address) noexcept { return freehold::heap::current_address(address); }
 
+int32_t freehold_is_same(uintptr_t a, uintptr_t b) noexcept { return freehold::heap::is_same(a, b) ? 1 : 0; }
+
+void freehold_current_addresses(uintptr_t* a, uintptr_t* b) noexcept { freehold::heap::current_addresses(a, b); }
+
 void freehold_get_statistics(uint64_t* values, int32_t count) noexcept { freehold::diag::collect_statistics(values, count); }
 
-int64_t freehold_promote() noexcept { return static_cast<int64_t>(freehold::heap::promote()); }
+int64_t freehold_promote() noexcept { return static_cast<int64_t>(freehold::heap::promote(freehold::heap::PromotionScope::kSparse)); }
 
 int64_t freehold_verify(char* message, int64_t capacity) noexcept { return freehold::runtime::verify_now(message, static_cast<size_t>(capacity)); }
 
 // The type of the handle matters only when the object is gone: a strong handle still names it, and its use throws.
 void* freehold_handle_get(void* handle) noexcept {
   void* object = *static_cast<void* const volatile*>(handle);
+  // A handle keeps up with its object when it is read, or each reader would have to fault.
+  auto current = reinterpret_cast<void*>(freehold::heap::current_address(reinterpret_cast<uintptr_t>(object)));
+  if (current != object) [[unlikely]] {
+    void* expected = object;
+    __atomic_compare_exchange_n(static_cast<void**>(handle), &expected, current, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    object = current;
+  }
   if (object == nullptr || !freehold::heap::is_deleted(object)) [[likely]] return object;
   return is_weak(freehold_handle_type(handle)) ? nullptr : object;
 }

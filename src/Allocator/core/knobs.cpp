@@ -92,7 +92,7 @@ bool read_knobs(const char* const* environment, ConfigurationLookup lookup, char
       if (strlen(knob.variable) == length && strncmp(knob.variable, *environment, length) == 0) found = &knob;
     }
     if (found == nullptr) {
-      snprintf(error, capacity, "The environment variable %.*s is not known. Known are FREEHOLD_STATS, _VERIFY, _DEBUG, _PROTECTION, _HEAP_LIMIT, _ADDRESS_SPACE, _MAP_BUDGET, _HUGE_PAGES and _FAIL.",
+      snprintf(error, capacity, "The environment variable %.*s is not known. Known are FREEHOLD_STATS, _VERIFY, _DEBUG, _PROTECTION, _HEAP_LIMIT, _ADDRESS_SPACE, _MAP_BUDGET, _PROMOTION, _HUGE_PAGES and _FAIL.",
                static_cast<int>(length), *environment);
       return false;
     }

@@ -12,6 +12,7 @@
 #include "heap/blocks.h"
 #include "heap/chunks.h"
 #include "heap/large.h"
+#include "heap/promotion.h"
 #include "heap/thread_heap.h"
 #include "heap/walk.h"
 #include "platform/lock.h"
@@ -89,14 +90,16 @@ void release_idle_blocks(bool thorough) noexcept {
 
 void* maintenance_thread(void*) noexcept {
   while (true) {
-    while (work.load(std::memory_order_acquire) == 0) syscall(SYS_futex, &work, FUTEX_WAIT_PRIVATE, 0, nullptr, nullptr, 0);
+    // Once a second without being asked: deletions that kill no page wake nobody, and may have left every page half empty.
+    timespec second = {1, 0};
+    while (work.load(std::memory_order_acquire) == 0 && !should_promote()) syscall(SYS_futex, &work, FUTEX_WAIT_PRIVATE, 0, &second, nullptr, 0);
     work.store(0, std::memory_order_release);
     // Until two rounds in a row had nothing left to give back.
     do {
       timespec pause = {0, kTickNanoseconds};
       nanosleep(&pause, nullptr);
       maintain(false, false);
-    } while (block_counters.pooled.load(std::memory_order_relaxed) != 0 || block_counters.moved.load(std::memory_order_relaxed) > kMovedKept);
+    } while (should_promote() || block_counters.pooled.load(std::memory_order_relaxed) != 0 || block_counters.moved.load(std::memory_order_relaxed) > kMovedKept);
   }
   return nullptr;
 }
@@ -139,6 +142,11 @@ void maintain(bool thorough, bool on_allocating_thread) noexcept {
     phase("release of dead pages", [&] { for_each_shared_block([&](size_t block) noexcept { release_dead_pages(block, thorough ? 1 : kBackgroundRun); }); });
   }
   phase("release of idle blocks", [&] { release_idle_blocks(thorough); });
+  // Promotion locks each block that it takes, not all of maintenance.
+  if (thorough || should_promote()) {
+    promote(thorough ? PromotionScope::kSparse : PromotionScope::kFragmented);
+    if (!on_allocating_thread) phase_done("promotion");
+  }
   // What nobody needed since the last round goes back to the system.
   size_t surplus = pool_surplus(), pooled = block_counters.pooled.load(std::memory_order_relaxed);
   if (thorough || surplus != 0) phase("trim", [&] { trim_pool(thorough || surplus > pooled ? 0 : pooled - surplus); });

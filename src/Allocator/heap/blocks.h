@@ -3,6 +3,8 @@
 //   fresh → kLive → (every page dead) kPooled → its frames move to a fresh address: kMoved → kGone
 //                                             → or go back to the system: kGone
 //
+// A dead block that may be pinned (heap/pins.h) is kPooled, but on a list of its own: it keeps its memory until nothing in it is pinned any more.
+//
 // Addresses are fresh, frames are recycled (design.md). Physical memory is 50 times cheaper to move than to fault in again.
 #pragma once
 
@@ -19,6 +21,7 @@ inline constexpr size_t kNoBlock = SIZE_MAX;
 // Figures that the statistics show. Written with relaxed atomics by whoever does the work.
 struct BlockCounters {
   std::atomic<uint64_t> fresh, recycled, live, pooled, moved, gone_bytes, dead_pages, released_pages, large_objects, huge_bytes, mapping_splits, recounts;
+  std::atomic<uint64_t> pinned, pinned_huge;  // dead, but something in them may be pinned: blocks, huge objects
 };
 extern BlockCounters block_counters;
 
@@ -40,6 +43,16 @@ bool is_page_dead(size_t page) noexcept;
 
 // Gives the memory of dead pages of live blocks back, in runs of at least `minimum_run` pages. Returns the bytes.
 size_t release_dead_pages(size_t block, size_t minimum_run) noexcept;
+
+// Something waits for a pin to go, and a look at the stacks would tell more: release_unpinned() is worth its stop of the threads.
+bool wait_for_threads() noexcept;
+// The last handle to pin something in a dead block is gone. The next look may release it.
+void note_unpinned() noexcept;
+// Finds out what the threads still pin, with one stop, and forgets the pins of all others that stand in the way of a release. Without locks.
+// What it may release then waits for release_unpinned. False: not possible now.
+bool look_for_pins() noexcept;
+// Releases the dead blocks, and dead pages of live blocks, that no pin holds any more. Returns how many blocks and bytes of pages went.
+size_t release_unpinned(size_t minimum_run) noexcept;
 
 // Gives pooled blocks back to the system, until `keep` are left. Returns how many went.
 size_t trim_pool(size_t keep) noexcept;

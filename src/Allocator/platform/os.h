@@ -9,7 +9,7 @@ namespace freehold::os {
 
 inline constexpr size_t kPageSize = 4096;
 
-enum class Call : uint8_t { kMmap, kMprotect, kMremap, kMadvise, kUserfaultfd, kRegister, kCount };
+enum class Call : uint8_t { kMmap, kMprotect, kMremap, kMadvise, kUserfaultfd, kRegister, kMembarrier, kCount };
 inline constexpr size_t kCallCount = static_cast<size_t>(Call::kCount);
 
 // Address space without memory (PROT_NONE). Tries `hint` first; null when there is none. `alignment` is a power of two.
@@ -34,6 +34,10 @@ bool move_frames(void* from, void* to, size_t size) noexcept;
 bool open_userfaultfd() noexcept;
 bool has_userfaultfd() noexcept;
 bool watch(void* start, size_t size) noexcept;
+
+// A full fence on every thread of the process that runs, on demand: the threads themselves then need none. False when the kernel refuses.
+bool register_barrier() noexcept;
+void barrier_on_all_threads() noexcept;
 
 size_t physical_memory() noexcept;  // of the machine or of the container, whichever is less
 size_t resident_set() noexcept;     // of this process

@@ -78,8 +78,9 @@ struct alignas(64) BlockRecord {
   std::atomic<uint32_t> handle_pins;   // handles that pin an object here
   std::atomic<uint64_t> dead[kPagesPerBlock / 64];      // pages whose objects are all deleted: set by fetch_or, each page once
   std::atomic<uint64_t> released[kPagesPerBlock / 64];  // dead pages without memory
+  std::atomic<uint64_t> pinned[kPagesPerBlock / 64];    // debug mode: first pages of objects that a thread or a handle may have pinned
 };
-static_assert(sizeof(BlockRecord) == 192);
+static_assert(sizeof(BlockRecord) == 256);
 
 struct Arena {
   uintptr_t start;       // aligned to kSegmentSize

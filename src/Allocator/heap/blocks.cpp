@@ -269,36 +269,11 @@ bool is_page_dead(size_t page) noexcept {
   return (record.dead[in_block / 64].load(std::memory_order_relaxed) >> (in_block % 64) & 1) != 0;
 }
 
-void mark_page_dead(size_t page) noexcept {
-  size_t block = page / kPagesPerBlock, in_block = page % kPagesPerBlock;
-  BlockRecord& record = arena.blocks[block];
-  uint64_t bit = uint64_t{1} << (in_block % 64);
-  if ((record.dead[in_block / 64].fetch_or(bit, std::memory_order_acq_rel) & bit) != 0) return;
-  block_counters.dead_pages.fetch_add(1, std::memory_order_relaxed);
-  if (record.dead_pages.fetch_add(1, std::memory_order_acq_rel) + 1u < kPagesPerBlock) return;
-  // The block is dead, and this thread alone knows it.
-  block_counters.pinned.fetch_add(1, std::memory_order_relaxed);
-  block_counters.live.fetch_sub(1, std::memory_order_relaxed);
-  block_counters.dead_pages.fetch_sub(kPagesPerBlock, std::memory_order_relaxed);
-  {
-    os::LockGuard guard(lock);  // release_dead_pages is not at work here
-    record.state.store(BlockState::kPooled, std::memory_order_release);
-  }
-  if (is_pinned(block)) {
-    keep_for_pins(block);
-    return;
-  }
-  finish_block(block);
-  wake_maintenance();
-}
+namespace {
 
-size_t release_dead_pages(size_t block, size_t minimum_run) noexcept {
+// Caller holds the lock.
+size_t release_pages(size_t block, size_t minimum_run) noexcept {
   BlockRecord& record = arena.blocks[block];
-  // Holding the lock keeps the block from being pooled (and recycled) while some of its pages lose their memory.
-  os::LockGuard guard(lock);
-  // A page that never had memory looks dead to userfaultfd: the block must be complete.
-  bool populated = record.kind == BlockKind::kLarge ? record.populated.load(std::memory_order_acquire) : record.initialised.load(std::memory_order_acquire) == ~uint64_t{0};
-  if (!populated || record.state.load(std::memory_order_acquire) != BlockState::kLive || record.dead_pages.load(std::memory_order_acquire) == kPagesPerBlock) return 0;
   auto bit = [](const std::atomic<uint64_t>* words, size_t page) noexcept { return (words[page / 64].load(std::memory_order_acquire) >> (page % 64) & 1) != 0; };
   struct Run {
     size_t first, end;
@@ -328,6 +303,7 @@ size_t release_dead_pages(size_t block, size_t minimum_run) noexcept {
   auto unmark_from = [&](size_t page) noexcept {
     for (Run run = next_run(page); run.first < kPagesPerBlock; run = next_run(run.end)) mark(run, false);
   };
+  auto has_runs = [&]() noexcept { return next_run(0).first < kPagesPerBlock; };
   for (Run run = next_run(0); run.first < kPagesPerBlock; run = next_run(run.end)) {
     if (run.end < kPagesPerBlock) keep_first_object(block * kPagesPerBlock + run.end);
     mark(run, true);
@@ -335,10 +311,14 @@ size_t release_dead_pages(size_t block, size_t minimum_run) noexcept {
   record.partly_released.store(true, std::memory_order_release);
   if (is_pinned(block)) {
     unmark_from(0);
-    record.partly_released.store(was_released, std::memory_order_release);
     record.release_waits.store(true, std::memory_order_relaxed);
     note_unpinned();
-    return 0;
+    if (core::knobs.debug) exclude_pinned(block, dead);
+    if (!core::knobs.debug || !has_runs()) {
+      record.partly_released.store(was_released, std::memory_order_release);
+      return 0;
+    }
+    for (Run run = next_run(0); run.first < kPagesPerBlock; run = next_run(run.end)) mark(run, true);
   }
   size_t released = 0;
   bool watched = false;
@@ -371,6 +351,45 @@ size_t release_dead_pages(size_t block, size_t minimum_run) noexcept {
   return released;
 }
 
+}  // namespace
+
+void mark_page_dead(size_t page) noexcept {
+  size_t block = page / kPagesPerBlock, in_block = page % kPagesPerBlock;
+  BlockRecord& record = arena.blocks[block];
+  uint64_t bit = uint64_t{1} << (in_block % 64);
+  if ((record.dead[in_block / 64].fetch_or(bit, std::memory_order_acq_rel) & bit) != 0) return;
+  block_counters.dead_pages.fetch_add(1, std::memory_order_relaxed);
+  if (record.dead_pages.fetch_add(1, std::memory_order_acq_rel) + 1u < kPagesPerBlock) return;
+  // The block is dead, and this thread alone knows it.
+  block_counters.pinned.fetch_add(1, std::memory_order_relaxed);
+  block_counters.live.fetch_sub(1, std::memory_order_relaxed);
+  block_counters.dead_pages.fetch_sub(kPagesPerBlock, std::memory_order_relaxed);
+  {
+    os::LockGuard guard(lock);  // release_dead_pages is not at work here
+    record.state.store(BlockState::kPooled, std::memory_order_release);
+  }
+  if (is_pinned(block)) {
+    if (core::knobs.debug) {
+      os::LockGuard guard(lock);
+      release_pages(block, 1);
+    }
+    keep_for_pins(block);
+    return;
+  }
+  finish_block(block);
+  wake_maintenance();
+}
+
+size_t release_dead_pages(size_t block, size_t minimum_run) noexcept {
+  const BlockRecord& record = arena.blocks[block];
+  // Holding the lock keeps the block from being pooled (and recycled) while some of its pages lose their memory.
+  os::LockGuard guard(lock);
+  // A page that never had memory looks dead to userfaultfd: the block must be complete.
+  bool populated = record.kind == BlockKind::kLarge ? record.populated.load(std::memory_order_acquire) : record.initialised.load(std::memory_order_acquire) == ~uint64_t{0};
+  if (!populated || record.state.load(std::memory_order_acquire) != BlockState::kLive || record.dead_pages.load(std::memory_order_acquire) == kPagesPerBlock) return 0;
+  return release_pages(block, minimum_run);
+}
+
 bool wait_for_threads() noexcept { return threads_hold.load(std::memory_order_acquire); }
 void note_unpinned() noexcept { threads_hold.store(true, std::memory_order_release); }
 
@@ -379,9 +398,9 @@ bool look_for_pins() noexcept {
       [](void*) {
         {
           os::LockGuard guard(lock);
-          for (uint32_t block = pinned_head; block != kEndOfList; block = arena.blocks[block].next) arena.blocks[block].stack_pins.store(0, std::memory_order_relaxed);
+          for (uint32_t block = pinned_head; block != kEndOfList; block = arena.blocks[block].next) forget_stack_pins(block);
         }
-        for_each_held_block([](size_t block) noexcept { arena.blocks[block].stack_pins.store(0, std::memory_order_relaxed); });
+        for_each_held_block(forget_stack_pins);
       },
       nullptr);
 }

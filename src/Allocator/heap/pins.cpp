@@ -6,6 +6,7 @@
 
 #include "core/arena.h"
 #include "core/fault_recovery.h"
+#include "core/knobs.h"
 #include "core/object.h"
 #include "heap/blocks.h"
 #include "heap/forwarding.h"
@@ -64,6 +65,21 @@ bool is_broken(uintptr_t address) noexcept {
   return object == nullptr || is_deleted(object);
 }
 
+// The page where a large object starts that has a byte on this one.
+size_t first_page(size_t page) noexcept {
+  size_t begin = page / core::kPagesPerBlock * core::kPagesPerBlock;
+  while (page > begin && __atomic_load_n(&arena.pages[page].first, __ATOMIC_RELAXED) != 1) page--;
+  return page;
+}
+
+void note_stack_pin(BlockRecord& record, uintptr_t address) noexcept {
+  if (core::knobs.debug && arena.in_lower_half(address)) {
+    size_t page = first_page(arena.page_index(address)) % core::kPagesPerBlock;
+    record.pinned[page / 64].fetch_or(uint64_t{1} << (page % 64), std::memory_order_acq_rel);
+  }
+  if (record.stack_pins.load(std::memory_order_relaxed) == 0) record.stack_pins.store(1, std::memory_order_relaxed);
+}
+
 bool has_pins(const BlockRecord& record) noexcept {
   return record.stack_pins.load(std::memory_order_acquire) != 0 || record.handle_pins.load(std::memory_order_acquire) != 0;
 }
@@ -92,7 +108,7 @@ void* pin(void* pointer) noexcept {
       if (!load_head(*record, &head)) return nowhere();
     }
     if (head.state == BlockState::kLive) [[likely]] {
-      if (record->stack_pins.load(std::memory_order_relaxed) == 0) record->stack_pins.store(1, std::memory_order_relaxed);
+      note_stack_pin(*record, address);
       if (fence_in_pin) [[unlikely]] {
         std::atomic_thread_fence(std::memory_order_seq_cst);
       } else {
@@ -143,6 +159,25 @@ bool is_pinned(size_t block) noexcept {
   return has_pins(arena.blocks[block]);
 }
 
+void exclude_pinned(size_t block, uint64_t* pages) noexcept {
+  const BlockRecord& record = arena.blocks[block];
+  bool pinned = false;
+  for (size_t page = 0; page < core::kPagesPerBlock; page++) {
+    uint64_t bit = uint64_t{1} << (page % 64);
+    if (__atomic_load_n(&arena.pages[block * core::kPagesPerBlock + page].first, __ATOMIC_RELAXED) == 1) pinned = (record.pinned[page / 64].load(std::memory_order_acquire) & bit) != 0;
+    if (pinned) pages[page / 64] &= ~bit;
+  }
+}
+
+void forget_stack_pins(size_t block) noexcept {
+  BlockRecord& record = arena.blocks[block];
+  record.stack_pins.store(0, std::memory_order_relaxed);
+  // Which of them a handle pins is not known.
+  if (core::knobs.debug && record.handle_pins.load(std::memory_order_acquire) == 0) {
+    for (auto& word : record.pinned) word.store(0, std::memory_order_relaxed);
+  }
+}
+
 void set_pin_scanner(PinScanner scanner) noexcept { pin_scanner.store(scanner, std::memory_order_release); }
 
 bool refresh_stack_pins(void (*forget)(void*), void* argument) noexcept {
@@ -157,7 +192,7 @@ bool refresh_stack_pins(void (*forget)(void*), void* argument) noexcept {
             uintptr_t address = current_address(reinterpret_cast<uintptr_t>(pointer)) - 1;
             Head head;
             if (!arena.contains(address) || !load_head(arena.blocks[arena.block_index(address)], &head) || head.state == BlockState::kGone) return;
-            record_of(address).stack_pins.store(1, std::memory_order_relaxed);
+            note_stack_pin(record_of(address), address);
           },
       .argument = argument};
   uint64_t start = nanoseconds();

@@ -9,6 +9,7 @@
 //   (no fence: the other side has membarrier)    membarrier
 //   read what is published                       read the pins: none, go on; any, take it back or wait
 //
+// (In debug mode every object has its own pages, and they go at once: there a pin also notes which object it is of, so that the others' can go.)
 // One of them sees the other. A dead block that may be pinned is kPooled, but its frames wait on a list of their own (heap/blocks.h).
 #pragma once
 
@@ -39,6 +40,11 @@ void remove_handle_pin(const void* object) noexcept;
 // Whether anything in the block (the first one, of a huge object) may be pinned. What pins look at was published before. Costs a microsecond.
 bool is_pinned(size_t block) noexcept;
 
+// Debug mode: takes the pages of objects that may be pinned out of `pages`, one bit each.
+void exclude_pinned(size_t block, uint64_t* pages) noexcept;
+// For `forget` below.
+void forget_stack_pins(size_t block) noexcept;
+
 // Stops the threads, calls `stopped`, then `pinned` for the contents of each pinned local, and lets them run. The layer above does that: the caller
 // is any thread without locks.
 struct PinScan {
@@ -49,7 +55,7 @@ struct PinScan {
 using PinScanner = bool (*)(const PinScan& scan);  // false: there is nothing to stop yet
 void set_pin_scanner(PinScanner scanner) noexcept;
 
-// Finds out what threads still pin, with one stop: calls forget(argument), which clears the stack_pins of the blocks that it wants to know about, and sets
+// Finds out what threads still pin, with one stop: calls forget(argument), which calls forget_stack_pins for the blocks that it wants to know about, and sets
 // those that a pinned local leads to. False: not possible; nothing has changed. In `forget` the threads are stopped; it may take the blocks' lock.
 bool refresh_stack_pins(void (*forget)(void* argument), void* argument) noexcept;
 

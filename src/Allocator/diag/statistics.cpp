@@ -5,6 +5,7 @@
 #include "core/arena.h"
 #include "heap/blocks.h"
 #include "heap/heap.h"
+#include "heap/pins.h"
 #include "heap/thread_heap.h"
 #include "platform/os.h"
 
@@ -33,6 +34,10 @@ void collect_statistics(uint64_t* values, int32_t count) noexcept {
   figures[kRecounts] = load(blocks.recounts);
   figures[kAddressSpaceUsed] = (heap::lower_frontier() + heap::promoted_frontier() + heap::upper_frontier() - core::arena.block_count() / 2) * core::kBlockSize;
   figures[kUserfaultfd] = os::has_userfaultfd() ? 1 : 0;
+  figures[kPinnedBlocks] = load(blocks.pinned) + load(blocks.pinned_huge);
+  figures[kPinStops] = load(heap::pin_counters.stops);
+  figures[kLongestPinStop] = load(heap::pin_counters.longest_stop);
+  figures[kMembarrier] = heap::pins_use_membarrier() ? 1 : 0;
   for (int32_t i = 0; i < count; i++) values[i] = i < kFigureCount ? figures[i] : 0;
 }
 
@@ -54,13 +59,16 @@ void format_statistics(char* text, size_t capacity) noexcept {
            "  pages recounted    %14llu\n"
            "  kernel mappings    %14llu at most\n"
            "  addresses used     %14.1f MB\n"
-           "  protection         %14s\n",
+           "  dead but pinned    %14llu blocks; %llu stops to look for pins, the longest %.3f ms\n"
+           "  protection         %14s\n"
+           "  pins are seen by   %14s\n",
            static_cast<double>(v[kAllocatedBytes]) / kMega, static_cast<double>(v[kDeletedBytes]) / kMega, static_cast<unsigned long long>(v[kDeletedObjects]),
            static_cast<double>(v[kReleasedBytes]) / kMega, static_cast<double>(v[kResidentBytes]) / kMega, static_cast<unsigned long long>(v[kLivePages]),
            static_cast<unsigned long long>(v[kDeadPages]), static_cast<unsigned long long>(v[kLiveBlocks]), static_cast<unsigned long long>(v[kPooledBlocks]),
            static_cast<unsigned long long>(v[kFreshBlocks]), static_cast<unsigned long long>(v[kRecycledBlocks]), static_cast<unsigned long long>(v[kLargeObjects]),
            static_cast<unsigned long long>(v[kDanglingFaults]), static_cast<unsigned long long>(v[kDoubleDeletes]), static_cast<unsigned long long>(v[kRecounts]),
-           static_cast<unsigned long long>(v[kMappings]), static_cast<double>(v[kAddressSpaceUsed]) / kMega, v[kUserfaultfd] != 0 ? "userfaultfd" : "mprotect");
+           static_cast<unsigned long long>(v[kMappings]), static_cast<double>(v[kAddressSpaceUsed]) / kMega, static_cast<unsigned long long>(v[kPinnedBlocks]), static_cast<unsigned long long>(v[kPinStops]), static_cast<double>(v[kLongestPinStop]) / 1e6,
+           v[kUserfaultfd] != 0 ? "userfaultfd" : "mprotect", v[kMembarrier] != 0 ? "membarrier" : "fences");
 }
 
 }  // namespace freehold::diag

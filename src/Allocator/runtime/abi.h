@@ -11,6 +11,7 @@ int32_t freehold_delete_keeping_lock(void* object) noexcept;
 void* freehold_finalizer(void* object) noexcept;
 const void* freehold_take_fault_type() noexcept;
 int32_t freehold_is_deleted(void* object) noexcept;
+void* freehold_pin(void* address) noexcept;
 uintptr_t freehold_current_address(uintptr_t address) noexcept;
 int32_t freehold_is_same(uintptr_t a, uintptr_t b) noexcept;
 void freehold_current_addresses(uintptr_t* a, uintptr_t* b) noexcept;

@@ -92,6 +92,7 @@ void memory_status(uint64_t restricted_limit, uint32_t* load, uint64_t* availabl
     asm("_ZN15GCToOSInterface15GetMemoryStatusEmPjPmS1_");
 
 RuntimeInstance* runtime_instance() asm("_Z18GetRuntimeInstancev");
+uint32_t handle_type(void* handle) asm("_Z15HandleFetchTypeP14OBJECTHANDLE__");
 void* create_handle_manager() asm("_Z21CreateGCHandleManagerv");
 
 extern "C" {

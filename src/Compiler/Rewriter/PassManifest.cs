@@ -22,6 +22,7 @@ public static class PassManifest
         new HandleReads(),
         new SyncEntry(),
         new BlockMoves(),
+        new NativeCallPins(),
         new TouchBeforePin(),
     ];
 

@@ -10,7 +10,9 @@ enum Figure : int32_t {
   kAllocatedBytes, kDeletedBytes, kReleasedBytes, kResidentBytes, kLivePages, kDeadPages, kFreshBlocks, kRecycledBlocks, kPooledBlocks, kLiveBlocks,
   kLargeObjects, kDanglingFaults, kDoubleDeletes, kMappings, kRecounts, kAddressSpaceUsed, kUserfaultfd, kDeletedObjects,
   kPinnedBlocks, kPinStops, kLongestPinStop, kMembarrier,
-  kFigureCount = 24,  // the rest is spare
+  kRepairedFaults, kRepairedSlots, kRepairedFields, kRepairedOperands, kRepairsWithoutField, kPromotionWaits,
+  kPromotionRounds, kPromotedBlocks, kPromotedObjects, kPromotedBytes, kPatchedFields, kLongestFreeze, kForwardingBytes,
+  kFigureCount = 36,  // one is spare
 };
 
 // Fills values[0, count). Any thread.

@@ -22,6 +22,9 @@ public static class PassManifest
         new HandleReads(),
         new SyncEntry(),
         new BlockMoves(),
+        new ObjectIdentity(),
+        new ReferenceComparisons(),
+        new CompareExchange(),
         new TouchBeforePin(),
     ];
 

@@ -122,32 +122,7 @@ public sealed class TouchBeforePin : IRewritePass
         (string name, TypeReference parameter) = type.IsByReference
             ? (TouchReferenceName, (TypeReference)new ByReferenceType(types.Byte))
             : (TouchObjectName, types.Object);
-        if (assembly.Role == AssemblyRole.CoreLib)
-        {
-            return assembly.Method(InjectedRuntime.FullName, name, parameter.FullName);
-        }
-
-        TypeReference owner = new(InjectedRuntime.Namespace, InjectedRuntime.ClassName, assembly.Module, CoreLibReference(assembly.Module));
-        MethodReference touch = new(name, types.Void, owner) { HasThis = false };
-        touch.Parameters.Add(new ParameterDefinition(parameter));
-        return touch;
-    }
-
-    private static AssemblyNameReference CoreLibReference(ModuleDefinition module)
-    {
-        const string CoreLib = "System.Private.CoreLib";
-        AssemblyNameReference? existing = module.AssemblyReferences.FirstOrDefault(reference => reference.Name == CoreLib);
-        if (existing is not null)
-        {
-            return existing;
-        }
-
-        AssemblyNameReference added = new(CoreLib, new System.Version(9, 0, 0, 0))
-        {
-            PublicKeyToken = [0x7c, 0xec, 0x85, 0xd7, 0xbe, 0xa7, 0x79, 0x8e],
-        };
-        module.AssemblyReferences.Add(added);
-        return added;
+        return InjectedRuntime.Method(assembly, name, types.Void, parameter);
     }
 
     private static void TouchPinnedHandles(AssemblyUnderRewrite assembly, PassStatistics statistics)

@@ -9,18 +9,22 @@ namespace Freehold.Rewriter.Analysis;
 /// <summary>
 /// What the operands of comparisons, subtractions and calls in one method are: abstract interpretation over the control flow, with handlers. Operands
 /// are unions over all paths. Locals have the kind of their type, whatever was stored there; but a number that is an address stays one.
+/// A managed pointer also has a root: the argument or the instruction that it was derived from, by additions, in this method. Two pointers of one
+/// root were made of one value, so that they name their object in the same way: a root is an argument, or what is executed once.
 /// </summary>
 public sealed class StackTypes
 {
     private readonly MethodDefinition _method;
     private readonly IList<Instruction> _code;
     private readonly Dictionary<Instruction, int> _indexes = [];
-    private readonly StackValue[]?[] _entries;
-    private readonly Dictionary<Instruction, StackValue[]> _operands = [];
-    private readonly StackValue[] _locals;
+    private readonly Value[]?[] _entries;
+    private readonly Dictionary<Instruction, Value[]> _operands = [];
+    private readonly Value[] _locals;
+    private readonly int[] _argumentRoots;
+    private readonly int _firstInstructionRoot;
     private readonly Queue<int> _work = new();
     private readonly Func<Instruction, bool> _isSite;
-    private StackValue[] _stack = new StackValue[8];
+    private Value[] _stack = new Value[8];
     private int _depth;
     private bool _localsChanged;
 
@@ -34,8 +38,10 @@ public sealed class StackTypes
             _indexes[_code[i]] = i;
         }
 
-        _entries = new StackValue[_code.Count][];
-        _locals = [.. method.Body.Variables.Select(variable => ValueKinds.OfSignature(variable.VariableType))];
+        _entries = new Value[_code.Count][];
+        _locals = [.. method.Body.Variables.Select(variable => new Value(ValueKinds.OfSignature(variable.VariableType), NoRoot))];
+        _firstInstructionRoot = method.Parameters.Count + 2;
+        _argumentRoots = [.. Enumerable.Range(1, method.Parameters.Count + 1)];
     }
 
     /// <summary>Interprets a method and keeps the operands of the instructions that <paramref name="isSite"/> chooses.</summary>
@@ -56,7 +62,22 @@ public sealed class StackTypes
     public bool IsReachable(Instruction site) => _operands.ContainsKey(site);
 
     /// <summary>The operands that a site pops, the first pushed first.</summary>
-    public IReadOnlyList<StackValue> Operands(Instruction site) => _operands[site];
+    public IReadOnlyList<StackValue> Operands(Instruction site) => Array.ConvertAll(_operands[site], operand => operand.Kind);
+
+    /// <summary>Whether the two operands of a site are managed pointers that were derived from one.</summary>
+    public bool HaveOneRoot(Instruction site) => _operands[site] is [var left, var right] && left.Root == right.Root && left.Root > NoRoot;
+
+    // Not seen yet, and more than one: below all roots.
+    private const int NoRoot = 0, ManyRoots = -1;
+
+    private readonly record struct Value(StackValue Kind, int Root)
+    {
+        public static implicit operator Value(StackValue kind) => new(kind, ManyRoots);
+
+        public Value Join(Value other) => new(Kind | other.Kind, JoinRoots(Root, other.Root));
+    }
+
+    private static int JoinRoots(int left, int right) => left == NoRoot || left == right ? right : right == NoRoot ? left : ManyRoots;
 
     private void Run()
     {
@@ -64,18 +85,18 @@ public sealed class StackTypes
         foreach (ExceptionHandler handler in _method.Body.ExceptionHandlers)
         {
             bool takesException = handler.HandlerType is ExceptionHandlerType.Catch or ExceptionHandlerType.Filter;
-            Reach(_indexes[handler.HandlerStart], takesException ? [StackValue.Object] : []);
+            Reach(_indexes[handler.HandlerStart], takesException ? [new Value(StackValue.Object, ManyRoots)] : []);
             if (handler.FilterStart is not null)
             {
-                Reach(_indexes[handler.FilterStart], [StackValue.Object]);
+                Reach(_indexes[handler.FilterStart], [new Value(StackValue.Object, ManyRoots)]);
             }
         }
 
         while (_work.TryDequeue(out int start))
         {
-            StackValue[] entry = _entries[start]!;
+            Value[] entry = _entries[start]!;
             _depth = 0;
-            foreach (StackValue value in entry)
+            foreach (Value value in entry)
             {
                 Push(value);
             }
@@ -99,9 +120,9 @@ public sealed class StackTypes
     }
 
     /// <summary>Control reaches an instruction with this stack; it is interpreted again when that is news.</summary>
-    private void Reach(int index, ReadOnlySpan<StackValue> stack)
+    private void Reach(int index, ReadOnlySpan<Value> stack)
     {
-        StackValue[]? known = _entries[index];
+        Value[]? known = _entries[index];
         if (known is null)
         {
             _entries[index] = stack.ToArray();
@@ -117,7 +138,7 @@ public sealed class StackTypes
         bool changed = false;
         for (int i = 0; i < known.Length; i++)
         {
-            StackValue union = known[i] | stack[i];
+            Value union = known[i].Join(stack[i]);
             changed |= union != known[i];
             known[i] = union;
         }
@@ -130,7 +151,7 @@ public sealed class StackTypes
 
     private RewriteException Unexpected(string expected) => new(_method.Module.Assembly.Name.Name, _method.FullName, expected);
 
-    private void Push(StackValue value)
+    private void Push(Value value)
     {
         if (_depth == _stack.Length)
         {
@@ -140,7 +161,7 @@ public sealed class StackTypes
         _stack[_depth++] = value;
     }
 
-    private StackValue Pop()
+    private Value Pop()
     {
         if (_depth == 0)
         {
@@ -165,14 +186,14 @@ public sealed class StackTypes
             throw Unexpected($"{count} values on the stack at {instruction}");
         }
 
-        if (!_operands.TryGetValue(instruction, out StackValue[]? operands))
+        if (!_operands.TryGetValue(instruction, out Value[]? operands))
         {
-            _operands[instruction] = operands = new StackValue[count];
+            _operands[instruction] = operands = new Value[count];
         }
 
         for (int i = 0; i < count; i++)
         {
-            operands[i] |= _stack[_depth - count + i];
+            operands[i] = operands[i].Join(_stack[_depth - count + i]);
         }
     }
 
@@ -200,7 +221,7 @@ public sealed class StackTypes
         switch (opCode.Code)
         {
             case Code.Dup:
-                StackValue value = Pop();
+                Value value = Pop();
                 Push(value);
                 Push(value);
                 return true;
@@ -222,18 +243,26 @@ public sealed class StackTypes
 
         if (LocalOf(instruction) is { } local && opCode.StackBehaviourPop != StackBehaviour.Pop0)
         {
-            StackValue stored = Pop() & StackValue.Address;
-            if ((_locals[local.Index] & StackValue.Number) != 0 && (_locals[local.Index] | stored) != _locals[local.Index])
-            {
-                _locals[local.Index] |= stored;
-                _localsChanged = true;
-            }
-
+            Value stored = Pop();
+            Value known = _locals[local.Index];
+            StackValue address = (known.Kind & StackValue.Number) != 0 ? stored.Kind & StackValue.Address : StackValue.None;
+            Value joined = new(known.Kind | address, JoinRoots(known.Root, stored.Root));
+            _localsChanged |= joined != known;
+            _locals[local.Index] = joined;
             return true;
         }
 
-        StackValue second = pops > 1 ? _stack[Math.Max(_depth - 1, 0)] : StackValue.None;
-        StackValue first = pops > 0 ? _stack[Math.Max(_depth - Math.Max(pops, 1), 0)] : StackValue.None;
+        if (opCode.Code is Code.Starg or Code.Starg_S)
+        {
+            ref int root = ref _argumentRoots[((ParameterDefinition)instruction.Operand).Index + 1];
+            int joined = JoinRoots(root, Pop().Root);
+            _localsChanged |= joined != root;
+            root = joined;
+            return true;
+        }
+
+        Value second = pops > 1 ? _stack[Math.Max(_depth - 1, 0)] : StackValue.None;
+        Value first = pops > 0 ? _stack[Math.Max(_depth - Math.Max(pops, 1), 0)] : StackValue.None;
         Pop(pops);
         if (instruction.Operand is Instruction branch)
         {
@@ -243,7 +272,7 @@ public sealed class StackTypes
 
         if (opCode.StackBehaviourPush != StackBehaviour.Push0)
         {
-            Push(Result(instruction, first, second));
+            Push(new Value(Result(instruction, first.Kind, second.Kind), RootOf(instruction, first, second)));
         }
 
         return true;
@@ -262,7 +291,8 @@ public sealed class StackTypes
             Record(instruction, pops);
         }
 
-        StackValue argument = pops > 0 && _depth > 0 ? _stack[_depth - 1] : StackValue.None;
+        Value last = pops > 0 && _depth > 0 ? _stack[_depth - 1] : StackValue.None;
+        Value origin = pops > 0 && _depth >= pops ? _stack[_depth - pops] : StackValue.None;
         Pop(pops);
         if (creates)
         {
@@ -270,7 +300,8 @@ public sealed class StackTypes
         }
         else if (!IsVoid(signature.ReturnType))
         {
-            Push(called is null ? ValueKinds.OfSignature(signature.ReturnType) : ResultOf(called, argument));
+            StackValue result = called is null ? ValueKinds.OfSignature(signature.ReturnType) : ResultOf(called, last.Kind);
+            Push(new Value(result, called is not null && KeepsRoot(called) ? origin.Root : InstructionRoot(instruction, result)));
         }
 
         return true;
@@ -288,6 +319,49 @@ public sealed class StackTypes
             default:
                 return ValueKinds.OfSignature(called.ReturnType, called);
         }
+    }
+
+    /// <summary>Methods of <c>Unsafe</c> that add to a managed pointer, or only see another type there: the result has the root of the first argument.</summary>
+    private static bool KeepsRoot(MethodReference called) =>
+        called.DeclaringType.FullName == "System.Runtime.CompilerServices.Unsafe"
+        && called.Name is "Add" or "AddByteOffset" or "Subtract" or "SubtractByteOffset" or "As" or "AsRef"
+        && called.Parameters[0].ParameterType.IsByReference;
+
+    private int RootOf(Instruction instruction, Value first, Value second) => instruction.OpCode.Code switch
+    {
+        Code.Ldarg_0 or Code.Ldarg_1 or Code.Ldarg_2 or Code.Ldarg_3 or Code.Ldarg or Code.Ldarg_S => _argumentRoots[ArgumentIndex(instruction) + 1],
+        Code.Ldloc_0 or Code.Ldloc_1 or Code.Ldloc_2 or Code.Ldloc_3 or Code.Ldloc or Code.Ldloc_S => _locals[LocalOf(instruction)!.Index].Root,
+        Code.Add => (first.Kind & StackValue.Reference) != 0 ? first.Root : second.Root,
+        Code.Sub => first.Root,
+        Code.Ldflda when (first.Kind & StackValue.Reference) != 0 => first.Root,
+        Code.Ldflda or Code.Ldelema or Code.Ldfld or Code.Ldsflda or Code.Unbox => InstructionRoot(instruction, StackValue.Reference),
+        _ => ManyRoots,
+    };
+
+    /// <summary>The instruction itself as a root, if no branch leads back over it: what it gives another time may have another name.</summary>
+    private int InstructionRoot(Instruction instruction, StackValue result)
+    {
+        if ((result & StackValue.Reference) == 0)
+        {
+            return ManyRoots;
+        }
+
+        int index = _indexes[instruction];
+        for (int i = index; i < _code.Count; i++)
+        {
+            bool back = _code[i].Operand switch
+            {
+                Instruction target => _indexes[target] <= index,
+                Instruction[] targets => targets.Any(target => _indexes[target] <= index),
+                _ => false,
+            };
+            if (back)
+            {
+                return ManyRoots;
+            }
+        }
+
+        return _firstInstructionRoot + index;
     }
 
     private static bool IsVoid(TypeReference type) => type is IModifierType modified ? IsVoid(modified.ElementType) : type.MetadataType == MetadataType.Void;
@@ -308,31 +382,22 @@ public sealed class StackTypes
         _ => null,
     };
 
-    private StackValue Argument(Instruction instruction)
+    /// <summary>The index of the parameter that is loaded; -1 for this.</summary>
+    private int ArgumentIndex(Instruction instruction)
     {
         int index = instruction.OpCode.Code switch { Code.Ldarg_0 => 0, Code.Ldarg_1 => 1, Code.Ldarg_2 => 2, Code.Ldarg_3 => 3, _ => -1 };
-        ParameterDefinition parameter;
-        if (index < 0)
-        {
-            parameter = (ParameterDefinition)instruction.Operand;
-            if (parameter.Index < 0)
-            {
-                return This();
-            }
-        }
-        else
-        {
-            if (_method.HasThis && index-- == 0)
-            {
-                return This();
-            }
+        return index < 0 ? ((ParameterDefinition)instruction.Operand).Index : _method.HasThis ? index - 1 : index;
+    }
 
-            parameter = _method.Parameters[index];
+    private StackValue Argument(Instruction instruction)
+    {
+        int index = ArgumentIndex(instruction);
+        if (index >= 0)
+        {
+            return ValueKinds.OfSignature(_method.Parameters[index].ParameterType);
         }
 
-        return ValueKinds.OfSignature(parameter.ParameterType);
-
-        StackValue This() => _method.DeclaringType.IsValueType ? StackValue.Reference : ValueKinds.OfSignature(_method.DeclaringType);
+        return _method.DeclaringType.IsValueType ? StackValue.Reference : ValueKinds.OfSignature(_method.DeclaringType);
     }
 
     private StackValue Result(Instruction instruction, StackValue first, StackValue second)
@@ -346,7 +411,7 @@ public sealed class StackTypes
             case Code.Ldarg_0 or Code.Ldarg_1 or Code.Ldarg_2 or Code.Ldarg_3 or Code.Ldarg or Code.Ldarg_S:
                 return Argument(instruction);
             case Code.Ldloc_0 or Code.Ldloc_1 or Code.Ldloc_2 or Code.Ldloc_3 or Code.Ldloc or Code.Ldloc_S:
-                return _locals[LocalOf(instruction)!.Index];
+                return _locals[LocalOf(instruction)!.Index].Kind;
             case Code.Ldfld or Code.Ldsfld:
                 FieldReference field = (FieldReference)instruction.Operand;
                 return ValueKinds.OfSignature(field.FieldType, field);

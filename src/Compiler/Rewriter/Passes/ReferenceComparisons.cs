@@ -57,7 +57,7 @@ public sealed class ReferenceComparisons : IRewritePass
                     continue;
                 }
 
-                string? reason = ReasonToSkip(assembly, method, types.Operands(site), site);
+                string? reason = ReasonToSkip(assembly, method, types, site);
                 if (reason is not null)
                 {
                     statistics.Skip(method.FullName, reason);
@@ -106,11 +106,19 @@ public sealed class ReferenceComparisons : IRewritePass
         return false;
     }
 
-    private static string? ReasonToSkip(AssemblyUnderRewrite assembly, MethodDefinition method, IReadOnlyList<StackValue> operands, Instruction site)
+    private static string? ReasonToSkip(AssemblyUnderRewrite assembly, MethodDefinition method, StackTypes types, Instruction site)
     {
+        IReadOnlyList<StackValue> operands = types.Operands(site);
         if ((operands[0] & operands[1] & StackValue.Pinned) != 0)
         {
             return "both pinned";
+        }
+
+        // The loops over spans: a cursor and its end. A fault repairs all of a frame's references at once, so that they stay names of one kind; and a call
+        // in such a loop, even one that is never made, costs the registers of its vectors.
+        if (types.HaveOneRoot(site))
+        {
+            return "both derived from one reference";
         }
 
         if (assembly.Role != AssemblyRole.CoreLib)

@@ -23,6 +23,9 @@ public static class PassManifest
         new SyncEntry(),
         new BlockMoves(),
         new NativeCallPins(),
+        new ObjectIdentity(),
+        new ReferenceComparisons(),
+        new CompareExchange(),
         new TouchBeforePin(),
     ];
 

@@ -128,44 +128,14 @@ public sealed class TouchBeforePin : IRewritePass
     /// <summary>The touch that fits the type of the pinned local.</summary>
     private static MethodReference Touch(AssemblyUnderRewrite assembly, TypeReference type) =>
         type.IsByReference
-            ? RuntimeMethod(assembly, TouchReferenceName, assembly.Module.TypeSystem.Void, new ByReferenceType(assembly.Module.TypeSystem.Byte))
-            : RuntimeMethod(assembly, TouchObjectName, assembly.Module.TypeSystem.Void, assembly.Module.TypeSystem.Object);
+            ? InjectedRuntime.Method(assembly, TouchReferenceName, assembly.Module.TypeSystem.Void, new ByReferenceType(assembly.Module.TypeSystem.Byte))
+            : InjectedRuntime.Method(assembly, TouchObjectName, assembly.Module.TypeSystem.Void, assembly.Module.TypeSystem.Object);
 
     /// <summary>The pin that fits it. What it returns has the type of what it gets, as far as the JIT and the collector's tables are concerned.</summary>
     private static MethodReference Pin(AssemblyUnderRewrite assembly, TypeReference type)
     {
         TypeReference pinned = type.IsByReference ? new ByReferenceType(assembly.Module.TypeSystem.Byte) : assembly.Module.TypeSystem.Object;
-        return RuntimeMethod(assembly, type.IsByReference ? PinReferenceName : PinObjectName, pinned, pinned);
-    }
-
-    private static MethodReference RuntimeMethod(AssemblyUnderRewrite assembly, string name, TypeReference returns, TypeReference parameter)
-    {
-        if (assembly.Role == AssemblyRole.CoreLib)
-        {
-            return assembly.Method(InjectedRuntime.FullName, name, parameter.FullName);
-        }
-
-        TypeReference owner = new(InjectedRuntime.Namespace, InjectedRuntime.ClassName, assembly.Module, CoreLibReference(assembly.Module));
-        MethodReference method = new(name, returns, owner) { HasThis = false };
-        method.Parameters.Add(new ParameterDefinition(parameter));
-        return method;
-    }
-
-    private static AssemblyNameReference CoreLibReference(ModuleDefinition module)
-    {
-        const string CoreLib = "System.Private.CoreLib";
-        AssemblyNameReference? existing = module.AssemblyReferences.FirstOrDefault(reference => reference.Name == CoreLib);
-        if (existing is not null)
-        {
-            return existing;
-        }
-
-        AssemblyNameReference added = new(CoreLib, new System.Version(9, 0, 0, 0))
-        {
-            PublicKeyToken = [0x7c, 0xec, 0x85, 0xd7, 0xbe, 0xa7, 0x79, 0x8e],
-        };
-        module.AssemblyReferences.Add(added);
-        return added;
+        return InjectedRuntime.Method(assembly, type.IsByReference ? PinReferenceName : PinObjectName, pinned, pinned);
     }
 
     /// <summary>

@@ -43,7 +43,7 @@ constexpr Knob kTable[] = {
     {{"FREEHOLD_MAP_BUDGET", "System.Heap.MapBudget", "a number of kernel mappings"}, [](const char* t) noexcept { return parse_count(t, &knobs.map_budget); }},
     {{"FREEHOLD_PROMOTION", "System.Heap.Promotion", "0 or 1"}, [](const char* t) noexcept { return parse_switch(t, &knobs.promotion); }},
     {{"FREEHOLD_HUGE_PAGES", "System.Heap.HugePages", "0 or 1"}, [](const char* t) noexcept { return parse_switch(t, &knobs.huge_pages); }},
-    {{"FREEHOLD_FAIL", nullptr, "CALL:N[+],… with mmap, mprotect, mremap, madvise, userfaultfd or register"}, [](const char* t) noexcept { return os::inject_failures(t); }},
+    {{"FREEHOLD_FAIL", nullptr, "CALL:N[+],… with mmap, mprotect, mremap, madvise, userfaultfd, register or membarrier"}, [](const char* t) noexcept { return os::inject_failures(t); }},
 };
 
 constexpr const char* kPrefix = "FREEHOLD_";

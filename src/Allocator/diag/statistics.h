@@ -9,8 +9,10 @@ namespace freehold::diag {
 enum Figure : int32_t {
   kAllocatedBytes, kDeletedBytes, kReleasedBytes, kResidentBytes, kLivePages, kDeadPages, kFreshBlocks, kRecycledBlocks, kPooledBlocks, kLiveBlocks,
   kLargeObjects, kDanglingFaults, kDoubleDeletes, kMappings, kRecounts, kAddressSpaceUsed, kUserfaultfd, kDeletedObjects,
+  kPinnedBlocks, kPinStops, kLongestPinStop, kMembarrier,
   kRepairedFaults, kRepairedSlots, kRepairedFields, kRepairedOperands, kRepairsWithoutField, kPromotionWaits,
-  kFigureCount = 26,
+  kPromotionRounds, kPromotedBlocks, kPromotedObjects, kPromotedBytes, kPatchedFields, kLongestFreeze, kForwardingBytes,
+  kFigureCount = 36,  // one is spare
 };
 
 // Fills values[0, count). Any thread.

@@ -158,9 +158,9 @@ void verify_heap(Report& report) noexcept {
     if (record.state.load(std::memory_order_acquire) == BlockState::kLive && record.kind == BlockKind::kHuge) verify_huge_block(report, block);
   }
   const heap::BlockCounters& counters = heap::block_counters;
-  if (live != counters.live.load() || pooled != counters.pooled.load() || moved != counters.moved.load()) {
-    violation(report, "blocks found: %zu live, %zu pooled, %zu moved; counted: %llu, %llu, %llu", live, pooled, moved, static_cast<unsigned long long>(counters.live.load()),
-              static_cast<unsigned long long>(counters.pooled.load()), static_cast<unsigned long long>(counters.moved.load()));
+  if (live != counters.live.load() || pooled != counters.pooled.load() + counters.pinned.load() || moved != counters.moved.load()) {
+    violation(report, "blocks found: %zu live, %zu pooled, %zu moved; counted: %llu, %llu (%llu of them pinned), %llu", live, pooled, moved, static_cast<unsigned long long>(counters.live.load()),
+              static_cast<unsigned long long>(counters.pooled.load() + counters.pinned.load()), static_cast<unsigned long long>(counters.pinned.load()), static_cast<unsigned long long>(counters.moved.load()));
   }
 }
 

@@ -4,6 +4,8 @@
 //                                             → or go back to the system: kGone
 //                 → (promotion) kFrozen → kForwarded
 //
+// A dead block that may be pinned (heap/pins.h) is kPooled, but on a list of its own: it keeps its memory until nothing in it is pinned any more.
+//
 // Addresses are fresh, frames are recycled (design.md). Physical memory is 50 times cheaper to move than to fault in again.
 #pragma once
 
@@ -20,6 +22,7 @@ inline constexpr size_t kNoBlock = SIZE_MAX;
 // Figures that the statistics show. Written with relaxed atomics by whoever does the work.
 struct BlockCounters {
   std::atomic<uint64_t> fresh, recycled, live, pooled, moved, gone_bytes, dead_pages, released_pages, large_objects, huge_bytes, mapping_splits, recounts, forwarded;
+  std::atomic<uint64_t> pinned, pinned_huge;  // dead, but something in them may be pinned: blocks, huge objects
 };
 extern BlockCounters block_counters;
 
@@ -50,6 +53,15 @@ void thaw_block(size_t block) noexcept;
 // Takes a frozen block's memory away: its frames go to the pool. From now on whoever uses an address of it asks its forwarding. False: the kernel
 // refuses, it is still frozen.
 bool forward_block(size_t block, uint32_t forwarding) noexcept;
+// Something waits for a pin to go, and a look at the stacks would tell more: release_unpinned() is worth its stop of the threads.
+bool wait_for_threads() noexcept;
+// The last handle to pin something in a dead block is gone. The next look may release it.
+void note_unpinned() noexcept;
+// Finds out what the threads still pin, with one stop, and forgets the pins of all others that stand in the way of a release. Without locks.
+// What it may release then waits for release_unpinned. False: not possible now.
+bool look_for_pins() noexcept;
+// Releases the dead blocks, and dead pages of live blocks, that no pin holds any more. Returns how many blocks and bytes of pages went.
+size_t release_unpinned(size_t minimum_run) noexcept;
 
 // Gives pooled blocks back to the system, until `keep` are left. Returns how many went.
 size_t trim_pool(size_t keep) noexcept;
@@ -63,10 +75,11 @@ size_t lower_frontier() noexcept;
 size_t upper_frontier() noexcept;
 // How many blocks of higher generations were handed out, and the n-th of them.
 size_t promoted_frontier() noexcept;
+// The last block of a segment stays unused: pins.cpp has an address there that nobody may use.
+inline constexpr size_t kPromotedPerSegment = core::kBlocksPerSegment - core::kBlocksInGeneration0 - 1;
 constexpr size_t promoted_block(size_t n) noexcept {
-  return n / core::kBlocksInGeneration0 * core::kBlocksPerSegment + core::kBlocksInGeneration0 + n % core::kBlocksInGeneration0;
+  return n / kPromotedPerSegment * core::kBlocksPerSegment + core::kBlocksInGeneration0 + n % kPromotedPerSegment;
 }
-static_assert(core::kBlocksPerSegment == 2 * core::kBlocksInGeneration0);
 
 // Calls function(block) for every block of the lower half that was handed out at some time.
 template <typename Function>

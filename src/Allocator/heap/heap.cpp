@@ -10,6 +10,7 @@
 #include "heap/forwarding.h"
 #include "heap/large.h"
 #include "heap/maintenance.h"
+#include "heap/pins.h"
 #include "heap/promotion.h"
 #include "heap/thread_heap.h"
 #include "heap/walk.h"
@@ -181,6 +182,7 @@ bool initialize() noexcept {
     os::write_error("Freehold: the kernel refuses userfaultfd, which FREEHOLD_PROTECTION=userfaultfd demands. Set it to auto or mprotect.\n");
     return false;
   }
+  initialize_pins();
   if (core::knobs.debug) shared_at_most = 0;
   size_t machine = os::physical_memory();
   set_limit(core::knobs.heap_limit != 0 ? core::knobs.heap_limit : machine - machine / 20);
@@ -294,6 +296,7 @@ void reset_heap() noexcept {
   reset_blocks();
   reset_forwardings();
   reset_promotion();
+  reset_pins();
 }
 
 }  // namespace freehold::heap

@@ -7,13 +7,13 @@
 #include "diag/statistics.h"
 #include "heap/forwarding.h"
 #include "heap/heap.h"
+#include "heap/pins.h"
 #include "heap/promotion.h"
 #include "runtime/finalizer.h"
+#include "runtime/runtime_imports.h"
 #include "runtime/suspension.h"
 
 using freehold::core::MethodTable;
-
-uint32_t freehold_handle_type(void* handle) asm("_Z15HandleFetchTypeP14OBJECTHANDLE__");  // the runtime's handle table
 
 namespace {
 
@@ -47,11 +47,9 @@ const void* freehold_take_fault_type() noexcept { return freehold::heap::take_fa
 
 int32_t freehold_is_deleted(void* object) noexcept { return freehold::heap::is_deleted(object) ? 1 : 0; }
 
+void* freehold_pin(void* address) noexcept { return freehold::heap::pin(address); }
+
 uintptr_t freehold_current_address(uintptr_t address) noexcept { return freehold::heap::current_address(address); }
-
-int32_t freehold_is_same(uintptr_t a, uintptr_t b) noexcept { return freehold::heap::is_same(a, b) ? 1 : 0; }
-
-void freehold_current_addresses(uintptr_t* a, uintptr_t* b) noexcept { freehold::heap::current_addresses(a, b); }
 
 void freehold_get_statistics(uint64_t* values, int32_t count) noexcept { freehold::diag::collect_statistics(values, count); }
 
@@ -70,6 +68,6 @@ void* freehold_handle_get(void* handle) noexcept {
     object = current;
   }
   if (object == nullptr || !freehold::heap::is_deleted(object)) [[likely]] return object;
-  return is_weak(freehold_handle_type(handle)) ? nullptr : object;
+  return is_weak(freehold::runtime::handle_type(handle)) ? nullptr : object;
 }
 }

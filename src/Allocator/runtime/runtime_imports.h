@@ -116,6 +116,7 @@ void enumerate_references(void* manager, MethodInfo* method, void* code, Registe
 bool is_interruptible(void* manager, void* code) asm("_ZN21UnixNativeCodeManager11IsSafePointEPv");
 
 RuntimeInstance* runtime_instance() asm("_Z18GetRuntimeInstancev");
+uint32_t handle_type(void* handle) asm("_Z15HandleFetchTypeP14OBJECTHANDLE__");
 void* create_handle_manager() asm("_Z21CreateGCHandleManagerv");
 
 extern "C" {

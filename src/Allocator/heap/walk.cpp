@@ -55,6 +55,12 @@ uint8_t* walk_to(const core::BlockRecord& block, uint8_t* cursor, const uint8_t*
 
 }  // namespace
 
+bool is_behind_window(const uint8_t* cursor) noexcept {
+  size_t offset = (reinterpret_cast<uintptr_t>(cursor) - arena.start) % core::kBlockSize + core::kHeaderSize;
+  const core::BlockRecord& block = arena.blocks[arena.block_index(reinterpret_cast<uintptr_t>(cursor))];
+  return offset == core::kBlockSize || (block.initialised.load(std::memory_order_acquire) >> (offset / core::kWindowSize) & 1) == 0;
+}
+
 uint8_t* first_object(size_t page) noexcept {
   const core::BlockRecord& block = arena.blocks[page / core::kPagesPerBlock];
   size_t first_page = page / core::kPagesPerBlock * core::kPagesPerBlock, known = page;

@@ -4,7 +4,7 @@ namespace System;
 public readonly struct HeapStatistics
 {
     /// <summary>How many figures the native heap fills, in the order of the properties (src/Allocator/diag/statistics.h).</summary>
-    internal const int Count = 20;
+    internal const int Count = 24;
 
     internal HeapStatistics(ReadOnlySpan<ulong> values)
     {
@@ -26,6 +26,8 @@ public readonly struct HeapStatistics
         AddressSpaceUsed = (long)values[15];
         UsesUserfaultfd = values[16] != 0;
         DeletedObjects = (long)values[17];
+        PinnedBlocks = (long)values[18];
+        PinStops = (long)values[19];
     }
 
     internal HeapStatistics(long allocatedBytes, long deletedBytes, long residentBytes, long doubleDeletes)
@@ -36,6 +38,12 @@ public readonly struct HeapStatistics
         ResidentBytes = residentBytes;
         DoubleDeletes = doubleDeletes;
     }
+
+    /// <summary>Dead blocks of 2 MB and dead large objects that keep their memory, since something in them was pinned when they died.</summary>
+    public long PinnedBlocks { get; }
+
+    /// <summary>How often the threads were stopped to find out what is still pinned. Nothing else stops them.</summary>
+    public long PinStops { get; }
 
     /// <summary>Bytes allocated since the start of the process.</summary>
     public long AllocatedBytes { get; }

@@ -19,6 +19,7 @@
 #include "heap/heap.h"
 #include "heap/large.h"
 #include "heap/maintenance.h"
+#include "heap/pins.h"
 #include "heap/thread_heap.h"
 
 namespace freehold::testing {
@@ -60,6 +61,7 @@ class HeapTest : public ::testing::Test {
     heap::reset_heap();
     ASSERT_TRUE(core::create_arena(core::knobs.address_space));
     ASSERT_TRUE(heap::initialize_protection());
+    heap::initialize_pins();
   }
 
   void TearDown() override {
@@ -67,7 +69,7 @@ class HeapTest : public ::testing::Test {
     heap::unregister_thread();
     heap::reset_heap();
     core::destroy_arena();
-    os::inject_failures("mmap:18446744073709551615");
+    os::inject_failures("mmap:18446744073709551615,membarrier:18446744073709551615");
   }
 
   virtual void configure(core::Knobs&) {}

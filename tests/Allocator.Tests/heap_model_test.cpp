@@ -1,5 +1,6 @@
 // Random programs against a model that holds no references: many threads, every kind of object, every protection, injected failures.
 #include <atomic>
+#include <memory>
 #include <random>
 #include <thread>
 
@@ -24,19 +25,74 @@ struct Entry {
 
 uint64_t* content_of(Object* object) { return reinterpret_cast<uint64_t*>(object) + (object->type->has_component_size() ? 2 : 1); }
 
+// What a thread holds pinned, and the lock that stands for its being stopped: it works with the lock, and is at a safe point without.
+struct Mutator {
+  os::Lock running;
+  std::vector<Entry> pinned;
+};
+std::vector<std::unique_ptr<Mutator>> mutators;
+os::Lock scanning;
+thread_local Mutator* self = nullptr;
+
+bool scan_mutators(const heap::PinScan& scan) {
+  if (self != nullptr) self->running.unlock();
+  {
+    os::LockGuard guard(scanning);
+    for (auto& mutator : mutators) mutator->running.lock();
+    scan.stopped(scan.argument);
+    for (auto& mutator : mutators) {
+      for (const Entry& entry : mutator->pinned) scan.pinned(content_of(entry.object), scan.argument);
+    }
+    for (auto& mutator : mutators) mutator->running.unlock();
+  }
+  if (self != nullptr) self->running.lock();
+  return true;
+}
+
 class HeapModelTest : public HeapTest, public ::testing::WithParamInterface<core::Protection> {
  protected:
   void configure(core::Knobs& knobs) override { knobs.protection = GetParam(); }
 
+  void SetUp() override {
+    HeapTest::SetUp();
+    heap::set_pin_scanner(scan_mutators);
+  }
+
+  void TearDown() override {
+    mutators.clear();
+    HeapTest::TearDown();
+  }
+
+  // Before the thread that works with it starts.
+  static Mutator& add_mutator() {
+    os::LockGuard guard(scanning);
+    mutators.push_back(std::make_unique<Mutator>());
+    return *mutators.back();
+  }
+
   // One thread's program. What it deletes is checked first; some deletions go to a shared list that any thread empties.
-  void run(uint64_t seed, int steps, std::vector<Entry>& shared, os::Lock& shared_lock) {
+  void run(Mutator& mutator, uint64_t seed, int steps, std::vector<Entry>& shared, os::Lock& shared_lock) {
     std::mt19937_64 random(seed);
     heap::AllocationContext context = {};
     struct Leave {  // also when an assertion ends the thread
       heap::AllocationContext* context;
-      ~Leave() { heap::retire(context); }
+      ~Leave() {
+        heap::retire(context);
+        self->pinned.clear();
+        self->running.unlock();
+        self = nullptr;
+      }
     } leave = {&context};
-    std::vector<Entry> live;
+    self = &mutator;
+    mutator.running.lock();
+    std::vector<Entry> live, handles;
+    // What was pinned is as it was, whether it lives or not.
+    auto unpin = [&](std::vector<Entry>& pins) {
+      std::swap(pins[random() % pins.size()], pins.back());
+      ASSERT_EQ(*content_of(pins.back().object), pins.back().content) << "pinned; seed " << seed;
+      if (&pins == &handles) heap::remove_handle_pin(pins.back().object);
+      pins.pop_back();
+    };
     auto destroy = [&](const Entry& entry) {
       ASSERT_EQ(*content_of(entry.object), entry.content) << "seed " << seed;
       DeleteResult result = heap::delete_object(entry.object);
@@ -47,6 +103,22 @@ class HeapModelTest : public HeapTest, public ::testing::WithParamInterface<core
     size_t target = 1000;
     for (int step = 0; step < steps; step++) {
       uint64_t draw = random();
+      if (draw % 64 == 9) {  // a safe point
+        mutator.running.unlock();
+        mutator.running.lock();
+      }
+      if (draw % 50 == 11 && !live.empty() && mutator.pinned.size() < 20) {
+        const Entry& entry = live[(draw >> 8) % live.size()];
+        mutator.pinned.push_back(entry);
+        ASSERT_EQ(heap::pin(entry.object), entry.object) << "seed " << seed;
+        if (draw >> 40 & 1 && handles.size() < 10) {
+          heap::add_handle_pin(entry.object);
+          handles.push_back(entry);
+        }
+      }
+      if (draw % 500 == 12 && !mutator.pinned.empty()) unpin(mutator.pinned);
+      if (draw % 1000 == 13 && !handles.empty()) unpin(handles);
+      ASSERT_FALSE(HasFatalFailure());
       if (draw % 5000 == 0) target = size_t{1} << (4 + random() % 13);
       bool grow = live.size() < target;
       if (grow || draw % 8 == 0) {
@@ -80,6 +152,8 @@ class HeapModelTest : public HeapTest, public ::testing::WithParamInterface<core
       if (draw % 200'000 == 7) heap::collect();
     }
     for (const Entry& entry : live) destroy(entry);
+    while (!mutator.pinned.empty() && !HasFatalFailure()) unpin(mutator.pinned);
+    while (!handles.empty() && !HasFatalFailure()) unpin(handles);
   }
 
   void run_threads(int threads, int steps, const char* failures) {
@@ -93,7 +167,7 @@ class HeapModelTest : public HeapTest, public ::testing::WithParamInterface<core
     std::vector<Entry> shared;
     os::Lock shared_lock;
     std::vector<std::thread> workers;
-    for (int i = 0; i < threads; i++) workers.emplace_back([&, i] { run(seed + static_cast<uint64_t>(i), steps, shared, shared_lock); });
+    for (int i = 0; i < threads; i++) workers.emplace_back([&, i, &mutator = add_mutator()] { run(mutator, seed + static_cast<uint64_t>(i), steps, shared, shared_lock); });
     for (std::thread& worker : workers) worker.join();
     if (HasFatalFailure()) return;
     expect_valid("at the end of the threads");
@@ -107,6 +181,7 @@ class HeapModelTest : public HeapTest, public ::testing::WithParamInterface<core
       if (record.state.load() != core::BlockState::kLive) continue;
       left += "\nblock " + std::to_string(block) + " kind " + std::to_string(int(record.kind)) + " dead " + std::to_string(record.dead_pages.load()) + " initialised " + std::to_string(__builtin_popcountll(record.initialised.load()));
     }
+    EXPECT_EQ(heap::block_counters.pinned.load() + heap::block_counters.pinned_huge.load(), 0u);
     EXPECT_LE(heap::block_counters.live.load(), 3u) << left << "only the blocks that are being filled are left";
     EXPECT_EQ(heap::total_bytes_in_use(), in_use);
   }
@@ -130,7 +205,7 @@ TEST_P(HeapFailureTest, EachCallFailsSomewhere) {
       std::vector<Entry> shared;
       os::Lock shared_lock;
       ASSERT_TRUE(os::inject_failures(failure.c_str()));
-      run(seed, 60'000, shared, shared_lock);
+      run(add_mutator(), seed, 60'000, shared, shared_lock);
       ASSERT_TRUE(os::inject_failures((std::string(call) + ":18446744073709551615").c_str()));
       ASSERT_FALSE(HasFatalFailure());
       for (const Entry& entry : shared) ASSERT_EQ(heap::delete_object(entry.object), DeleteResult::kDeleted);

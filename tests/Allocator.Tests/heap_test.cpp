@@ -272,5 +272,24 @@ TEST_F(DebugHeapTest, ADeletedObjectIsGoneAtOnceAndItsTypeKnown) {
   expect_valid("debug mode");
 }
 
+// The window ends with the header of an object that is not there yet; behind it lies what the block's last life left.
+TEST_F(HeapTest, WalkStopsAtAWindowThatIsNotInUseYet) {
+  std::vector<Object*> garbage;
+  for (int i = 0; i < 10'000; i++) {
+    garbage.push_back(allocate(&bytes_type.table, 1000));
+    memset(reinterpret_cast<uint8_t*>(garbage.back()) + 16, 0x75, 1000);
+  }
+  for (Object* object : garbage) ASSERT_EQ(heap::delete_object(object), heap::DeleteResult::kDeleted);
+  Object* object;
+  do {
+    object = allocate(&small_type.table);
+  } while (reinterpret_cast<uintptr_t>(object->start()) % core::kBlockSize != 0);
+  ASSERT_TRUE(core::arena.blocks[core::arena.block_index(reinterpret_cast<uintptr_t>(object))].dirty);
+  for (size_t i = 1; i < core::kWindowSize / 24; i++) object = allocate(&small_type.table);
+  ASSERT_EQ(reinterpret_cast<uintptr_t>(object->start() + 24) % core::kWindowSize, core::kWindowSize - 8);
+  EXPECT_FALSE(heap::recount_page(core::arena.page_index(reinterpret_cast<uintptr_t>(object))));
+  expect_valid("with a full window");
+}
+
 }  // namespace
 }  // namespace freehold::testing

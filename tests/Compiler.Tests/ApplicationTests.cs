@@ -60,6 +60,44 @@ public sealed class ApplicationTests : IDisposable
         Golden.Verify("Identity." + method, IlText.Format(module.GetType(typeof(Identity).FullName).Methods.Single(candidate => candidate.Name == method)));
     }
 
+    [Theory]
+    [InlineData(nameof(NativeCalls.Array))]
+    [InlineData("<native>" + nameof(NativeCalls.Array))]
+    [InlineData(nameof(NativeCalls.References))]
+    [InlineData(nameof(NativeCalls.Layout))]
+    [InlineData(nameof(NativeCalls.Pointer))]
+    [InlineData(nameof(NativeCalls.Delegate))]
+    [InlineData(nameof(NativeCalls.Call))]
+    [InlineData(nameof(NativeCalls.CallOfPointers))]
+    public void Arguments_of_native_calls_are_pinned(string method)
+    {
+        using ModuleDefinition module = Rewrite();
+        TypeDefinition type = module.GetType(typeof(NativeCalls).FullName);
+        Golden.Verify("NativeCalls." + method.Replace("<native>", "Native."), IlText.Format(type.Methods.Single(candidate => candidate.Name == method)));
+    }
+
+    [Fact]
+    public void The_native_method_keeps_what_the_marshaller_reads()
+    {
+        using ModuleDefinition module = Rewrite();
+        TypeDefinition type = module.GetType(typeof(NativeCalls).FullName);
+        MethodDefinition wrapper = type.Methods.Single(candidate => candidate.Name == nameof(NativeCalls.References));
+        MethodDefinition native = type.Methods.Single(candidate => candidate.Name == "<native>" + nameof(NativeCalls.References));
+        Assert.False(wrapper.IsPInvokeImpl);
+        Assert.Equal(("libc", "other_name", true), (native.PInvokeInfo.Module.Name, native.PInvokeInfo.EntryPoint, native.PInvokeInfo.SupportsLastError));
+        Assert.Equal([NativeType.LPStr, NativeType.None, NativeType.None], native.Parameters.Select(parameter => parameter.MarshalInfo?.NativeType ?? NativeType.None));
+        Assert.Equal(NativeType.Boolean, native.MethodReturnType.MarshalInfo.NativeType);
+        Assert.True(native.Parameters[2].IsOut);
+    }
+
+    [Fact]
+    public void Wrapper_of_an_unmanaged_call_is_as_the_golden_text_says()
+    {
+        using ModuleDefinition module = Rewrite();
+        TypeDefinition type = module.GetType(typeof(NativeCalls).FullName);
+        Golden.Verify("NativeCalls.Native.Call", IlText.Format(type.Methods.Single(candidate => candidate.Name.StartsWith("<native>Call.", StringComparison.Ordinal))));
+    }
+
     [Fact]
     public void Symbols_are_rewritten_too()
     {

@@ -10,6 +10,7 @@ internal static class Catalog
         .. UsesOfSpans.All(),
         .. Throwing.All(),
         .. Deleting.All(),
+        .. Pinning.All(),
         .. Weak.All(),
         .. Collector.All(),
         .. Memory.All(),

@@ -53,6 +53,8 @@ BlockState state_before(uintptr_t address) noexcept {
 
 }  // namespace
 
+thread_local constinit bool thread_promotes = false;
+
 uintptr_t current_address(uintptr_t address) noexcept {
   while (arena.in_lower_half(address - 1)) {
     if (state_before(address) != BlockState::kForwarded) return address;

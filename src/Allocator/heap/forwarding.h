@@ -37,6 +37,9 @@ Whereabouts whereabouts_of(uintptr_t address) noexcept;
 // no thread while a block is frozen.
 void wait_while_frozen(uintptr_t address) noexcept;
 
+// Whether this thread is promoting a block: it must not wait for itself when it meets a page of it that has no memory. Signal-safe.
+[[gnu::tls_model("initial-exec")]] extern thread_local constinit bool thread_promotes;
+
 // The table of one promoted block.
 struct Forwarding {
   static constexpr size_t kWords = core::kBlockSize / core::kUnit / 64;

@@ -196,7 +196,7 @@ void maintain(bool thorough, bool on_allocating_thread) noexcept {
   if (wait_for_threads() && (thorough || may_stop())) release_unpinned_blocks(thorough, on_allocating_thread);
   // Promotion locks each block that it takes, not all of maintenance.
   if (thorough || should_promote()) {
-    promote(thorough ? PromotionScope::kSparse : PromotionScope::kFragmented);
+    promote(thorough ? PromotionScope::kSparse : PromotionScope::kFragmented, !on_allocating_thread);
     if (!on_allocating_thread) phase_done("promotion");
   }
   // What nobody needed since the last round goes back to the system.

@@ -15,6 +15,7 @@
 #include "heap/forwarding.h"
 #include "heap/heap.h"
 #include "heap/maintenance.h"
+#include "heap/pins.h"
 #include "heap/thread_heap.h"
 #include "heap/walk.h"
 #include "platform/lock.h"
@@ -100,11 +101,12 @@ struct Copies {
 
 class Round {
  public:
-  uint64_t run(PromotionScope scope) noexcept {
+  uint64_t run(PromotionScope scope, bool may_stop) noexcept {
     chosen_ = static_cast<Chosen*>(scratch_.take(kChosenAtMost * sizeof(Chosen)));
     if (chosen_ == nullptr) return 0;
     choose(scope);
     if (count_ == 0) return 0;
+    if (may_stop) ask_for_pins();
     collect();
     for (size_t i = 0; i < count_; i++) {
       if (chosen_[i].complete && promote_block(chosen_[i].block)) {
@@ -119,6 +121,7 @@ class Round {
 
  private:
   void choose(PromotionScope scope) noexcept;
+  void ask_for_pins() noexcept;
   void collect() noexcept;
   void collect_from(size_t block, bool is_chosen) noexcept;
   void visit(uint64_t* slot) noexcept;
@@ -176,6 +179,19 @@ void Round::choose(PromotionScope scope) noexcept {
   }
   chosen_ = sorted;
   for (size_t i = 0; i < count_; i++) arena.blocks[chosen_[i].block].chosen.store(static_cast<uint16_t>(i + 1), std::memory_order_relaxed);
+}
+
+// Blocks that something may have been pinned in since they were filled: one short stop tells which of them are pinned now.
+void Round::ask_for_pins() noexcept {
+  bool any = false;
+  for (size_t i = 0; i < count_ && !any; i++) any = arena.blocks[chosen_[i].block].stack_pins.load(std::memory_order_relaxed) != 0;
+  if (!any) return;
+  refresh_stack_pins(
+      [](void* argument) {
+        const auto& round = *static_cast<const Round*>(argument);
+        for (size_t i = 0; i < round.count_; i++) forget_stack_pins(round.chosen_[i].block);
+      },
+      this);
 }
 
 // A field that leads into a chosen block is noted; one that is stale since an earlier round is repaired at once.
@@ -295,7 +311,10 @@ bool Round::promote_block(size_t block) noexcept {
     return false;
   }
   Copies copies = {0, 0};
-  if (!copy(block, forwarding, &copies) || !forward_block(block, number)) {
+  thread_promotes = true;
+  bool done = copy(block, forwarding, &copies);
+  thread_promotes = false;
+  if (!done || !forward_block(block, number)) {
     thaw_block(block);
     bury_copies(*forwarding, copies.units);
     drop_forwarding(number);
@@ -339,14 +358,23 @@ bool should_promote() noexcept {
   return forwarding_bytes() < held / 8 + kSmallHeap;
 }
 
-uint64_t promote(PromotionScope scope) noexcept {
+uint64_t promote(PromotionScope scope, bool may_stop) noexcept {
   // In debug mode every object has pages of its own.
   if (core::knobs.debug || !core::knobs.promotion) return 0;
-  os::LockGuard guard(lock);
+  if (may_stop) {
+    lock.lock();
+  } else if (!lock.try_lock()) {
+    return 0;  // who holds it may be waiting for this thread to stop
+  }
   deleted_at_last_round = thread_totals().deleted_bytes;
   count(promotion_counters.rounds, 1);
-  Round round;
-  return round.run(scope);
+  uint64_t objects;
+  {
+    Round round;
+    objects = round.run(scope, may_stop);
+  }
+  lock.unlock();
+  return objects;
 }
 
 void reset_promotion() noexcept {

@@ -4,7 +4,7 @@
 //   collect    a walk over the references of all live objects notes the fields that lead into the chosen blocks
 //   per block  freeze (readers go on, writers fault and wait) -> copy -> forwarding -> no access -> patch the fields noted
 //
-// No thread is stopped. What the walk did not see (registers, stacks, references stored since) faults at its first use and is repaired there
+// No thread is stopped, except once, briefly, when something was pinned in a chosen block and may still be (heap/pins.h). What the walk did not see (registers, stacks, references stored since) faults at its first use and is repaired there
 // (runtime/stale_references.h).
 #pragma once
 
@@ -31,8 +31,9 @@ enum class PromotionScope : uint8_t {
   kSparse,      // every block that is at least half dead
   kAll,         // every block that is complete: for tests
 };
-// One round. Any thread, one at a time (others wait); not in a signal handler. Returns the number of objects promoted.
-uint64_t promote(PromotionScope scope) noexcept;
+// One round; not in a signal handler. One at a time: others wait, unless they may not stop the threads (one that allocates is itself among those to
+// be stopped), in which case there is nothing done. Returns the number of objects promoted.
+uint64_t promote(PromotionScope scope, bool may_stop = true) noexcept;
 
 void reset_promotion() noexcept;  // tests only
 

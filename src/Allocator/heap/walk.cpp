@@ -54,6 +54,12 @@ bool is_walkable(const core::BlockRecord& block, const uint8_t* cursor) noexcept
   return block.kind != core::BlockKind::kLarge || offset % kPageSize != 0 || load_first(arena.page_index(reinterpret_cast<uintptr_t>(cursor))) != 0;
 }
 
+bool is_behind_window(const uint8_t* cursor) noexcept {
+  size_t offset = (reinterpret_cast<uintptr_t>(cursor) - arena.start) % core::kBlockSize + core::kHeaderSize;
+  const core::BlockRecord& block = arena.blocks[arena.block_index(reinterpret_cast<uintptr_t>(cursor))];
+  return offset == core::kBlockSize || (block.initialised.load(std::memory_order_acquire) >> (offset / core::kWindowSize) & 1) == 0;
+}
+
 uint8_t* first_object(size_t page) noexcept {
   const core::BlockRecord& block = arena.blocks[page / core::kPagesPerBlock];
   size_t first_page = page / core::kPagesPerBlock * core::kPagesPerBlock, known = page;

@@ -24,6 +24,11 @@ class Lock {
     while (state_.exchange(kContended, std::memory_order_acquire) != kFree) syscall(SYS_futex, &state_, FUTEX_WAIT_PRIVATE, kContended, nullptr, nullptr, 0);
   }
 
+  bool try_lock() noexcept {
+    uint32_t free = kFree;
+    return state_.compare_exchange_strong(free, kHeld, std::memory_order_acquire);
+  }
+
   void unlock() noexcept {
     if (state_.exchange(kFree, std::memory_order_release) == kContended) syscall(SYS_futex, &state_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
   }

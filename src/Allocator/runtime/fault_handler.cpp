@@ -205,8 +205,10 @@ bool answer(int signal, const siginfo_t* info, ucontext_t* context) noexcept {
   bool ours = heap::in_arena(address);
   // A place is resolved by the byte before it, an access is to the byte behind.
   heap::Whereabouts whereabouts = ours ? heap::whereabouts_of(address + 1) : heap::Whereabouts::kHere;
-  if (ours && wait_for_promotion(registers, address, whereabouts)) return true;
-  if (uintptr_t recovery = core::find_recovery(ip); recovery != 0) {
+  uintptr_t recovery = core::find_recovery(ip);
+  bool own_block = recovery != 0 && heap::thread_promotes;
+  if (ours && !own_block && wait_for_promotion(registers, address, whereabouts)) return true;
+  if (recovery != 0) {
     registers[REG_RIP] = static_cast<greg_t>(recovery);
     return true;
   }

@@ -92,10 +92,10 @@ public readonly struct HeapStatistics
     /// <summary>Uses of deleted objects that ended in a <see cref="DanglingReferenceException"/> by a page fault.</summary>
     public long DanglingFaults { get; }
 
-    /// <summary>Dead blocks of 2 MB that keep their memory because something in them may be pinned.</summary>
+    /// <summary>Dead blocks of 2 MB and dead large objects that keep their memory, since something in them was pinned when they died.</summary>
     public long PinnedBlocks { get; }
 
-    /// <summary>How often the threads were stopped to look for pins.</summary>
+    /// <summary>How often the threads were stopped to find out what is still pinned. Nothing else stops them.</summary>
     public long PinStops { get; }
 
     /// <summary>The longest of these stops.</summary>

@@ -1,0 +1,260 @@
+// Pins: what threads and handles hold keeps its memory, whatever becomes of the object.
+#include <array>
+#include <atomic>
+#include <thread>
+
+#include "heap/forwarding.h"
+#include "heap_fixture.h"
+
+namespace freehold::testing {
+namespace {
+
+using core::BlockState;
+using core::Object;
+using heap::DeleteResult;
+
+size_t block_of(const void* address) { return core::arena.block_index(reinterpret_cast<uintptr_t>(address)); }
+BlockState state_of(const void* address) { return core::arena.blocks[block_of(address)].state.load(); }
+
+// What the stacks hold, for a heap without a runtime.
+std::vector<void*> held;
+bool scan_held(const heap::PinScan& scan) {
+  scan.stopped(scan.argument);
+  for (void* address : held) scan.pinned(address, scan.argument);
+  return true;
+}
+
+class PinsTest : public HeapTest, public ::testing::WithParamInterface<bool> {
+ protected:
+  void configure(core::Knobs&) override { held.clear(); }
+
+  void SetUp() override {
+    HeapTest::SetUp();
+    if (GetParam()) {
+      ASSERT_TRUE(os::inject_failures("membarrier:1"));
+    }
+    heap::initialize_pins();
+    EXPECT_NE(heap::pins_use_membarrier(), GetParam());
+    heap::set_pin_scanner(scan_held);
+  }
+
+  // More than one block of small objects; `kept` lies in the first that is full.
+  std::vector<Object*> fill_blocks() {
+    std::vector<Object*> objects;
+    for (int i = 0; i < 400'000; i++) objects.push_back(allocate(&small_type.table));
+    return objects;
+  }
+
+  static void delete_all(const std::vector<Object*>& objects) {
+    for (Object* object : objects) ASSERT_EQ(heap::delete_object(object), DeleteResult::kDeleted);
+  }
+
+  static size_t look() {
+    EXPECT_TRUE(heap::look_for_pins());
+    return heap::release_unpinned(1);
+  }
+};
+
+TEST_P(PinsTest, DeadBlockWaitsForTheThread) {
+  std::vector<Object*> objects = fill_blocks();
+  Object* object = objects[objects.size() / 2];
+  auto* content = reinterpret_cast<uint64_t*>(object) + 1;
+  *content = 4711;
+  held.push_back(object);
+  ASSERT_EQ(heap::pin(object), object);
+  delete_all(objects);
+  EXPECT_EQ(heap::block_counters.pinned.load(), 1u);
+  EXPECT_EQ(state_of(object), BlockState::kPooled);
+  heap::collect();
+  EXPECT_EQ(*content, 4711u);
+  EXPECT_EQ(heap::classify(object), heap::AddressState::kDeletedMapped);
+  expect_valid("while a dead block is pinned");
+  held.clear();
+  EXPECT_EQ(look(), 1u);
+  EXPECT_EQ(heap::block_counters.pinned.load(), 0u);
+  EXPECT_FALSE(heap::wait_for_threads());
+  heap::collect();
+  EXPECT_EQ(heap::classify(object), heap::AddressState::kDead);
+  expect_valid("after the pin has gone");
+}
+
+TEST_P(PinsTest, DeadBlockWaitsForItsHandles) {
+  std::vector<Object*> objects = fill_blocks();
+  Object* object = objects[objects.size() / 2];
+  heap::pin(object);
+  heap::add_handle_pin(object);
+  heap::add_handle_pin(object);
+  delete_all(objects);
+  EXPECT_EQ(look(), 0u);
+  EXPECT_FALSE(heap::wait_for_threads()) << "no stop can tell anything about handles";
+  heap::remove_handle_pin(object);
+  EXPECT_FALSE(heap::wait_for_threads());
+  heap::remove_handle_pin(object);
+  EXPECT_TRUE(heap::wait_for_threads());
+  EXPECT_EQ(heap::classify(object), heap::AddressState::kDeletedMapped);
+  heap::collect();
+  EXPECT_EQ(heap::classify(object), heap::AddressState::kDead);
+  expect_valid("after the handles have gone");
+}
+
+TEST_P(PinsTest, HugeObjectWaits) {
+  auto* object = allocate(&bytes_type.table, 10'000'000);
+  auto* inside = reinterpret_cast<uint8_t*>(object) + 7'000'000;
+  *inside = 17;
+  held.push_back(inside);
+  EXPECT_EQ(heap::pin(inside), inside);
+  ASSERT_EQ(heap::delete_object(object), DeleteResult::kDeleted);
+  EXPECT_EQ(heap::block_counters.pinned_huge.load(), 1u);
+  EXPECT_GE(heap::resident_bytes(), 10'000'000u);
+  heap::collect();
+  EXPECT_EQ(*inside, 17);
+  ASSERT_EQ(heap::delete_object(object), DeleteResult::kAlreadyDeleted);
+  held.clear();
+  heap::collect();
+  EXPECT_EQ(heap::classify(inside), heap::AddressState::kDead);
+  EXPECT_EQ(heap::block_counters.huge_bytes.load(), 0u);
+  ASSERT_EQ(heap::delete_object(object), DeleteResult::kDangling);
+}
+
+TEST_P(PinsTest, DeadPagesOfALiveBlockWait) {
+  std::vector<Object*> objects = fill_blocks();
+  // Of the block in the middle, every object but one dies.
+  std::vector<Object*> dying;
+  size_t block = block_of(objects[objects.size() / 2]);
+  for (Object* object : objects) {
+    if (block_of(object) == block && block_of(object->start()) == block) dying.push_back(object);
+  }
+  Object* pinned = dying[dying.size() / 3];
+  dying.pop_back();
+  held.push_back(pinned);
+  heap::pin(pinned);
+  delete_all(dying);
+  heap::collect();
+  EXPECT_EQ(pinned->type, &small_type.table);
+  EXPECT_EQ(heap::classify(pinned), heap::AddressState::kDeletedMapped);
+  expect_valid("while dead pages are pinned");
+  held.clear();
+  heap::collect();
+  EXPECT_EQ(heap::classify(pinned), heap::AddressState::kDead);
+  // What is left of its page's neighbours is not to be had either.
+  EXPECT_NE(heap::pin(pinned), pinned);
+  expect_valid("after the pin has gone");
+}
+
+TEST_P(PinsTest, WhatIsGoneIsNotPinned) {
+  std::vector<Object*> objects = fill_blocks();
+  Object* object = objects[objects.size() / 2];
+  delete_all(objects);
+  void* answer = heap::pin(object);
+  EXPECT_NE(answer, object);
+  EXPECT_EQ(heap::classify(answer), heap::AddressState::kDead);
+  uint64_t value;
+  EXPECT_FALSE(core::try_load(static_cast<const uint64_t*>(answer), &value));
+  EXPECT_FALSE(core::try_load(static_cast<const uint64_t*>(answer) - 1, &value)) << "where the header would be";
+  EXPECT_EQ(heap::block_counters.pinned.load(), 0u);
+}
+
+TEST_P(PinsTest, AddressesOfOthersAreTheirOwn) {
+  int local = 0;
+  for (void* address : {static_cast<void*>(nullptr), reinterpret_cast<void*>(1), static_cast<void*>(&local), reinterpret_cast<void*>(core::arena.start + core::arena.size + 1)}) {
+    EXPECT_EQ(heap::pin(address), address);
+  }
+  // One past the end belongs to the object before.
+  Object* array = allocate(&bytes_type.table, 8);
+  auto* end = reinterpret_cast<uint8_t*>(array) + 24;
+  EXPECT_EQ(heap::pin(end), end);
+  EXPECT_EQ(core::arena.blocks[block_of(array)].stack_pins.load(), 1);
+}
+
+TEST_P(PinsTest, PinWaitsWhileTheBlockIsFrozenAndFollowsItsObject) {
+  std::vector<Object*> objects = fill_blocks();
+  Object* from = objects[10];
+  Object* to = objects[objects.size() - 10];
+  Object* dead = objects[11];
+  core::BlockRecord& record = core::arena.blocks[block_of(from)];
+  uint32_t number;
+  heap::Forwarding* forwarding = heap::make_forwarding(&number);
+  ASSERT_NE(forwarding, nullptr);
+  size_t unit = (reinterpret_cast<uintptr_t>(from->start()) - core::arena.start) % core::kBlockSize / core::kUnit;
+  for (size_t i = unit; i < unit + 3; i++) forwarding->live[i / 64] |= uint64_t{1} << (i % 64);
+  forwarding->target[0] = reinterpret_cast<uintptr_t>(to->start());
+  forwarding->split = UINT32_MAX;
+  record.state.store(BlockState::kFrozen);
+  std::atomic<void*> result{nullptr};
+  std::thread thread([&] { result = heap::pin(from); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(result.load(), nullptr);
+  record.next = number;
+  record.state.store(BlockState::kForwarded);
+  thread.join();
+  EXPECT_EQ(result.load(), to);
+  EXPECT_NE(heap::pin(dead), dead);
+  EXPECT_EQ(heap::classify(heap::pin(dead)), heap::AddressState::kDead);
+  EXPECT_TRUE(heap::is_pinned(block_of(to)));
+  // A thread that was stopped before it stored the new name holds the new place.
+  held.push_back(from);
+  heap::refresh_stack_pins([](void* block) { heap::forget_stack_pins(*static_cast<size_t*>(block)); }, std::array<size_t, 1>{block_of(to)}.data());
+  EXPECT_TRUE(heap::is_pinned(block_of(to)));
+  held.clear();
+  heap::refresh_stack_pins([](void* block) { heap::forget_stack_pins(*static_cast<size_t*>(block)); }, std::array<size_t, 1>{block_of(to)}.data());
+  EXPECT_FALSE(heap::is_pinned(block_of(to)));
+  record.state.store(BlockState::kLive);
+  heap::reset_forwardings();
+}
+
+INSTANTIATE_TEST_SUITE_P(Fences, PinsTest, ::testing::Values(false, true), [](const auto& info) { return info.param ? "inPins" : "byMembarrier"; });
+
+class DebugPinsTest : public PinsTest {
+ protected:
+  void configure(core::Knobs& knobs) override {
+    held.clear();
+    knobs.debug = true;
+  }
+};
+
+TEST_P(DebugPinsTest, OnlyThePinnedObjectStays) {
+  Object* pinned = allocate(&bytes_type.table, 10'000);
+  Object* other = allocate(&small_type.table);
+  auto* inside = reinterpret_cast<uint8_t*>(pinned) + 9'000;
+  held.push_back(inside);
+  EXPECT_EQ(heap::pin(inside), inside);
+  ASSERT_EQ(heap::delete_object(pinned), DeleteResult::kDeleted);
+  ASSERT_EQ(heap::delete_object(other), DeleteResult::kDeleted);
+  EXPECT_EQ(heap::classify(other), heap::AddressState::kDead);
+  EXPECT_EQ(*inside, 0);
+  EXPECT_EQ(pinned->length, 10'000u);
+  EXPECT_EQ(heap::delete_object(pinned), DeleteResult::kAlreadyDeleted);
+  held.clear();
+  EXPECT_GT(look(), 0u);
+  EXPECT_EQ(heap::classify(inside), heap::AddressState::kDead);
+}
+
+// The last object of a block dies while another is pinned: it goes, the other stays.
+TEST_P(DebugPinsTest, DeadBlockKeepsOnlyThePinnedObject) {
+  std::vector<Object*> objects;
+  for (size_t i = 0; i < core::kPagesPerBlock + 1; i++) objects.push_back(allocate(&small_type.table));
+  Object* pinned = objects[100];
+  held.push_back(pinned);
+  heap::pin(pinned);
+  heap::add_handle_pin(pinned);
+  for (size_t i = 0; i < core::kPagesPerBlock; i++) ASSERT_EQ(heap::delete_object(objects[i]), DeleteResult::kDeleted);
+  EXPECT_EQ(heap::block_counters.pinned.load(), 1u);
+  EXPECT_EQ(pinned->type, &small_type.table);
+  uint64_t value;
+  EXPECT_FALSE(core::try_load(reinterpret_cast<const uint64_t*>(objects[core::kPagesPerBlock - 1]), &value));
+  EXPECT_FALSE(core::try_load(reinterpret_cast<const uint64_t*>(objects[99]), &value));
+  held.clear();
+  look();
+  EXPECT_EQ(pinned->type, &small_type.table) << "the handle holds it";
+  heap::remove_handle_pin(pinned);
+  look();
+  EXPECT_FALSE(core::try_load(reinterpret_cast<const uint64_t*>(pinned), &value));
+  EXPECT_EQ(heap::block_counters.pinned.load(), 0u);
+  EXPECT_EQ(heap::block_counters.released_pages.load(), 0u);
+  expect_valid("at the end");
+}
+
+INSTANTIATE_TEST_SUITE_P(Fences, DebugPinsTest, ::testing::Values(false), [](const auto&) { return "byMembarrier"; });
+
+}  // namespace
+}  // namespace freehold::testing

@@ -1,0 +1,46 @@
+using System;
+using System.Runtime.InteropServices;
+
+namespace Freehold.Compiler.Fixtures;
+
+/// <summary>Calls whose marshalling code the compiler makes.</summary>
+public static unsafe class NativeCalls
+{
+    /// <summary>A delegate is no address of managed memory.</summary>
+    public delegate void Callback();
+
+    /// <summary>An array.</summary>
+    [DllImport("libc")]
+    public static extern int Array(int[] array, int count);
+
+    /// <summary>A string, a ref and an out; everything that the marshaller reads.</summary>
+    [DllImport("libc", EntryPoint = "other_name", SetLastError = true)]
+    [return: MarshalAs(UnmanagedType.Bool)]
+    public static extern bool References([MarshalAs(UnmanagedType.LPStr)] string text, in int from, out long to);
+
+    /// <summary>A class that has a layout.</summary>
+    [DllImport("libc")]
+    public static extern void Layout(Time time);
+
+    /// <summary>No reference: must not change.</summary>
+    [DllImport("libc")]
+    public static extern void Pointer(byte* pointer, nint value, IntPtr handle);
+
+    /// <summary>Must not change.</summary>
+    [DllImport("libc")]
+    public static extern void Delegate(Callback callback);
+
+    /// <summary>An unmanaged function with a ref.</summary>
+    public static int Call(delegate* unmanaged[Cdecl]<ref int, int, int> function, ref int value) => function(ref value, 3);
+
+    /// <summary>Must not change.</summary>
+    public static int CallOfPointers(delegate* unmanaged<int*, int> function, int* value) => function(value);
+
+    /// <summary>A class that is passed by its address.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public sealed class Time
+    {
+        /// <summary>A field.</summary>
+        public long Seconds;
+    }
+}

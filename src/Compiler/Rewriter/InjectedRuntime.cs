@@ -122,42 +122,47 @@ public static class InjectedRuntime
     public static MethodDefinition CurrentAddress(AssemblyUnderRewrite coreLib) =>
         Import(coreLib, "CurrentAddress", "freehold_current_address", coreLib.Module.TypeSystem.UIntPtr, coreLib.Module.TypeSystem.UIntPtr);
 
-    /// <summary>Fills an inlined equality: <c>a == b || (int)(a | b) &lt; 0 &amp;&amp; slow(a, b)</c>. Bit 31 is set where promoted copies lie.</summary>
+    /// <summary>
+    /// Fills an inlined equality: <c>a == b || (int)(a | b) &lt; 0 &amp;&amp; slow(a, b)</c>. Bit 31 is set where promoted copies lie. The JIT lays out
+    /// the target of a branch next to it: so each branch leads to what a loop does most often.
+    /// </summary>
     public static void AppendEquality(MethodDefinition equality, MethodDefinition slow)
     {
-        Instruction equal = Instruction.Create(OpCodes.Ldc_I4_1);
-        Instruction compare = Instruction.Create(OpCodes.Ldarg_0);
+        Instruction unequal = Instruction.Create(OpCodes.Ldarg_0);
+        Instruction different = Instruction.Create(OpCodes.Ldc_I4_0);
         equality.Body.Append(
             Instruction.Create(OpCodes.Ldarg_0),
             Instruction.Create(OpCodes.Ldarg_1),
-            Instruction.Create(OpCodes.Beq_S, equal));
-        AppendMayDiffer(equality, compare);
+            Instruction.Create(OpCodes.Bne_Un_S, unequal),
+            Instruction.Create(OpCodes.Ldc_I4_1),
+            Instruction.Create(OpCodes.Ret));
+        AppendNamesAreOriginal(equality, unequal, different);
         equality.Body.Append(
-            Instruction.Create(OpCodes.Ldc_I4_0),
-            Instruction.Create(OpCodes.Ret),
-            compare,
+            Instruction.Create(OpCodes.Ldarg_0),
             Instruction.Create(OpCodes.Ldarg_1),
             Instruction.Create(OpCodes.Call, slow),
             Instruction.Create(OpCodes.Ret),
-            equal,
+            different,
             Instruction.Create(OpCodes.Ret));
     }
 
     /// <summary>
-    /// Branches when the two arguments, if they differ, may still be names of one place: <c>(int)a &lt; 0 || (int)b &lt; 0</c>. Two tests of registers
-    /// are faster than one of their union, which needs another register and two moves.
+    /// Branches when neither argument can be the name of a copy, so that different addresses are different places: <c>(int)(a | b) >= 0</c>.
+    /// <paramref name="first"/> becomes the first instruction.
     /// </summary>
-    public static void AppendMayDiffer(MethodDefinition method, Instruction target) => method.Body.Append(
-        Instruction.Create(OpCodes.Ldarg_0),
-        Instruction.Create(OpCodes.Conv_U),
-        Instruction.Create(OpCodes.Conv_I4),
-        Instruction.Create(OpCodes.Ldc_I4_0),
-        Instruction.Create(OpCodes.Blt_S, target),
-        Instruction.Create(OpCodes.Ldarg_1),
-        Instruction.Create(OpCodes.Conv_U),
-        Instruction.Create(OpCodes.Conv_I4),
-        Instruction.Create(OpCodes.Ldc_I4_0),
-        Instruction.Create(OpCodes.Blt_S, target));
+    public static void AppendNamesAreOriginal(MethodDefinition method, Instruction first, Instruction target)
+    {
+        first.OpCode = OpCodes.Ldarg_0;
+        method.Body.Append(
+            first,
+            Instruction.Create(OpCodes.Conv_U),
+            Instruction.Create(OpCodes.Ldarg_1),
+            Instruction.Create(OpCodes.Conv_U),
+            Instruction.Create(OpCodes.Or),
+            Instruction.Create(OpCodes.Conv_I4),
+            Instruction.Create(OpCodes.Ldc_I4_0),
+            Instruction.Create(OpCodes.Bge_S, target));
+    }
 
     /// <summary>
     /// <c>nint CurrentDifference(nuint a, nuint b)</c>: <c>a - b</c>, of the current names of both.

@@ -102,8 +102,13 @@ public sealed class ObjectIdentity : IRewritePass
             return "with a type of the runtime, which is frozen";
         }
 
-        // A shortcut: when it does not find the names equal, the contents are compared, and they are.
-        return assembly.Role == AssemblyRole.CoreLib && method.DeclaringType.FullName == "System.String" && method.Name == "Equals"
+        if (assembly.Role != AssemblyRole.CoreLib)
+        {
+            return null;
+        }
+
+        // A shortcut: when it does not find the names equal, the contents are compared, and they are; of types, that are not the runtime's own.
+        return (method.DeclaringType.FullName, method.Name) is ("System.String", "Equals") or ("System.Type", "op_Equality")
             ? "shortcut before a comparison of contents"
             : null;
     }

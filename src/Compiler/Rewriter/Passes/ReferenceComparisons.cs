@@ -282,14 +282,10 @@ public sealed class ReferenceComparisons : IRewritePass
         void Order(string name, OpCode addresses, OpCode difference)
         {
             MethodDefinition method = Inlined(name, types.Boolean);
-            Instruction ask = Instruction.Create(OpCodes.Ldarg_0);
-            InjectedRuntime.AppendMayDiffer(method, ask);
+            Instruction original = Instruction.Create(OpCodes.Ldarg_0);
+            InjectedRuntime.AppendNamesAreOriginal(method, Instruction.Create(OpCodes.Ldarg_0), original);
             method.Body.Append(
                 Instruction.Create(OpCodes.Ldarg_0),
-                Instruction.Create(OpCodes.Ldarg_1),
-                Instruction.Create(addresses),
-                Instruction.Create(OpCodes.Ret),
-                ask,
                 Instruction.Create(OpCodes.Conv_U),
                 Instruction.Create(OpCodes.Ldarg_1),
                 Instruction.Create(OpCodes.Conv_U),
@@ -297,24 +293,28 @@ public sealed class ReferenceComparisons : IRewritePass
                 Instruction.Create(OpCodes.Ldc_I4_0),
                 Instruction.Create(OpCodes.Conv_I),
                 Instruction.Create(difference),
+                Instruction.Create(OpCodes.Ret),
+                original,
+                Instruction.Create(OpCodes.Ldarg_1),
+                Instruction.Create(addresses),
                 Instruction.Create(OpCodes.Ret));
         }
 
         void Distance(string name, OpCode to, OpCode from)
         {
             MethodDefinition method = Inlined(name, types.IntPtr);
-            Instruction ask = Instruction.Create(to);
-            InjectedRuntime.AppendMayDiffer(method, ask);
+            Instruction original = Instruction.Create(to);
+            InjectedRuntime.AppendNamesAreOriginal(method, Instruction.Create(OpCodes.Ldarg_0), original);
             method.Body.Append(
                 Instruction.Create(to),
-                Instruction.Create(from),
-                Instruction.Create(OpCodes.Sub),
-                Instruction.Create(OpCodes.Ret),
-                ask,
                 Instruction.Create(OpCodes.Conv_U),
                 Instruction.Create(from),
                 Instruction.Create(OpCodes.Conv_U),
                 Instruction.Create(OpCodes.Call, current),
+                Instruction.Create(OpCodes.Ret),
+                original,
+                Instruction.Create(from),
+                Instruction.Create(OpCodes.Sub),
                 Instruction.Create(OpCodes.Ret));
         }
     }

@@ -94,8 +94,9 @@ uint8_t* try_allocate(AllocationContext* context, size_t size, uint32_t flags) n
     case Whereabouts::kDead: return nullptr;
     case Whereabouts::kHere: break;
   }
-  // Live: its block was frozen a moment ago, and is not any more.
-  return classify(object) == AddressState::kLive ? object : nullptr;
+  // Live: its block was frozen a moment ago, and is not any more. A dead object may have lost a page of those with its header, type and length.
+  auto* words = static_cast<uint64_t*>(object);
+  return classify(words - 1) == AddressState::kLive && classify(words) == AddressState::kLive && classify(words + 1) == AddressState::kLive ? object : nullptr;
 }
 
 // Deletion failed to read or write the object.

@@ -186,6 +186,8 @@ void note_wait() noexcept { core::fault_counters.waits.fetch_add(1, std::memory_
 // An access to a block that is being promoted, or was just now: true when it is to be tried again.
 bool wait_for_promotion(const greg_t* registers, uintptr_t address, heap::Whereabouts whereabouts) noexcept {
   if (whereabouts == heap::Whereabouts::kFrozen) {
+    // A page that has lost its memory faults as ever. The promoting thread meets such pages, and would wait for itself.
+    if (heap::classify(reinterpret_cast<void*>(address)) == heap::AddressState::kDead) return false;
     note_wait();
     heap::wait_while_frozen(address + 1);
     return true;
@@ -213,7 +215,11 @@ bool answer(int signal, const siginfo_t* info, ucontext_t* context) noexcept {
     return true;
   }
   bool helper = is_frameless_helper(ip) || (is_own_text(ip) && (is_virtual_resolve_stub(ip) || is_delegate_constructor_stub(ip)));
-  if (whereabouts == heap::Whereabouts::kMoved && may_retry(registers, address) && repair(registers, address, !helper && is_managed_code(ip) && !is_tail_jump(ip))) {
+  auto kind_of_code = [&]() noexcept {
+    if (helper || is_dispatch_stub(ip) || is_unboxing_stub(ip) || (is_managed_code(ip) && is_tail_jump(ip))) return CodeKind::kFrameless;
+    return is_managed_code(ip) ? CodeKind::kMapped : CodeKind::kNative;
+  };
+  if (whereabouts == heap::Whereabouts::kMoved && may_retry(registers, address) && repair(registers, address, kind_of_code())) {
     note_retry(registers, address);
     return true;
   }

@@ -101,6 +101,15 @@ void patch_frame(greg_t* registers, Frame& frame) noexcept {
   }
 }
 
+// End pointers that native code has spilled stay stale, and its callee-saved registers may be those of a managed caller, whose pairs are only
+// patched together: the runtime's native code must not loop over memory of objects that are not pinned (docs/architecture.md, Faults).
+void patch_scratch_registers(greg_t* registers) noexcept {
+  for (int number : {REG_RAX, REG_RCX, REG_RDX, REG_RSI, REG_RDI, REG_R8, REG_R9, REG_R10, REG_R11}) {
+    auto address = static_cast<uintptr_t>(registers[number]);
+    if (whereabouts_of(address) == Whereabouts::kMoved) registers[number] = static_cast<greg_t>(current_address(address));
+  }
+}
+
 // Moves the address that the operand yields by `distance`, by changing that of its registers which holds the pointer.
 bool shift(greg_t* registers, const Operand& operand, uintptr_t address, uintptr_t distance) noexcept {
   int8_t base = operand.base, index = operand.index;
@@ -216,15 +225,16 @@ void hold_registers(const greg_t* registers, Frame& frame) noexcept {
 
 }  // namespace
 
-bool repair(greg_t* registers, uintptr_t address, bool frame_is_there) noexcept {
+bool repair(greg_t* registers, uintptr_t address, CodeKind kind) noexcept {
   Operands operands = decode_operands(reinterpret_cast<const uint8_t*>(registers[REG_RIP]));
   if (operands.count == 0) return false;
   uintptr_t before[2] = {effective_address(registers, operands.operand[0]), effective_address(registers, operands.operand[1])};
   Frame frame;
   frame.callback = patch_slot;
   frame.reported = frame.patched = frame.holder_count = 0;
-  if (frame_is_there) patch_frame(registers, frame);
-  bool by_operand = false;
+  if (kind == CodeKind::kMapped) patch_frame(registers, frame);
+  bool by_operand = kind == CodeKind::kNative;
+  if (by_operand && operands.count == 1) patch_scratch_registers(registers);
   if (!patch_operand(registers, operands, before, address, &by_operand)) return false;
 
   hold_registers(registers, frame);

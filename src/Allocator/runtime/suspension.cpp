@@ -28,7 +28,13 @@ void report_root(void** slot, ScanContext* context, uint32_t flags) noexcept {
 
 }  // namespace
 
-void suspend_all() noexcept { suspend_runtime(kSuspendForCollection); }
+void suspend_all() noexcept {
+  // The runtime walks the stack of the thread that suspends from its deferred frame, which it expects to be set by those who may collect. A thread that
+  // comes through a P/Invoke has the same in its transition frame.
+  Thread& thread = tls_CurrentThread;
+  if ((thread.state & Thread::kAttached) != 0 && thread.transition_frame != nullptr) thread.deferred_frame = thread.transition_frame;
+  suspend_runtime(kSuspendForCollection);
+}
 void resume_all() noexcept { restart_runtime(true); }
 
 void for_each_allocation_context(void (*fn)(heap::AllocationContext*, void*), void* argument) noexcept { enumerate_contexts(fn, argument); }

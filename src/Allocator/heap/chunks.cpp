@@ -22,8 +22,9 @@ using core::kWindowsPerBlock;
 
 namespace {
 
-// What is zeroed at a time in memory that was another block's: a page is still in the first-level cache when the objects are made there.
-constexpr size_t kStep = kPageSize;
+// What is zeroed at a time in memory that was another block's: a page, or room for so many objects. It is still in the first-level cache when the
+// objects are made there.
+constexpr size_t kObjectsPerStep = 16;
 // Zeros behind what is handed out: a walk of the window's objects ends there.
 constexpr size_t kStop = 64;
 
@@ -117,8 +118,11 @@ bool extend_window(AllocationContext* context, size_t size) noexcept {
   if (object_end > chunk_end) return false;
   uint8_t* from = context->alloc_limit - kHeaderSize;  // start of the first page that is not handed out
   if (object_end <= from) return true;
-  uint8_t* to = align_up(object_end, kStep);
   uint8_t* claimed_end = align_up(from, kWindowSize);
+  uint8_t* to = align_up(object_end, kPageSize);
+  uint8_t* wanted = align_up(object_start + kObjectsPerStep * size, kPageSize);
+  uint8_t* last = align_up(object_end, kWindowSize);
+  if (wanted > to) to = wanted < last ? wanted : last;
   uint8_t* windows_end = align_up(to, kWindowSize);
   BlockRecord& block = arena.blocks[arena.block_index(reinterpret_cast<uintptr_t>(from))];
   if (windows_end > claimed_end) {

@@ -55,6 +55,7 @@ class HeapTest : public ::testing::Test {
     sigaction(SIGBUS, &action, nullptr);
     core::knobs = {};
     core::knobs.address_space = uint64_t{1} << 40;
+    core::knobs.promotion = false;  // the tests use objects by their first names
     configure(core::knobs);
     heap::reset_heap();
     ASSERT_TRUE(core::create_arena(core::knobs.address_space));

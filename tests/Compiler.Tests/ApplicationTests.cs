@@ -34,6 +34,32 @@ public sealed class ApplicationTests : IDisposable
         Golden.Verify("Pins." + method, IlText.Format(module.GetType(typeof(Pins).FullName).Methods.Single(candidate => candidate.Name == method)));
     }
 
+    [Theory]
+    [InlineData(nameof(Identity.Equal))]
+    [InlineData(nameof(Identity.NotEqual))]
+    [InlineData(nameof(Identity.Branch))]
+    [InlineData(nameof(Identity.Generic))]
+    [InlineData(nameof(Identity.Substituted))]
+    [InlineData(nameof(Identity.Call))]
+    [InlineData(nameof(Identity.Handler))]
+    [InlineData(nameof(Identity.Nothing))]
+    [InlineData(nameof(Identity.Same))]
+    [InlineData(nameof(Identity.Order))]
+    [InlineData(nameof(Identity.Distance))]
+    [InlineData(nameof(Identity.Cursor))]
+    [InlineData(nameof(Identity.TwoRoots))]
+    [InlineData(nameof(Identity.Reread))]
+    [InlineData(nameof(Identity.Pinned))]
+    [InlineData(nameof(Identity.Exchange))]
+    [InlineData(nameof(Identity.ExchangeString))]
+    [InlineData(nameof(Identity.ExchangeGeneric))]
+    [InlineData(nameof(Identity.ExchangeNothing))]
+    public void Identity_is_immune_to_moving(string method)
+    {
+        using ModuleDefinition module = Rewrite();
+        Golden.Verify("Identity." + method, IlText.Format(module.GetType(typeof(Identity).FullName).Methods.Single(candidate => candidate.Name == method)));
+    }
+
     [Fact]
     public void Symbols_are_rewritten_too()
     {
@@ -57,6 +83,7 @@ public sealed class ApplicationTests : IDisposable
     [InlineData("System.Runtime.RuntimeImports", "RhHandleGet")]
     [InlineData("System.Threading.SyncTable", "AssignEntry")]
     [InlineData("System.Runtime.RuntimeImports", "memmove")]
+    [InlineData("System.SpanHelpers", "Memmove")]
     public void A_member_of_another_version_is_an_error_that_names_it(string type, string member)
     {
         string sdk = Path.Combine(_root, "sdk");

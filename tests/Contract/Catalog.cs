@@ -13,6 +13,7 @@ internal static class Catalog
         .. Weak.All(),
         .. Collector.All(),
         .. Memory.All(),
+        .. Moving.All(),
         .. Debugging.All(),
         .. Crashing.All(),
         .. Modelling.All(),

@@ -14,15 +14,12 @@ public sealed class ContractTests
     // Needs arguments, a special setting, or is meant to crash: tests of their own, below.
     private static readonly string[] s_special = ["crash-", "debug-", "out-of-memory-", "model"];
 
-    // Deleted objects that something pins lose their memory today: pins come with promotion (contract, point 6).
-    private static readonly string[] s_pins = ["pin-handle", "pin-fixed", "pin-native-call"];
-
     // Resident memory and the mappings are not the promise of these settings.
     private static readonly string[] s_memory = ["resident-", "mappings"];
 
-    public static TheoryData<string> Cases() => [.. s_cases.Value.Where(name => !s_special.Concat(s_pins).Any(name.StartsWith))];
+    public static TheoryData<string> Cases() => [.. s_cases.Value.Where(name => !s_special.Any(name.StartsWith))];
 
-    public static TheoryData<string> CasesButMemory() => [.. s_cases.Value.Where(name => !s_special.Concat(s_pins).Concat(s_memory).Any(name.StartsWith))];
+    public static TheoryData<string> CasesButMemory() => [.. s_cases.Value.Where(name => !s_special.Concat(s_memory).Any(name.StartsWith))];
 
     [Theory]
     [MemberData(nameof(Cases))]
@@ -39,12 +36,6 @@ public sealed class ContractTests
     [Theory]
     [MemberData(nameof(CasesButMemory))]
     public void KeptWithDebug(string name) => Passes(Settings.Debug, "run", name);
-
-    [Theory(Skip = "A deleted object that is pinned loses its memory with its block: pins are kept from the next issue on (promotion).")]
-    [InlineData("pin-handle")]
-    [InlineData("pin-fixed")]
-    [InlineData("pin-native-call")]
-    public void PinsKeepTheMemory(string name) => Passes(Settings.None, "run", name);
 
     [Theory]
     [InlineData("debug-type")]

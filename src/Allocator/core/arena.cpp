@@ -75,6 +75,10 @@ void release_tables(size_t block, size_t count) noexcept {
 
 void note_gone(size_t block, size_t count) noexcept {
   size_t segment = block / kBlocksPerSegment;
+  if (block % kBlocksPerSegment >= kBlocksInGeneration0 || block >= arena.block_count() / 2) {
+    if (count > 1) release_tables(block, count);
+    return;
+  }
   if (segments[segment].gone.fetch_add(static_cast<uint16_t>(count), std::memory_order_acq_rel) + count == kBlocksInGeneration0) {
     release_tables(segment * kBlocksPerSegment, kBlocksInGeneration0);
   } else if (count > 1) {

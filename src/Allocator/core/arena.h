@@ -48,7 +48,7 @@ static_assert(kLargeObject / kUnit + 1 < PageRecord::kStartsLater, "PageRecord::
 enum class BlockState : uint8_t {
   kGone = 0,  // never used (beyond the frontier), or dead and without memory
   kLive,      // holds objects
-  kPooled,    // every object is dead; its frames wait for their next use
+  kPooled,    // every object is dead; its frames wait for their next use, or for the last pin
   kMoved,     // its frames were moved away; an empty mapping is left
   kFrozen,    // its live objects are being promoted: it may be read, and whoever writes faults and waits
   kForwarded, // its live objects were promoted: no access, heap/forwarding.h knows where they are
@@ -61,11 +61,12 @@ struct alignas(64) BlockRecord {
   std::atomic<BlockState> state;
   BlockKind kind;
   bool dirty;                          // its memory came from another block and is zeroed window by window
-  bool partly_released;                // some dead pages have no memory any more: its frames cannot be recycled
+  std::atomic<bool> partly_released;   // some dead pages have no memory any more: its frames cannot be recycled
   uint16_t splits;                     // kernel mappings that released pages made of the block's one (mprotect); under the blocks' lock
   std::atomic<bool> populated;         // kLarge: every page has memory, or is dead; for others `initialised` tells
+  std::atomic<bool> release_waits;     // dead pages keep their memory, since something in the block may be pinned
   std::atomic<uint16_t> dead_pages;    // bits set in `dead`
-  uint32_t next;                       // list of pooled or of moved blocks; kHugeTail: distance to the first block of the run; kForwarded: its forwarding
+  uint32_t next;                       // list of pooled, of moved or of dead and pinned blocks; kHugeTail: distance to the first block of the run; kForwarded: its forwarding
   // Windows taken by the owner of their chunk, just before it initialises them, or by the maintenance thread, which makes them a filler when the
   // owner idles. Whoever sets the bit has the window.
   std::atomic<uint64_t> claimed;
@@ -74,13 +75,17 @@ struct alignas(64) BlockRecord {
   uint64_t huge_size;                  // kHuge: bytes of the object
   uint64_t claimed_last_round;         // maintenance thread only: what `claimed` was
   std::atomic<uint8_t> stack_pins;     // 1: a thread may have pinned an object here (heap/pins.h)
+  // The round of promotion that has chosen it, 0: none. Written by the promoting thread.
+  std::atomic<uint16_t> chosen;
   std::atomic<uint32_t> handle_pins;   // handles that pin an object here
   std::atomic<uint64_t> dead[kPagesPerBlock / 64];      // pages whose objects are all deleted: set by fetch_or, each page once
   std::atomic<uint64_t> released[kPagesPerBlock / 64];  // dead pages without memory
+  std::atomic<uint64_t> pinned[kPagesPerBlock / 64];    // debug mode: first pages of objects that a thread or a handle may have pinned
 };
-static_assert(sizeof(BlockRecord) == 192);
+static_assert(sizeof(BlockRecord) == 256);
 
-struct Arena {
+// On a cache line of its own: each deletion reads it, and its neighbours in memory are written all the time.
+struct alignas(64) Arena {
   uintptr_t start;       // aligned to kSegmentSize
   size_t size;           // bytes, a multiple of 2 * kSegmentSize
   PageRecord* pages;     // of the lower half

@@ -56,4 +56,13 @@ fault:
   return false;
 }
 
+[[gnu::always_inline]] inline bool try_compare_and_swap(uint64_t* address, uint64_t expected, uint64_t desired, bool* swapped) noexcept {
+  uint64_t seen = expected;
+  asm volatile goto("1: lock cmpxchgq %2, (%1)\n\t" FREEHOLD_RECOVERY_ENTRY : "+a"(seen) : "r"(address), "r"(desired) : "memory", "cc" : fault);
+  *swapped = seen == expected;
+  return true;
+fault:
+  return false;
+}
+
 }  // namespace freehold::core

@@ -41,8 +41,9 @@ constexpr Knob kTable[] = {
     {{"FREEHOLD_HEAP_LIMIT", "System.Heap.Limit", "a size such as 512M or 4G"}, [](const char* t) noexcept { return parse_size(t, &knobs.heap_limit); }},
     {{"FREEHOLD_ADDRESS_SPACE", "System.Heap.AddressSpace", "a size such as 1T"}, [](const char* t) noexcept { return parse_size(t, &knobs.address_space); }},
     {{"FREEHOLD_MAP_BUDGET", "System.Heap.MapBudget", "a number of kernel mappings"}, [](const char* t) noexcept { return parse_count(t, &knobs.map_budget); }},
+    {{"FREEHOLD_PROMOTION", "System.Heap.Promotion", "0 or 1"}, [](const char* t) noexcept { return parse_switch(t, &knobs.promotion); }},
     {{"FREEHOLD_HUGE_PAGES", "System.Heap.HugePages", "0 or 1"}, [](const char* t) noexcept { return parse_switch(t, &knobs.huge_pages); }},
-    {{"FREEHOLD_FAIL", nullptr, "CALL:N[+],… with mmap, mprotect, mremap, madvise, userfaultfd or register"}, [](const char* t) noexcept { return os::inject_failures(t); }},
+    {{"FREEHOLD_FAIL", nullptr, "CALL:N[+],… with mmap, mprotect, mremap, madvise, userfaultfd, register or membarrier"}, [](const char* t) noexcept { return os::inject_failures(t); }},
 };
 
 constexpr const char* kPrefix = "FREEHOLD_";
@@ -91,7 +92,7 @@ bool read_knobs(const char* const* environment, ConfigurationLookup lookup, char
       if (strlen(knob.variable) == length && strncmp(knob.variable, *environment, length) == 0) found = &knob;
     }
     if (found == nullptr) {
-      snprintf(error, capacity, "The environment variable %.*s is not known. Known are FREEHOLD_STATS, _VERIFY, _DEBUG, _PROTECTION, _HEAP_LIMIT, _ADDRESS_SPACE, _MAP_BUDGET, _HUGE_PAGES and _FAIL.",
+      snprintf(error, capacity, "The environment variable %.*s is not known. Known are FREEHOLD_STATS, _VERIFY, _DEBUG, _PROTECTION, _HEAP_LIMIT, _ADDRESS_SPACE, _MAP_BUDGET, _PROMOTION, _HUGE_PAGES and _FAIL.",
                static_cast<int>(length), *environment);
       return false;
     }

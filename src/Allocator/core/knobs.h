@@ -17,6 +17,7 @@ struct Knobs {
   uint64_t heap_limit = 0;         // FREEHOLD_HEAP_LIMIT, bytes; 0 = from the runtime's own settings, else from the machine
   uint64_t address_space = uint64_t{64} << 40;  // FREEHOLD_ADDRESS_SPACE, bytes
   uint64_t map_budget = 20000;     // FREEHOLD_MAP_BUDGET, kernel mappings
+  bool promotion = true;           // FREEHOLD_PROMOTION
   bool huge_pages = true;          // FREEHOLD_HUGE_PAGES
 
   bool operator==(const Knobs&) const = default;

@@ -12,11 +12,11 @@
 
 namespace freehold::core {
 
-// Calls function(uint64_t* slot) for each. `size` is the object's, header included.
+// Calls function(uint64_t* slot) for each. `size` is the object's, header included. Does not touch the object itself: it may be gone.
 template <typename Function>
-inline void for_each_reference(const Object* object, size_t size, Function function) noexcept {
-  if (!object->type->has_pointers()) return;
-  const auto* description = reinterpret_cast<const int64_t*>(object->type);
+inline void for_each_reference(const Object* object, const MethodTable* type, size_t size, Function function) noexcept {
+  if (!type->has_pointers()) return;
+  const auto* description = reinterpret_cast<const int64_t*>(type);
   auto* base = reinterpret_cast<uint8_t*>(const_cast<Object*>(object));
   int64_t series = description[-1];
   if (series > 0) {

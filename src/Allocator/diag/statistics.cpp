@@ -3,8 +3,12 @@
 #include <stdio.h>
 
 #include "core/arena.h"
+#include "core/fault_counters.h"
 #include "heap/blocks.h"
+#include "heap/forwarding.h"
 #include "heap/heap.h"
+#include "heap/pins.h"
+#include "heap/promotion.h"
 #include "heap/thread_heap.h"
 #include "platform/os.h"
 
@@ -31,36 +35,63 @@ void collect_statistics(uint64_t* values, int32_t count) noexcept {
   figures[kDanglingFaults] = heap::dangling_fault_count();
   figures[kMappings] = heap::mappings();
   figures[kRecounts] = load(blocks.recounts);
-  figures[kAddressSpaceUsed] = (heap::lower_frontier() + heap::upper_frontier() - core::arena.block_count() / 2) * core::kBlockSize;
+  figures[kAddressSpaceUsed] = (heap::lower_frontier() + heap::promoted_frontier() + heap::upper_frontier() - core::arena.block_count() / 2) * core::kBlockSize;
   figures[kUserfaultfd] = os::has_userfaultfd() ? 1 : 0;
+  figures[kPinnedBlocks] = load(blocks.pinned) + load(blocks.pinned_huge);
+  figures[kPinStops] = load(heap::pin_counters.stops);
+  figures[kLongestPinStop] = load(heap::pin_counters.longest_stop);
+  figures[kMembarrier] = heap::pins_use_membarrier() ? 1 : 0;
+  const core::FaultCounters& faults = core::fault_counters;
+  figures[kRepairedFaults] = load(faults.repairs);
+  figures[kRepairedSlots] = load(faults.slots);
+  figures[kRepairedFields] = load(faults.parents);
+  figures[kRepairedOperands] = load(faults.operand_repairs);
+  figures[kRepairsWithoutField] = load(faults.parentless);
+  figures[kPromotionWaits] = load(faults.waits);
+  const heap::PromotionCounters& promotion = heap::promotion_counters;
+  figures[kPromotionRounds] = load(promotion.rounds);
+  figures[kPromotedBlocks] = load(promotion.blocks);
+  figures[kPromotedObjects] = load(promotion.objects);
+  figures[kPromotedBytes] = load(promotion.bytes);
+  figures[kPatchedFields] = load(promotion.patched);
+  figures[kLongestFreeze] = load(promotion.longest_freeze);
+  figures[kForwardingBytes] = heap::forwarding_bytes();
   for (int32_t i = 0; i < count; i++) values[i] = i < kFigureCount ? figures[i] : 0;
 }
 
 void format_statistics(char* text, size_t capacity) noexcept {
   uint64_t v[kFigureCount];
   collect_statistics(v, kFigureCount);
-  constexpr double kMega = 1 << 20;
-  snprintf(text, capacity,
-           "Freehold heap at exit\n"
-           "  allocated          %14.1f MB\n"
-           "  deleted            %14.1f MB in %llu objects\n"
-           "  released           %14.1f MB given back or recycled\n"
-           "  resident           %14.1f MB\n"
-           "  pages              %14llu live, %llu dead and not yet released\n"
-           "  blocks of 2 MB     %14llu live, %llu pooled, %llu fresh, %llu recycled\n"
-           "  large objects      %14llu\n"
-           "  dangling faults    %14llu\n"
-           "  double deletes     %14llu\n"
-           "  pages recounted    %14llu\n"
-           "  kernel mappings    %14llu at most\n"
-           "  addresses used     %14.1f MB\n"
-           "  protection         %14s\n",
-           static_cast<double>(v[kAllocatedBytes]) / kMega, static_cast<double>(v[kDeletedBytes]) / kMega, static_cast<unsigned long long>(v[kDeletedObjects]),
-           static_cast<double>(v[kReleasedBytes]) / kMega, static_cast<double>(v[kResidentBytes]) / kMega, static_cast<unsigned long long>(v[kLivePages]),
-           static_cast<unsigned long long>(v[kDeadPages]), static_cast<unsigned long long>(v[kLiveBlocks]), static_cast<unsigned long long>(v[kPooledBlocks]),
-           static_cast<unsigned long long>(v[kFreshBlocks]), static_cast<unsigned long long>(v[kRecycledBlocks]), static_cast<unsigned long long>(v[kLargeObjects]),
-           static_cast<unsigned long long>(v[kDanglingFaults]), static_cast<unsigned long long>(v[kDoubleDeletes]), static_cast<unsigned long long>(v[kRecounts]),
-           static_cast<unsigned long long>(v[kMappings]), static_cast<double>(v[kAddressSpaceUsed]) / kMega, v[kUserfaultfd] != 0 ? "userfaultfd" : "mprotect");
+  auto mega = [&](Figure figure) noexcept { return static_cast<double>(v[figure]) / (1 << 20); };
+  auto count = [&](Figure figure) noexcept { return static_cast<unsigned long long>(v[figure]); };
+  auto milliseconds = [&](Figure figure) noexcept { return static_cast<double>(v[figure]) / 1e6; };
+  size_t length = 0;
+  auto add = [&](const char* format, auto... values) noexcept {
+    if (length < capacity) length += static_cast<size_t>(snprintf(text + length, capacity - length, format, values...));
+  };
+  add("%s", "Freehold heap at exit\n");
+  add("  allocated          %14.1f MB\n", mega(kAllocatedBytes));
+  add("  deleted            %14.1f MB in %llu objects\n", mega(kDeletedBytes), count(kDeletedObjects));
+  add("  released           %14.1f MB given back or recycled\n", mega(kReleasedBytes));
+  add("  resident           %14.1f MB\n", mega(kResidentBytes));
+  add("  pages              %14llu live, %llu dead and not yet released\n", count(kLivePages), count(kDeadPages));
+  add("  blocks of 2 MB     %14llu live, %llu pooled, %llu fresh, %llu recycled\n", count(kLiveBlocks), count(kPooledBlocks), count(kFreshBlocks), count(kRecycledBlocks));
+  add("  large objects      %14llu\n", count(kLargeObjects));
+  add("  promoted           %14.1f MB in %llu objects of %llu blocks, %llu rounds; a block was frozen for %.3f ms at most\n", mega(kPromotedBytes), count(kPromotedObjects),
+      count(kPromotedBlocks), count(kPromotionRounds), milliseconds(kLongestFreeze));
+  add("  patched in bulk    %14llu fields\n", count(kPatchedFields));
+  add("  faults repaired    %14llu: %llu slots, %llu fields, %llu operands, %llu without a field\n", count(kRepairedFaults), count(kRepairedSlots), count(kRepairedFields),
+      count(kRepairedOperands), count(kRepairsWithoutField));
+  add("  promotion waits    %14llu\n", count(kPromotionWaits));
+  add("  forwarding tables  %14.1f MB\n", mega(kForwardingBytes));
+  add("  dangling faults    %14llu\n", count(kDanglingFaults));
+  add("  double deletes     %14llu\n", count(kDoubleDeletes));
+  add("  pages recounted    %14llu\n", count(kRecounts));
+  add("  kernel mappings    %14llu at most\n", count(kMappings));
+  add("  addresses used     %14.1f MB\n", mega(kAddressSpaceUsed));
+  add("  dead but pinned    %14llu blocks; %llu stops to look for pins, the longest %.3f ms\n", count(kPinnedBlocks), count(kPinStops), milliseconds(kLongestPinStop));
+  add("  protection         %14s\n", v[kUserfaultfd] != 0 ? "userfaultfd" : "mprotect");
+  add("  pins are seen by   %14s\n", v[kMembarrier] != 0 ? "membarrier" : "fences");
 }
 
 }  // namespace freehold::diag

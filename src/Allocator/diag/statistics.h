@@ -9,7 +9,10 @@ namespace freehold::diag {
 enum Figure : int32_t {
   kAllocatedBytes, kDeletedBytes, kReleasedBytes, kResidentBytes, kLivePages, kDeadPages, kFreshBlocks, kRecycledBlocks, kPooledBlocks, kLiveBlocks,
   kLargeObjects, kDanglingFaults, kDoubleDeletes, kMappings, kRecounts, kAddressSpaceUsed, kUserfaultfd, kDeletedObjects,
-  kFigureCount = 20,  // two are spare, so that an older System.Heap still fits
+  kPinnedBlocks, kPinStops, kLongestPinStop, kMembarrier,
+  kRepairedFaults, kRepairedSlots, kRepairedFields, kRepairedOperands, kRepairsWithoutField, kPromotionWaits,
+  kPromotionRounds, kPromotedBlocks, kPromotedObjects, kPromotedBytes, kPatchedFields, kLongestFreeze, kForwardingBytes,
+  kFigureCount = 36,  // one is spare
 };
 
 // Fills values[0, count). Any thread.

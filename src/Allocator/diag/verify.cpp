@@ -8,6 +8,7 @@
 #include "core/object.h"
 #include "core/references.h"
 #include "heap/blocks.h"
+#include "heap/forwarding.h"
 #include "heap/heap.h"
 #include "heap/walk.h"
 
@@ -44,6 +45,7 @@ bool plausible_type(uint64_t table) noexcept {
 void check_reference(Report& report, const Object* holder, uint64_t target) noexcept {
   report.references++;
   if (target == 0 || !arena.contains(target)) return;
+  target = heap::current_address(target);
   switch (heap::classify(reinterpret_cast<const void*>(target))) {
     case heap::AddressState::kNeverUsed:
       violation(report, "object %p refers to %p, which was never allocated", static_cast<const void*>(holder), reinterpret_cast<void*>(target));
@@ -93,7 +95,7 @@ void verify_shared_block(Report& report, size_t block) noexcept {
       continue;
     }
     bool unused_large_page = record.kind == BlockKind::kLarge && offset % kPageSize == 0 && arena.pages[block * kPagesPerBlock + offset / kPageSize].first == 0;
-    heap::Walked object = unused_large_page ? heap::Walked{heap::Step::kEnd, 0, 0} : heap::look_at(start + offset);
+    heap::Walked object = unused_large_page ? heap::Walked{heap::Step::kEnd, 0, 0, nullptr} : heap::look_at(start + offset);
     if (object.step == heap::Step::kEnd) {
       offset = next_walkable(record, block, offset);
       continue;
@@ -113,7 +115,7 @@ void verify_shared_block(Report& report, size_t block) noexcept {
         if (heap::is_page_dead(block * kPagesPerBlock + page)) violation(report, "the live object at %p lies on a page that is marked dead", static_cast<void*>(start + offset));
       }
       const Object* holder = Object::at(start + offset);
-      core::for_each_reference(holder, object.size, [&](uint64_t* slot) noexcept { check_reference(report, holder, *slot); });
+      core::for_each_reference(holder, object.type, object.size, [&](uint64_t* slot) noexcept { check_reference(report, holder, *slot); });
     }
     offset += object.size;
   }
@@ -127,7 +129,7 @@ void verify_huge_block(Report& report, size_t block) noexcept {
   if (walked.size > record.huge_size) violation(report, "the huge object at %p has %zu bytes, its blocks were taken for %llu", static_cast<const void*>(object), walked.size, static_cast<unsigned long long>(record.huge_size));
   if ((walked.header & core::kDeletedBit) != 0) return;
   report.objects++;
-  core::for_each_reference(object, walked.size, [&](uint64_t* slot) noexcept { check_reference(report, object, *slot); });
+  core::for_each_reference(object, walked.type, walked.size, [&](uint64_t* slot) noexcept { check_reference(report, object, *slot); });
 }
 
 }  // namespace
@@ -136,9 +138,7 @@ void verify_heap(Report& report) noexcept {
   report.violations = report.objects = report.references = 0;
   if (report.capacity != 0) report.message[0] = 0;
   size_t live = 0, pooled = 0, moved = 0;
-  for (size_t block = 0, end = heap::lower_frontier(); block < end; block++) {
-    if (block % core::kBlocksPerSegment == core::kBlocksInGeneration0) block += core::kBlocksPerSegment - core::kBlocksInGeneration0;
-    if (block >= end) break;
+  heap::for_each_lower_block([&](size_t block) noexcept {
     switch (arena.blocks[block].state.load(std::memory_order_acquire)) {
       case BlockState::kLive:
         live++;
@@ -149,19 +149,19 @@ void verify_heap(Report& report) noexcept {
         if (arena.blocks[block].dead_pages.load() != kPagesPerBlock) violation(report, "block %zu is pooled with %u dead pages", block, arena.blocks[block].dead_pages.load());
         break;
       case BlockState::kMoved: moved++; break;
-      case BlockState::kFrozen:
+      case BlockState::kFrozen: violation(report, "block %zu is frozen, and nothing is being promoted", block); break;
       case BlockState::kForwarded:
       case BlockState::kGone: break;
     }
-  }
+  });
   for (size_t block = arena.block_count() / 2, end = heap::upper_frontier(); block < end; block++) {
     const BlockRecord& record = arena.blocks[block];
     if (record.state.load(std::memory_order_acquire) == BlockState::kLive && record.kind == BlockKind::kHuge) verify_huge_block(report, block);
   }
   const heap::BlockCounters& counters = heap::block_counters;
-  if (live != counters.live.load() || pooled != counters.pooled.load() || moved != counters.moved.load()) {
-    violation(report, "blocks found: %zu live, %zu pooled, %zu moved; counted: %llu, %llu, %llu", live, pooled, moved, static_cast<unsigned long long>(counters.live.load()),
-              static_cast<unsigned long long>(counters.pooled.load()), static_cast<unsigned long long>(counters.moved.load()));
+  if (live != counters.live.load() || pooled != counters.pooled.load() + counters.pinned.load() || moved != counters.moved.load()) {
+    violation(report, "blocks found: %zu live, %zu pooled, %zu moved; counted: %llu, %llu (%llu of them pinned), %llu", live, pooled, moved, static_cast<unsigned long long>(counters.live.load()),
+              static_cast<unsigned long long>(counters.pooled.load() + counters.pinned.load()), static_cast<unsigned long long>(counters.pinned.load()), static_cast<unsigned long long>(counters.moved.load()));
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "core/knobs.h"
 #include "heap/maintenance.h"
+#include "heap/pins.h"
 #include "heap/thread_heap.h"
 #include "heap/walk.h"
 #include "platform/lock.h"
@@ -28,18 +29,23 @@ constexpr size_t kSmallStart = 2;
 constexpr uint32_t kEndOfList = UINT32_MAX;
 // Inline collapse, when the maintenance thread does not keep up.
 constexpr size_t kMovedAtMost = 4096;
+// Dead blocks that may be pinned, before an allocation has the maintenance thread look.
+constexpr size_t kPinnedAtMost = 4;
 
 os::Lock lock;  // guards everything below, and the state and list links of blocks
 size_t lower_next = 0;
+size_t promoted_count = 0;  // blocks of higher generations that were handed out
 size_t upper_next = 0;
 uint32_t pool_head = kEndOfList;
 size_t pool_size = 0;
 size_t pool_minimum = 0;
 uint32_t moved_head = kEndOfList;
 size_t moved_size = 0;
+uint32_t pinned_head = kEndOfList;  // dead blocks and huge objects that wait for their pins
 size_t memory_limit = SIZE_MAX - kEmergencyMemory;
 
 bool use_userfaultfd = false;
+std::atomic<bool> threads_hold{false};  // wait_for_threads()
 
 // Takes the next address of generation 0. Caller holds the lock.
 size_t next_address() noexcept {
@@ -53,17 +59,27 @@ size_t next_address() noexcept {
   return block;
 }
 
-// Moves the frames of a dead block to a fresh address. From the moment that it is moved, the old address faults: userfaultfd watches it
-// already; without, it loses its access rights first. False: nothing usable is at `to`, and the frames of `from` are to be given back.
-bool move_block(size_t from, size_t to) noexcept {
+// Takes the next address of the higher generations: the other halves of the segments, in order.
+size_t next_promoted_address() noexcept {
+  size_t block = promoted_block(promoted_count);
+  if (block >= arena.block_count() / 2 || !core::commit_tables(block, 1)) return kNoBlock;
+  if (core::knobs.huge_pages && promoted_count % kPromotedPerSegment == 0) os::use_huge_pages(arena.block_start(block), kPromotedPerSegment * kBlockSize, true);
+  promoted_count++;
+  return block;
+}
+
+enum class Move { kDone, kLost, kRefused };
+// Moves the frames of a block to a fresh address. From the moment that they are moved, the old address faults: userfaultfd watches it already;
+// without, it loses its access rights first. kLost: the old address faults, but nothing usable is at the new one. kRefused: the frames are
+// where they were.
+Move move_block(size_t from, size_t to) noexcept {
   uint8_t* source = arena.block_start(from);
   uint8_t* target = arena.block_start(to);
-  if (use_userfaultfd) return os::watch(source, kBlockSize) && os::move_frames(source, target, kBlockSize);
-  if (!os::protect_none(source, kBlockSize)) return false;
-  if (!os::move_frames(source, target, kBlockSize)) return false;
-  if (os::protect_read_write(target, kBlockSize)) return true;
+  if (use_userfaultfd) return os::watch(source, kBlockSize) && os::move_frames(source, target, kBlockSize) ? Move::kDone : Move::kRefused;
+  if (!os::protect_none(source, kBlockSize) || !os::move_frames(source, target, kBlockSize)) return Move::kRefused;
+  if (os::protect_read_write(target, kBlockSize)) return Move::kDone;
   os::decommit(target, kBlockSize);
-  return false;
+  return Move::kLost;
 }
 
 void set_gone(size_t block) noexcept { arena.blocks[block].state.store(BlockState::kGone, std::memory_order_release); }
@@ -93,9 +109,8 @@ void start_life(size_t block, BlockKind kind, bool dirty) noexcept {
 
 // Makes dead memory inaccessible and gives it back. Where the kernel refuses (too many mappings), it stays as it is: deleted objects behave
 // as if they were alive. It must never be discarded while it is accessible: a stale reference would read zeros.
-void give_back(uint8_t* start, size_t size) noexcept {
-  if (os::decommit(start, size)) return;
-  if (use_userfaultfd && os::watch(start, size)) os::discard(start, size);
+bool give_back(uint8_t* start, size_t size) noexcept {
+  return os::decommit(start, size) || (use_userfaultfd && os::watch(start, size) && os::discard(start, size));
 }
 
 // Gives a block's memory back for good.
@@ -106,6 +121,111 @@ void bury(size_t block) noexcept {
   block_counters.gone_bytes.fetch_add(kBlockSize, std::memory_order_relaxed);
 }
 
+// A block that ends its life takes its pages out of the accounts. Caller holds the lock.
+void forget_pages(BlockRecord& record) noexcept {
+  size_t released = 0;
+  for (const auto& word : record.released) released += static_cast<size_t>(__builtin_popcountll(word.load(std::memory_order_relaxed)));
+  block_counters.released_pages.fetch_sub(released, std::memory_order_relaxed);
+  block_counters.dead_pages.fetch_sub(record.dead_pages.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  block_counters.mapping_splits.fetch_sub(record.splits, std::memory_order_relaxed);
+  record.splits = 0;
+}
+
+// The block's frames wait for their next use. Caller holds the lock.
+void make_pooled(size_t block) noexcept {
+  BlockRecord& record = arena.blocks[block];
+  record.next = pool_head;
+  pool_head = static_cast<uint32_t>(block);
+  pool_size++;
+  block_counters.pooled.store(pool_size, std::memory_order_relaxed);
+  record.state.store(BlockState::kPooled, std::memory_order_release);
+}
+
+// Calls function(start, size) for each run of pages that have memory, until it returns false.
+template <typename Function>
+bool for_each_run_with_memory(size_t block, Function function) noexcept {
+  const BlockRecord& record = arena.blocks[block];
+  auto released = [&](size_t page) noexcept { return (record.released[page / 64].load(std::memory_order_acquire) >> (page % 64) & 1) != 0; };
+  for (size_t page = 0; page < kPagesPerBlock; page++) {
+    if (released(page)) continue;
+    size_t end = page;
+    while (end < kPagesPerBlock && !released(end)) end++;
+    if (!function(arena.block_start(block) + page * kPageSize, (end - page) * kPageSize)) return false;
+    page = end;
+  }
+  return true;
+}
+
+// Readers go on, writers fault. With mprotect, pages without memory must stay without access.
+bool protect_from_writing(size_t block) noexcept {
+  uint8_t* start = arena.block_start(block);
+  if (use_userfaultfd) return os::watch(start, kBlockSize) && os::write_protect(start, kBlockSize, true);
+  if (!arena.blocks[block].partly_released.load(std::memory_order_relaxed)) return os::protect_read(start, kBlockSize);
+  return for_each_run_with_memory(block, [](uint8_t* run, size_t size) noexcept { return os::protect_read(run, size); });
+}
+
+bool allow_writing(size_t block) noexcept {
+  uint8_t* start = arena.block_start(block);
+  if (use_userfaultfd) return os::write_protect(start, kBlockSize, false);
+  if (!arena.blocks[block].partly_released.load(std::memory_order_relaxed)) return os::lift_protection(start, kBlockSize);
+  return for_each_run_with_memory(block, [](uint8_t* run, size_t size) noexcept { return os::lift_protection(run, size); });
+}
+
+// What becomes of a dead block that nothing pins: its frames are pooled, or go. It is in no list.
+void finish_block(size_t block) noexcept {
+  BlockRecord& record = arena.blocks[block];
+  if (record.partly_released.load(std::memory_order_relaxed) || core::knobs.debug) {
+    size_t released = 0;
+    for (const auto& word : record.released) released += static_cast<size_t>(__builtin_popcountll(word.load(std::memory_order_relaxed)));
+    {
+      os::LockGuard guard(lock);
+      block_counters.mapping_splits.fetch_sub(record.splits, std::memory_order_relaxed);
+      record.splits = 0;
+    }
+    bury(block);
+    block_counters.released_pages.fetch_sub(released, std::memory_order_relaxed);
+    block_counters.pinned.fetch_sub(1, std::memory_order_relaxed);
+    return;
+  }
+  os::LockGuard guard(lock);
+  record.next = pool_head;
+  pool_head = static_cast<uint32_t>(block);
+  pool_size++;
+  block_counters.pooled.store(pool_size, std::memory_order_relaxed);
+  block_counters.pinned.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void finish_huge(size_t block) noexcept {
+  BlockRecord& record = arena.blocks[block];
+  size_t count = (record.huge_size + kBlockSize - 1) / kBlockSize;
+  for (size_t i = 0; i < count; i++) set_gone(block + i);
+  give_back(arena.block_start(block), count * kBlockSize);
+  block_counters.huge_bytes.fetch_sub(huge_memory(record.huge_size), std::memory_order_relaxed);
+  block_counters.large_objects.fetch_sub(1, std::memory_order_relaxed);
+  block_counters.gone_bytes.fetch_add(count * kBlockSize, std::memory_order_relaxed);
+}
+
+// A dead block that may be pinned stays as it is, for now.
+void keep_for_pins(size_t block) noexcept {
+  {
+    os::LockGuard guard(lock);
+    arena.blocks[block].next = pinned_head;
+    pinned_head = static_cast<uint32_t>(block);
+  }
+  note_unpinned();  // its last handle may have been freed before it was on the list
+  wake_maintenance();
+}
+
+bool is_huge(size_t block) noexcept { return arena.blocks[block].kind == BlockKind::kHuge; }
+
+// Blocks of small and large objects that live and whose dead pages wait for pins.
+template <typename Function>
+void for_each_held_block(Function function) noexcept {
+  for_each_lower_block([&](size_t block) noexcept {
+    if (arena.blocks[block].state.load(std::memory_order_acquire) == BlockState::kLive && arena.blocks[block].release_waits.load(std::memory_order_relaxed)) function(block);
+  });
+}
+
 }  // namespace
 
 bool initialize_protection() noexcept {
@@ -114,12 +234,12 @@ bool initialize_protection() noexcept {
   return use_userfaultfd || core::knobs.protection == core::Protection::kAuto;
 }
 
-size_t acquire_block(BlockKind kind) noexcept {
+size_t acquire_block(BlockKind kind, bool promoted) noexcept {
   size_t block, frames = kNoBlock;
-  bool collapse;
+  bool collapse, wanted;
   {
     os::LockGuard guard(lock);
-    block = next_address();
+    block = promoted ? next_promoted_address() : next_address();
     if (block == kNoBlock) return kNoBlock;
     if (!core::knobs.debug) frames = pop_pooled();
     if (frames == kNoBlock && over_limit(kBlockSize)) {
@@ -127,9 +247,12 @@ size_t acquire_block(BlockKind kind) noexcept {
       return kNoBlock;
     }
     collapse = moved_size > kMovedAtMost;
+    // Frames are there, but for pins that may have gone: threads that pin what they allocate would live on fresh memory.
+    wanted = frames == kNoBlock && block_counters.pinned.load(std::memory_order_relaxed) >= kPinnedAtMost;
   }
+  if (wanted && wait_for_threads()) hurry_maintenance();
   if (frames != kNoBlock) {
-    if (move_block(frames, block)) {
+    if (move_block(frames, block) == Move::kDone) {
       {
         os::LockGuard guard(lock);
         arena.blocks[frames].next = moved_head;
@@ -189,13 +312,13 @@ void release_huge(size_t block) noexcept {
   BlockRecord& record = arena.blocks[block];
   BlockState live = BlockState::kLive;
   // The first of two racing deletions wins.
-  if (!record.state.compare_exchange_strong(live, BlockState::kGone, std::memory_order_acq_rel)) return;
-  size_t count = (record.huge_size + kBlockSize - 1) / kBlockSize;
-  for (size_t i = 1; i < count; i++) set_gone(block + i);
-  give_back(arena.block_start(block), count * kBlockSize);
-  block_counters.huge_bytes.fetch_sub(huge_memory(record.huge_size), std::memory_order_relaxed);
-  block_counters.large_objects.fetch_sub(1, std::memory_order_relaxed);
-  block_counters.gone_bytes.fetch_add(count * kBlockSize, std::memory_order_relaxed);
+  if (!record.state.compare_exchange_strong(live, BlockState::kPooled, std::memory_order_acq_rel)) return;
+  if (is_pinned(block)) {
+    block_counters.pinned_huge.fetch_add(1, std::memory_order_relaxed);
+    keep_for_pins(block);
+  } else {
+    finish_huge(block);
+  }
 }
 
 bool is_page_dead(size_t page) noexcept {
@@ -204,6 +327,113 @@ bool is_page_dead(size_t page) noexcept {
   return (record.dead[in_block / 64].load(std::memory_order_relaxed) >> (in_block % 64) & 1) != 0;
 }
 
+namespace {
+
+// Caller holds the lock.
+size_t release_pages(size_t block, size_t minimum_run) noexcept {
+  BlockRecord& record = arena.blocks[block];
+  auto bit = [](const std::atomic<uint64_t>* words, size_t page) noexcept { return (words[page / 64].load(std::memory_order_acquire) >> (page % 64) & 1) != 0; };
+  struct Run {
+    size_t first, end;
+  };
+  // The runs, from a page on. What died meanwhile is for the next time.
+  uint64_t dead[kPagesPerBlock / 64];
+  for (size_t i = 0; i < kPagesPerBlock / 64; i++) dead[i] = record.dead[i].load(std::memory_order_acquire) & ~record.released[i].load(std::memory_order_relaxed);
+  auto next_run = [&](size_t page) noexcept -> Run {
+    while (page < kPagesPerBlock) {
+      size_t end = page;
+      while (end < kPagesPerBlock && (dead[end / 64] >> (end % 64) & 1) != 0) end++;
+      if (end - page >= minimum_run) return {page, end};
+      page = end + 1;
+    }
+    return {kPagesPerBlock, kPagesPerBlock};
+  };
+  if (next_run(0).first == kPagesPerBlock) return 0;
+  // Published before the pins are read: heap/pins.h.
+  bool was_released = record.partly_released.load(std::memory_order_relaxed);
+  auto mark = [&](Run run, bool released) noexcept {
+    for (size_t page = run.first; page < run.end; page++) {
+      uint64_t mask = uint64_t{1} << (page % 64);
+      if (released) record.released[page / 64].fetch_or(mask, std::memory_order_release);
+      else record.released[page / 64].fetch_and(~mask, std::memory_order_release);
+    }
+  };
+  auto unmark_from = [&](size_t page) noexcept {
+    for (Run run = next_run(page); run.first < kPagesPerBlock; run = next_run(run.end)) mark(run, false);
+  };
+  auto has_runs = [&]() noexcept { return next_run(0).first < kPagesPerBlock; };
+  for (Run run = next_run(0); run.first < kPagesPerBlock; run = next_run(run.end)) {
+    if (run.end < kPagesPerBlock) keep_first_object(block * kPagesPerBlock + run.end);
+    mark(run, true);
+  }
+  record.partly_released.store(true, std::memory_order_release);
+  if (is_pinned(block)) {
+    unmark_from(0);
+    record.release_waits.store(true, std::memory_order_relaxed);
+    note_unpinned();
+    if (core::knobs.debug) exclude_pinned(block, dead);
+    if (!core::knobs.debug || !has_runs()) {
+      record.partly_released.store(was_released, std::memory_order_release);
+      return 0;
+    }
+    for (Run run = next_run(0); run.first < kPagesPerBlock; run = next_run(run.end)) mark(run, true);
+  }
+  size_t released = 0;
+  bool watched = false;
+  for (Run run = next_run(0); run.first < kPagesPerBlock; run = next_run(run.end)) {
+    uint8_t* start = arena.block_start(block) + run.first * kPageSize;
+    size_t size = (run.end - run.first) * kPageSize;
+    bool done;
+    if (use_userfaultfd) {
+      watched = watched || os::watch(arena.block_start(block), kBlockSize);
+      done = watched && os::discard(start, size);
+    } else {
+      // A run between accessible pages makes three mappings of one; beside released pages it becomes a part of theirs. Its neighbours are not in
+      // this round: two runs never touch.
+      size_t neighbours = (run.first > 0 && bit(record.released, run.first - 1) ? 1 : 0) + (run.end < kPagesPerBlock && bit(record.released, run.end) ? 1 : 0);
+      done = (neighbours != 0 || mappings() + 2 <= core::knobs.map_budget) && os::decommit(start, size);
+      if (done) {
+        uint64_t splits = 2 - 2 * neighbours;  // wraps to -2 when it joins two runs
+        record.splits = static_cast<uint16_t>(record.splits + splits);
+        block_counters.mapping_splits.fetch_add(splits, std::memory_order_relaxed);
+      }
+    }
+    if (!done) {
+      unmark_from(run.first);
+      return released;
+    }
+    block_counters.released_pages.fetch_add(size / kPageSize, std::memory_order_relaxed);
+    block_counters.gone_bytes.fetch_add(size, std::memory_order_relaxed);
+    released += size;
+  }
+  return released;
+}
+
+// Every page of the block is dead. Promotion sees to it when it is at work there: this is called again when it gives up.
+void bury_dead_block(size_t block) noexcept {
+  BlockRecord& record = arena.blocks[block];
+  {
+    os::LockGuard guard(lock);  // neither release_dead_pages nor promotion is at work here
+    if (record.state.load(std::memory_order_relaxed) != BlockState::kLive) return;
+    record.state.store(BlockState::kPooled, std::memory_order_release);
+    block_counters.pinned.fetch_add(1, std::memory_order_relaxed);
+    block_counters.live.fetch_sub(1, std::memory_order_relaxed);
+    block_counters.dead_pages.fetch_sub(kPagesPerBlock, std::memory_order_relaxed);
+  }
+  if (is_pinned(block)) {
+    if (core::knobs.debug) {
+      os::LockGuard guard(lock);
+      release_pages(block, 1);
+    }
+    keep_for_pins(block);
+    return;
+  }
+  finish_block(block);
+  wake_maintenance();
+}
+
+}  // namespace
+
 void mark_page_dead(size_t page) noexcept {
   size_t block = page / kPagesPerBlock, in_block = page % kPagesPerBlock;
   BlockRecord& record = arena.blocks[block];
@@ -211,70 +441,132 @@ void mark_page_dead(size_t page) noexcept {
   if ((record.dead[in_block / 64].fetch_or(bit, std::memory_order_acq_rel) & bit) != 0) return;
   block_counters.dead_pages.fetch_add(1, std::memory_order_relaxed);
   if (record.dead_pages.fetch_add(1, std::memory_order_acq_rel) + 1u < kPagesPerBlock) return;
-  // The block is dead, and this thread alone knows it.
-  block_counters.live.fetch_sub(1, std::memory_order_relaxed);
-  block_counters.dead_pages.fetch_sub(kPagesPerBlock, std::memory_order_relaxed);
-  if (record.partly_released || core::knobs.debug) {
-    size_t released = 0;
-    for (const auto& word : record.released) released += static_cast<size_t>(__builtin_popcountll(word.load(std::memory_order_relaxed)));
-    block_counters.released_pages.fetch_sub(released, std::memory_order_relaxed);
-    {
-      os::LockGuard guard(lock);
-      block_counters.mapping_splits.fetch_sub(record.splits, std::memory_order_relaxed);
-      record.splits = 0;
-    }
-    bury(block);
-    return;
-  }
-  {
-    os::LockGuard guard(lock);
-    record.next = pool_head;
-    pool_head = static_cast<uint32_t>(block);
-    pool_size++;
-    block_counters.pooled.store(pool_size, std::memory_order_relaxed);
-    record.state.store(BlockState::kPooled, std::memory_order_release);
-  }
-  wake_maintenance();
+  bury_dead_block(block);
 }
 
 size_t release_dead_pages(size_t block, size_t minimum_run) noexcept {
-  BlockRecord& record = arena.blocks[block];
-  size_t released = 0;
-  bool watched = false;
+  const BlockRecord& record = arena.blocks[block];
   // Holding the lock keeps the block from being pooled (and recycled) while some of its pages lose their memory.
   os::LockGuard guard(lock);
   // A page that never had memory looks dead to userfaultfd: the block must be complete.
   bool populated = record.kind == BlockKind::kLarge ? record.populated.load(std::memory_order_acquire) : record.initialised.load(std::memory_order_acquire) == ~uint64_t{0};
   if (!populated || record.state.load(std::memory_order_acquire) != BlockState::kLive || record.dead_pages.load(std::memory_order_acquire) == kPagesPerBlock) return 0;
-  auto bit = [](const std::atomic<uint64_t>* words, size_t page) noexcept { return (words[page / 64].load(std::memory_order_acquire) >> (page % 64) & 1) != 0; };
-  for (size_t page = 0; page < kPagesPerBlock;) {
-    size_t end = page;
-    while (end < kPagesPerBlock && bit(record.dead, end) && !bit(record.released, end)) end++;
-    if (end - page < minimum_run) {
-      page = end + 1;
-      continue;
-    }
-    uint8_t* start = arena.block_start(block) + page * kPageSize;
-    size_t size = (end - page) * kPageSize;
-    record.partly_released = true;
-    if (end < kPagesPerBlock) keep_first_object(block * kPagesPerBlock + end);
-    if (use_userfaultfd) {
-      watched = watched || os::watch(arena.block_start(block), kBlockSize);
-      if (!watched || !os::discard(start, size)) return released;
-    } else {
-      // A run between accessible pages makes three mappings of one; beside released pages it becomes a part of theirs.
-      size_t neighbours = (page > 0 && bit(record.released, page - 1) ? 1 : 0) + (end < kPagesPerBlock && bit(record.released, end) ? 1 : 0);
-      if ((neighbours == 0 && mappings() + 2 > core::knobs.map_budget) || !os::decommit(start, size)) return released;
-      uint64_t splits = 2 - 2 * neighbours;  // wraps to -2 when it joins two runs
-      record.splits = static_cast<uint16_t>(record.splits + splits);
-      block_counters.mapping_splits.fetch_add(splits, std::memory_order_relaxed);
-    }
-    for (; page < end; page++) record.released[page / 64].fetch_or(uint64_t{1} << (page % 64), std::memory_order_release);
-    block_counters.released_pages.fetch_add(size / kPageSize, std::memory_order_relaxed);
-    block_counters.gone_bytes.fetch_add(size, std::memory_order_relaxed);
-    released += size;
+  return release_pages(block, minimum_run);
+}
+
+bool wait_for_threads() noexcept { return threads_hold.load(std::memory_order_acquire); }
+void note_unpinned() noexcept { threads_hold.store(true, std::memory_order_release); }
+
+bool look_for_pins() noexcept {
+  return refresh_stack_pins(
+      [](void*) {
+        {
+          os::LockGuard guard(lock);
+          for (uint32_t block = pinned_head; block != kEndOfList; block = arena.blocks[block].next) forget_stack_pins(block);
+        }
+        for_each_held_block(forget_stack_pins);
+      },
+      nullptr);
+}
+
+size_t release_unpinned(size_t minimum_run) noexcept {
+  threads_hold.store(false, std::memory_order_release);
+  uint32_t block;
+  {
+    os::LockGuard guard(lock);
+    block = pinned_head;
+    pinned_head = kEndOfList;
   }
+  size_t released = 0;
+  while (block != kEndOfList) {
+    BlockRecord& record = arena.blocks[block];
+    uint32_t next = record.next;
+    if (record.handle_pins.load(std::memory_order_acquire) == 0 && record.stack_pins.load(std::memory_order_acquire) == 0) {
+      if (is_huge(block)) {
+        finish_huge(block);
+        block_counters.pinned_huge.fetch_sub(1, std::memory_order_relaxed);
+      } else {
+        finish_block(block);
+      }
+      released++;
+    } else {
+      {
+        os::LockGuard guard(lock);
+        record.next = pinned_head;
+        pinned_head = block;
+      }
+      // Again only after its handle pins are gone: then remove_handle_pin says so.
+      if (record.handle_pins.load(std::memory_order_acquire) == 0) note_unpinned();
+    }
+    block = next;
+  }
+  for_each_held_block([&](size_t held) noexcept {
+    arena.blocks[held].release_waits.store(false, std::memory_order_relaxed);
+    released += release_dead_pages(held, minimum_run);
+  });
   return released;
+}
+
+namespace {
+
+void end_freeze(size_t block) noexcept {
+  BlockRecord& record = arena.blocks[block];
+  record.state.store(BlockState::kLive, std::memory_order_seq_cst);
+  // Those who found its last page dead meanwhile have left it to us.
+  if (record.dead_pages.load(std::memory_order_seq_cst) == kPagesPerBlock) bury_dead_block(block);
+}
+
+}  // namespace
+
+bool freeze_block(size_t block) noexcept {
+  BlockRecord& record = arena.blocks[block];
+  {
+    os::LockGuard guard(lock);
+    if (record.state.load(std::memory_order_relaxed) != BlockState::kLive || record.kind != BlockKind::kSmall) return false;
+    if (record.dead_pages.load(std::memory_order_acquire) == kPagesPerBlock) return false;
+    record.state.store(BlockState::kFrozen, std::memory_order_seq_cst);
+  }
+  bool pinned = is_pinned(block);
+  if (!pinned && protect_from_writing(block)) return true;
+  if (!pinned) allow_writing(block);
+  end_freeze(block);
+  return false;
+}
+
+void thaw_block(size_t block) noexcept {
+  if (!allow_writing(block)) os::fail_fast("the kernel refuses to make memory of the heap writable again.", "Report it, with the kernel's version.");
+  end_freeze(block);
+}
+
+bool forward_block(size_t block, uint32_t forwarding) noexcept {
+  BlockRecord& record = arena.blocks[block];
+  uint8_t* start = arena.block_start(block);
+  size_t to = kNoBlock;
+  bool inaccessible = false;
+  if (!record.partly_released) {
+    {
+      os::LockGuard guard(lock);
+      to = next_address();
+    }
+    if (to != kNoBlock) {
+      Move move = move_block(block, to);
+      inaccessible = move != Move::kRefused;
+      if (move != Move::kDone) to = kNoBlock;  // its address stays unused
+    }
+  }
+  if (!inaccessible && !give_back(start, kBlockSize)) return false;
+  os::LockGuard guard(lock);
+  forget_pages(record);
+  record.next = forwarding;
+  record.state.store(BlockState::kForwarded, std::memory_order_release);
+  block_counters.live.fetch_sub(1, std::memory_order_relaxed);
+  block_counters.forwarded.fetch_add(1, std::memory_order_relaxed);
+  block_counters.gone_bytes.fetch_add(kBlockSize, std::memory_order_relaxed);
+  if (to != kNoBlock) {
+    arena.blocks[to].dead_pages.store(kPagesPerBlock, std::memory_order_relaxed);
+    make_pooled(to);
+  }
+  return true;
 }
 
 size_t trim_pool(size_t keep) noexcept {
@@ -336,6 +628,11 @@ size_t lower_frontier() noexcept {
   return lower_next;
 }
 
+size_t promoted_frontier() noexcept {
+  os::LockGuard guard(lock);
+  return promoted_count;
+}
+
 size_t upper_frontier() noexcept {
   os::LockGuard guard(lock);
   return arena.block_count() / 2 + upper_next;
@@ -343,22 +640,23 @@ size_t upper_frontier() noexcept {
 
 size_t resident_memory() noexcept {
   auto load = [](const std::atomic<uint64_t>& counter) noexcept { return counter.load(std::memory_order_relaxed); };
-  return (load(block_counters.live) + load(block_counters.pooled)) * kBlockSize + load(block_counters.huge_bytes) - load(block_counters.released_pages) * kPageSize;
+  return (load(block_counters.live) + load(block_counters.pooled) + load(block_counters.pinned)) * kBlockSize + load(block_counters.huge_bytes) - load(block_counters.released_pages) * kPageSize;
 }
 
 // Each live or pooled block at most one mapping of its own and one of reserved space behind it, each moved one its empty mapping.
 size_t mappings() noexcept {
   constexpr size_t kTables = 64;
-  return 2 * (block_counters.live.load(std::memory_order_relaxed) + block_counters.pooled.load(std::memory_order_relaxed)) + block_counters.moved.load(std::memory_order_relaxed) +
-         2 * block_counters.large_objects.load(std::memory_order_relaxed) + block_counters.mapping_splits.load(std::memory_order_relaxed) + kTables;
+  return 2 * (block_counters.live.load(std::memory_order_relaxed) + block_counters.pooled.load(std::memory_order_relaxed) + block_counters.pinned.load(std::memory_order_relaxed)) + block_counters.moved.load(std::memory_order_relaxed) +
+         block_counters.forwarded.load(std::memory_order_relaxed) + 2 * block_counters.large_objects.load(std::memory_order_relaxed) + block_counters.mapping_splits.load(std::memory_order_relaxed) + kTables;
 }
 
 void set_limit(size_t bytes) noexcept { memory_limit = bytes; }
 size_t limit() noexcept { return memory_limit; }
 
 void reset_blocks() noexcept {
-  lower_next = upper_next = pool_size = pool_minimum = moved_size = 0;
-  pool_head = moved_head = kEndOfList;
+  lower_next = promoted_count = upper_next = pool_size = pool_minimum = moved_size = 0;
+  pool_head = moved_head = pinned_head = kEndOfList;
+  threads_hold.store(false);
   memory_limit = SIZE_MAX - kEmergencyMemory;
   use_userfaultfd = false;
   new (&block_counters) BlockCounters();

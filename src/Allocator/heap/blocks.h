@@ -2,6 +2,9 @@
 //
 //   fresh → kLive → (every page dead) kPooled → its frames move to a fresh address: kMoved → kGone
 //                                             → or go back to the system: kGone
+//                 → (promotion) kFrozen → kForwarded
+//
+// A dead block that may be pinned (heap/pins.h) is kPooled, but on a list of its own: it keeps its memory until nothing in it is pinned any more.
 //
 // Addresses are fresh, frames are recycled (design.md). Physical memory is 50 times cheaper to move than to fault in again.
 #pragma once
@@ -18,7 +21,8 @@ inline constexpr size_t kNoBlock = SIZE_MAX;
 
 // Figures that the statistics show. Written with relaxed atomics by whoever does the work.
 struct BlockCounters {
-  std::atomic<uint64_t> fresh, recycled, live, pooled, moved, gone_bytes, dead_pages, released_pages, large_objects, huge_bytes, mapping_splits, recounts;
+  std::atomic<uint64_t> fresh, recycled, live, pooled, moved, gone_bytes, dead_pages, released_pages, large_objects, huge_bytes, mapping_splits, recounts, forwarded;
+  std::atomic<uint64_t> pinned, pinned_huge;  // dead, but something in them may be pinned: blocks, huge objects
 };
 extern BlockCounters block_counters;
 
@@ -29,7 +33,8 @@ bool initialize_protection() noexcept;
 inline constexpr size_t kEmergencyMemory = 4 * core::kBlockSize;
 
 // A block with memory, recycled or fresh. kNoBlock when the limit, the memory or the addresses are exhausted.
-size_t acquire_block(core::BlockKind kind) noexcept;
+// `promoted`: in the half of a segment for higher generations.
+size_t acquire_block(core::BlockKind kind, bool promoted = false) noexcept;
 // A run of blocks for one object of more than kHugeObject bytes; zeroed.
 size_t acquire_huge(size_t bytes) noexcept;
 void release_huge(size_t block) noexcept;
@@ -41,6 +46,23 @@ bool is_page_dead(size_t page) noexcept;
 // Gives the memory of dead pages of live blocks back, in runs of at least `minimum_run` pages. Returns the bytes.
 size_t release_dead_pages(size_t block, size_t minimum_run) noexcept;
 
+// Promotion, one block at a time and one thread at a time. Frozen: what is there can be read, who writes faults and waits. False: the block is not
+// one of live small objects, it is pinned, or the kernel refuses; nothing has changed then.
+bool freeze_block(size_t block) noexcept;
+void thaw_block(size_t block) noexcept;
+// Takes a frozen block's memory away: its frames go to the pool. From now on whoever uses an address of it asks its forwarding. False: the kernel
+// refuses, it is still frozen.
+bool forward_block(size_t block, uint32_t forwarding) noexcept;
+// Something waits for a pin to go, and a look at the stacks would tell more: release_unpinned() is worth its stop of the threads.
+bool wait_for_threads() noexcept;
+// The last handle to pin something in a dead block is gone. The next look may release it.
+void note_unpinned() noexcept;
+// Finds out what the threads still pin, with one stop, and forgets the pins of all others that stand in the way of a release. Without locks.
+// What it may release then waits for release_unpinned. False: not possible now.
+bool look_for_pins() noexcept;
+// Releases the dead blocks, and dead pages of live blocks, that no pin holds any more. Returns how many blocks and bytes of pages went.
+size_t release_unpinned(size_t minimum_run) noexcept;
+
 // Gives pooled blocks back to the system, until `keep` are left. Returns how many went.
 size_t trim_pool(size_t keep) noexcept;
 // The smallest size of the pool since the last call: what nobody needed meanwhile.
@@ -48,9 +70,26 @@ size_t pool_surplus() noexcept;
 // Replaces the empty mappings that moved blocks left behind by reserved space; adjacent ones become one mapping.
 void collapse_moved(size_t keep) noexcept;
 
-// Blocks below these were handed out at some time: [0, lower) and [block_count/2, upper).
+// Blocks below these were handed out at some time: [0, lower) of generation 0 and [block_count/2, upper) of huge objects.
 size_t lower_frontier() noexcept;
 size_t upper_frontier() noexcept;
+// How many blocks of higher generations were handed out, and the n-th of them.
+size_t promoted_frontier() noexcept;
+// The last block of a segment stays unused: pins.cpp has an address there that nobody may use.
+inline constexpr size_t kPromotedPerSegment = core::kBlocksPerSegment - core::kBlocksInGeneration0 - 1;
+constexpr size_t promoted_block(size_t n) noexcept {
+  return n / kPromotedPerSegment * core::kBlocksPerSegment + core::kBlocksInGeneration0 + n % kPromotedPerSegment;
+}
+
+// Calls function(block) for every block of the lower half that was handed out at some time.
+template <typename Function>
+void for_each_lower_block(Function function) noexcept {
+  for (size_t block = 0, end = lower_frontier(); block < end; block++) {
+    if (block % core::kBlocksPerSegment == core::kBlocksInGeneration0) block += core::kBlocksPerSegment - core::kBlocksInGeneration0;
+    if (block < end) function(block);
+  }
+  for (size_t n = 0, end = promoted_frontier(); n < end; n++) function(promoted_block(n));
+}
 
 size_t resident_memory() noexcept;  // bytes of live and pooled blocks and of huge objects, released pages excepted
 size_t mappings() noexcept;  // upper bound of the kernel mappings in the arena

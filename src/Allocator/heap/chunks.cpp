@@ -110,6 +110,14 @@ bool next_chunk(AllocationContext* context, size_t size, BlockKind kind) noexcep
   return true;
 }
 
+bool next_promoted_chunk(AllocationContext* context) noexcept {
+  close_chunk(context);
+  size_t block = acquire_block(BlockKind::kSmall, true);
+  if (block == kNoBlock) return false;
+  install(context, block, 0, kWindowsPerBlock);
+  return true;
+}
+
 bool extend_window(AllocationContext* context, size_t size) noexcept {
   auto* chunk_end = static_cast<uint8_t*>(context->chunk_end);
   if (chunk_end == nullptr) return false;

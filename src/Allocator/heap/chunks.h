@@ -12,6 +12,8 @@ namespace freehold::heap {
 
 // Gives the context a new chunk that can hold an object of `size` bytes (at most kLargeObject). False: out of memory.
 bool next_chunk(AllocationContext* context, size_t size, core::BlockKind kind) noexcept;
+// The same with a whole block of the higher generations, for promoted objects.
+bool next_promoted_chunk(AllocationContext* context) noexcept;
 // Makes the next windows of the chunk usable for an object of `size` bytes. False: it does not fit.
 bool extend_window(AllocationContext* context, size_t size) noexcept;
 // Turns what is left of the chunk into a filler. The context is empty afterwards.

@@ -63,6 +63,23 @@ uintptr_t current_address(uintptr_t address) noexcept {
   return address;
 }
 
+void current_addresses(uintptr_t* a, uintptr_t* b) noexcept {
+  uintptr_t first = current_address(*a), second, again;
+  while (true) {
+    second = current_address(*b);
+    again = current_address(first);
+    if (again == first) break;  // so it was when the second one was asked for
+    first = again;
+  }
+  *a = first;
+  *b = second;
+}
+
+bool is_same(uintptr_t a, uintptr_t b) noexcept {
+  current_addresses(&a, &b);
+  return a == b;
+}
+
 Whereabouts whereabouts_of(uintptr_t address) noexcept {
   if (!arena.in_lower_half(address - 1)) return Whereabouts::kHere;
   switch (state_before(address)) {

@@ -19,6 +19,11 @@ namespace freehold::heap {
 // with a header that no reference leads to. Never faults, never blocks; any thread, signal handlers too.
 uintptr_t current_address(uintptr_t address) noexcept;
 
+// Whether two references name one place. Comparing two results of current_address() is not enough: an object may move between the calls.
+bool is_same(uintptr_t a, uintptr_t b) noexcept;
+// Both names at one moment, so that they can be compared or subtracted: addresses in one object then differ by what they ever differed by.
+void current_addresses(uintptr_t* a, uintptr_t* b) noexcept;
+
 // What is known of an address after a fault there. Signal-safe.
 enum class Whereabouts : uint8_t {
   kHere,     // nothing has moved it: live or dead, classify() tells

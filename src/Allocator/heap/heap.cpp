@@ -7,8 +7,11 @@
 #include "core/object.h"
 #include "heap/blocks.h"
 #include "heap/chunks.h"
+#include "heap/forwarding.h"
 #include "heap/large.h"
 #include "heap/maintenance.h"
+#include "heap/pins.h"
+#include "heap/promotion.h"
 #include "heap/thread_heap.h"
 #include "heap/walk.h"
 #include "platform/lock.h"
@@ -83,11 +86,31 @@ uint8_t* try_allocate(AllocationContext* context, size_t size, uint32_t flags) n
   return DeleteResult::kDangling;
 }
 
+// Where to try again after an access to an object has failed: null when its memory is gone for good.
+[[gnu::noinline]] void* find_again(void* object) noexcept {
+  auto address = reinterpret_cast<uintptr_t>(object);
+  switch (whereabouts_of(address)) {
+    case Whereabouts::kFrozen: wait_while_frozen(address); return object;
+    case Whereabouts::kMoved: return reinterpret_cast<void*>(current_address(address));
+    case Whereabouts::kDead: return nullptr;
+    case Whereabouts::kHere: break;
+  }
+  // Live: its block was frozen a moment ago, and is not any more.
+  return classify(object) == AddressState::kLive ? object : nullptr;
+}
+
+// Deletion failed to read or write the object.
+[[gnu::noinline]] DeleteResult delete_elsewhere(void* object, bool keep_sync_entry) noexcept {
+  void* again = find_again(object);
+  if (again == nullptr) return dangling(reinterpret_cast<uintptr_t>(object));
+  return keep_sync_entry ? delete_keeping_lock(again) : delete_object(again);
+}
+
 // Deleted bit and accounts of any object; it needs nothing else.
-DeleteResult finish(uint8_t* start, uint32_t header, const MethodTable* type, size_t size) noexcept {
+DeleteResult finish(uint8_t* start, uint32_t header, const MethodTable* type, size_t size, bool keep_sync_entry) noexcept {
   ThreadHeap& heap = thread_heap;
   register_thread();
-  if (!core::try_store(reinterpret_cast<uint32_t*>(start), header | core::kDeletedBit)) return dangling(reinterpret_cast<uintptr_t>(start));
+  if (!core::try_store(reinterpret_cast<uint32_t*>(start), header | core::kDeletedBit)) return delete_elsewhere(start + core::kHeaderSize, keep_sync_entry);
   heap.deleted_bytes += size;
   heap.deleted_objects++;
   if (size > shared_at_most) return finish_large(start, type, size);
@@ -103,7 +126,7 @@ DeleteResult finish(uint8_t* start, uint32_t header, const MethodTable* type, si
   size_t size = type->base_size;
   if (type->has_component_size()) {
     uint32_t length;
-    if (!core::try_load(static_cast<const uint32_t*>(object) + 2, &length)) return dangling(reinterpret_cast<uintptr_t>(object));
+    if (!core::try_load(static_cast<const uint32_t*>(object) + 2, &length)) return delete_elsewhere(object, keep_sync_entry);
     size = core::align_up(size + static_cast<size_t>(type->component_size()) * length, core::kObjectAlignment);
   }
   if ((header & core::kDeletedBit) != 0) {
@@ -115,13 +138,13 @@ DeleteResult finish(uint8_t* start, uint32_t header, const MethodTable* type, si
     while ((sync & core::kSyncFinalizerRun) == 0) {
       bool claimed;
       auto* word = reinterpret_cast<uint32_t*>(object) - 1;
-      if (!core::try_compare_and_swap(word, sync, sync | core::kSyncFinalizerRun, &claimed)) return dangling(reinterpret_cast<uintptr_t>(object));
+      if (!core::try_compare_and_swap(word, sync, sync | core::kSyncFinalizerRun, &claimed)) return delete_elsewhere(object, keep_sync_entry);
       if (claimed) return DeleteResult::kNeedsFinalizer;
-      if (!core::try_load(word, &sync)) return dangling(reinterpret_cast<uintptr_t>(object));
+      if (!core::try_load(word, &sync)) return delete_elsewhere(object, keep_sync_entry);
     }
   }
   if ((sync & (core::kSyncIsHashOrIndex | core::kSyncIsHash)) == core::kSyncIsHashOrIndex && !keep_sync_entry) return DeleteResult::kHasSyncEntry;
-  return finish(start, header, type, size);
+  return finish(start, header, type, size, keep_sync_entry);
 }
 
 // An object of fixed size with an empty header needs its deleted bit and accounts. Every way out is a tail call, so that this one needs no frame.
@@ -131,15 +154,15 @@ DeleteResult finish(uint8_t* start, uint32_t header, const MethodTable* type, si
   if (place >= arena.size) [[unlikely]] return DeleteResult::kNotDeletable;
   auto* start = static_cast<uint8_t*>(object) - core::kHeaderSize;
   uint64_t head, table;
-  if (!core::try_load(reinterpret_cast<const uint64_t*>(start), &head)) [[unlikely]] return dangling(address);
-  if (!core::try_load(static_cast<const uint64_t*>(object), &table)) [[unlikely]] return dangling(address);
+  if (!core::try_load(reinterpret_cast<const uint64_t*>(start), &head)) [[unlikely]] return delete_elsewhere(object, keep_sync_entry);
+  if (!core::try_load(static_cast<const uint64_t*>(object), &table)) [[unlikely]] return delete_elsewhere(object, keep_sync_entry);
   const auto* type = reinterpret_cast<const MethodTable*>(table);
   ThreadHeap& heap = thread_heap;
   if (head != 0 || (type->flags & (MethodTable::kHasComponentSize | MethodTable::kHasFinalizer)) != 0 || !heap.direct) [[unlikely]] {
     return delete_unusual(object, head, type, keep_sync_entry);
   }
   size_t size = type->base_size;
-  if (!core::try_store(reinterpret_cast<uint32_t*>(start), core::kDeletedBit)) [[unlikely]] return dangling(address);
+  if (!core::try_store(reinterpret_cast<uint32_t*>(start), core::kDeletedBit)) [[unlikely]] return delete_elsewhere(object, keep_sync_entry);
   heap.deleted_bytes += size;
   heap.deleted_objects++;
   uintptr_t offset = place - core::kHeaderSize;
@@ -163,6 +186,7 @@ bool initialize() noexcept {
     os::write_error("Freehold: the kernel refuses userfaultfd, which FREEHOLD_PROTECTION=userfaultfd demands. Set it to auto or mprotect.\n");
     return false;
   }
+  initialize_pins();
   if (core::knobs.debug) shared_at_most = 0;
   size_t machine = os::physical_memory();
   set_limit(core::knobs.heap_limit != 0 ? core::knobs.heap_limit : machine - machine / 20);
@@ -233,7 +257,10 @@ AddressState classify(const void* pointer) noexcept {
 bool is_deleted(const void* object) noexcept {
   if (!arena.contains(reinterpret_cast<uintptr_t>(object))) return false;
   uint32_t header;
-  if (!core::try_load(static_cast<const uint32_t*>(object) - 2, &header)) return true;
+  while (!core::try_load(static_cast<const uint32_t*>(object) - 2, &header)) {
+    object = find_again(const_cast<void*>(object));
+    if (object == nullptr) return true;
+  }
   return (header & core::kDeletedBit) != 0;
 }
 
@@ -271,6 +298,9 @@ void reset_heap() noexcept {
   reset_chunks();
   reset_large();
   reset_blocks();
+  reset_forwardings();
+  reset_promotion();
+  reset_pins();
 }
 
 }  // namespace freehold::heap

@@ -6,6 +6,7 @@
 #include "core/knobs.h"
 #include "heap/blocks.h"
 #include "heap/chunks.h"
+#include "heap/maintenance.h"
 #include "platform/lock.h"
 
 namespace freehold::heap {
@@ -95,7 +96,10 @@ void release_large(uint8_t* start, size_t size) noexcept {
   block_counters.large_objects.fetch_sub(1, std::memory_order_relaxed);
   size_t first = arena.page_index(address), pages = (size + kPageSize - 1) / kPageSize;
   for (size_t page = first; page < first + pages; page++) mark_page_dead(page);
-  if (core::knobs.debug) release_dead_pages(block, 1);
+  if (core::knobs.debug) {
+    release_dead_pages(block, 1);
+    if (wait_for_threads()) wake_maintenance();
+  }
 }
 
 void retire_idle_large_block() noexcept {

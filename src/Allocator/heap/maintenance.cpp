@@ -7,11 +7,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 
+#include "core/knobs.h"
 #include "heap/blocks.h"
 #include "heap/chunks.h"
 #include "heap/large.h"
+#include "heap/pins.h"
+#include "heap/promotion.h"
 #include "heap/thread_heap.h"
 #include "heap/walk.h"
 #include "platform/lock.h"
@@ -25,14 +29,21 @@ using core::kUnitsPerPage;
 namespace {
 
 constexpr long kTickNanoseconds = 50'000'000;
+// A stop of the threads costs them some ten to a hundred microseconds: at most one in this time, however many blocks wait for it.
+constexpr long kBetweenStopsNanoseconds = 5'000'000;
+// Ticks without one, at most, while stops find nothing to release.
+constexpr uint32_t kPatience = 32;
 constexpr size_t kMovedKept = 256;
 // In the background only runs of 64 KB or more lose their memory: a shorter one costs more (a huge page splits) than it gives.
 constexpr size_t kBackgroundRun = 16;
 
 std::atomic<uint32_t> work{0};
+std::atomic<uint32_t> hurry{0};
 std::atomic<PhaseHook> phase_hook{nullptr};
 os::Lock maintenance_lock;  // one phase at a time
 uint64_t deleted_at_last_recount = 0;
+std::atomic<uint32_t> ticks_to_stop{1}, ticks_between_stops{1};
+std::atomic<uint64_t> pinned_at_last_stop{0};
 
 void phase_done(const char* phase) noexcept {
   if (PhaseHook hook = phase_hook.load(std::memory_order_acquire); hook != nullptr) hook(phase);
@@ -49,12 +60,9 @@ void recount_block(size_t block) noexcept {
 
 template <typename Function>
 void for_each_shared_block(Function function) noexcept {
-  size_t end = lower_frontier();
-  for (size_t block = 0; block < end; block++) {
-    if (block % core::kBlocksPerSegment == core::kBlocksInGeneration0) block += core::kBlocksPerSegment - core::kBlocksInGeneration0;
-    if (block >= end) return;
+  for_each_lower_block([&](size_t block) noexcept {
     if (arena.blocks[block].state.load(std::memory_order_acquire) == core::BlockState::kLive) function(block);
-  }
+  });
 }
 
 void recount() noexcept {
@@ -90,16 +98,54 @@ void release_idle_blocks(bool thorough) noexcept {
   retire_idle_large_block();
 }
 
+// What no pin holds any more is released. The stop is made without the lock: a thread that waits for it could not be stopped.
+void release_unpinned_blocks(bool thorough, bool on_allocating_thread) noexcept {
+  uint64_t pinned = block_counters.pinned.load(std::memory_order_relaxed) + block_counters.pinned_huge.load(std::memory_order_relaxed);
+  bool more = pinned > pinned_at_last_stop.load(std::memory_order_relaxed);
+  size_t released = 0;
+  if (!look_for_pins()) return;
+  {
+    os::LockGuard guard(maintenance_lock);
+    released = release_unpinned(thorough || core::knobs.debug ? 1 : kBackgroundRun);
+  }
+  if (!on_allocating_thread) phase_done("release of unpinned blocks");
+  pinned_at_last_stop = pinned - (released < pinned ? released : pinned);
+  ticks_between_stops = released != 0 || more ? 1 : std::min(2 * ticks_between_stops.load(), kPatience);
+  ticks_to_stop = ticks_between_stops.load();
+}
+
+bool may_stop() noexcept {
+  if (block_counters.pinned.load(std::memory_order_relaxed) + block_counters.pinned_huge.load(std::memory_order_relaxed) > pinned_at_last_stop) return true;
+  if (ticks_to_stop > 1) {
+    ticks_to_stop--;
+    return false;
+  }
+  return true;
+}
+
+// A tick, or, while blocks wait for pins and their frames are wanted, less.
+void wait_for_tick() noexcept {
+  timespec tick = {0, kTickNanoseconds};
+  if (hurry.load(std::memory_order_acquire) == 0) syscall(SYS_futex, &hurry, FUTEX_WAIT_PRIVATE, 0, &tick, nullptr, 0);
+  while (hurry.load(std::memory_order_acquire) != 0) {
+    timespec between = {0, kBetweenStopsNanoseconds * ticks_between_stops};
+    nanosleep(&between, nullptr);
+    hurry.store(0, std::memory_order_release);
+    if (wait_for_threads()) release_unpinned_blocks(false, false);
+  }
+}
+
 void* maintenance_thread(void*) noexcept {
   while (true) {
-    while (work.load(std::memory_order_acquire) == 0) syscall(SYS_futex, &work, FUTEX_WAIT_PRIVATE, 0, nullptr, nullptr, 0);
+    // Once a second without being asked: deletions that kill no page wake nobody, and may have left every page half empty.
+    timespec second = {1, 0};
+    while (work.load(std::memory_order_acquire) == 0 && !should_promote()) syscall(SYS_futex, &work, FUTEX_WAIT_PRIVATE, 0, &second, nullptr, 0);
     work.store(0, std::memory_order_release);
     // Until two rounds in a row had nothing left to give back.
     do {
-      timespec pause = {0, kTickNanoseconds};
-      nanosleep(&pause, nullptr);
+      wait_for_tick();
       maintain(false, false);
-    } while (block_counters.pooled.load(std::memory_order_relaxed) != 0 || block_counters.moved.load(std::memory_order_relaxed) > kMovedKept);
+    } while (should_promote() || wait_for_threads() || block_counters.pooled.load(std::memory_order_relaxed) != 0 || block_counters.moved.load(std::memory_order_relaxed) > kMovedKept);
   }
   return nullptr;
 }
@@ -128,6 +174,11 @@ void wake_maintenance() noexcept {
   syscall(SYS_futex, &work, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }
 
+void hurry_maintenance() noexcept {
+  if (hurry.load(std::memory_order_relaxed) != 0 || hurry.exchange(1, std::memory_order_acq_rel) != 0) return;
+  syscall(SYS_futex, &hurry, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
+
 void maintain(bool thorough, bool on_allocating_thread) noexcept {
   // A phase holds the lock, its hook does not: the hook may stop threads that wait for the lock here.
   auto phase = [&](const char* name, auto work) noexcept {
@@ -142,6 +193,12 @@ void maintain(bool thorough, bool on_allocating_thread) noexcept {
     phase("release of dead pages", [&] { for_each_shared_block([&](size_t block) noexcept { release_dead_pages(block, thorough ? 1 : kBackgroundRun); }); });
   }
   phase("release of idle blocks", [&] { release_idle_blocks(thorough); });
+  if (wait_for_threads() && (thorough || may_stop())) release_unpinned_blocks(thorough, on_allocating_thread);
+  // Promotion locks each block that it takes, not all of maintenance.
+  if (thorough || should_promote()) {
+    promote(thorough ? PromotionScope::kSparse : PromotionScope::kFragmented);
+    if (!on_allocating_thread) phase_done("promotion");
+  }
   // What nobody needed since the last round goes back to the system.
   size_t surplus = pool_surplus(), pooled = block_counters.pooled.load(std::memory_order_relaxed);
   if (thorough || surplus != 0) phase("trim", [&] { trim_pool(thorough || surplus > pooled ? 0 : pooled - surplus); });

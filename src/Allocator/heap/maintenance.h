@@ -7,9 +7,11 @@ namespace freehold::heap {
 bool start_maintenance() noexcept;
 // There is something to do. Cheap when it was said before; any thread, not in a signal handler.
 void wake_maintenance() noexcept;
+// Dead blocks that may be pinned are wanted: do not wait for the next tick. As cheap.
+void hurry_maintenance() noexcept;
 
-// One round, on the calling thread: `thorough` recounts all pages and gives all spare memory back. A thread that allocates is in cooperative
-// mode and must not stop others: no hook is called on it.
+// One round, on the calling thread: `thorough` recounts all pages and gives all spare memory back. No phase hook is called on a thread that allocates. It
+// stops others only to find what is pinned, when something waits for that.
 void maintain(bool thorough, bool on_allocating_thread) noexcept;
 
 // While one exists no phase of maintenance runs. For the verifier, once the threads stand still, and for whoever changes blocks outside cooperative

@@ -11,14 +11,6 @@ namespace {
 
 uint16_t load_first(size_t page) noexcept { return __atomic_load_n(&arena.pages[page].first, __ATOMIC_RELAXED); }
 
-// Whether an object, a filler or zeros are at `cursor`, and not what a block's last life left there.
-bool is_walkable(const core::BlockRecord& block, const uint8_t* cursor) noexcept {
-  size_t offset = (reinterpret_cast<uintptr_t>(cursor) - arena.start) % core::kBlockSize;
-  if ((block.initialised.load(std::memory_order_acquire) >> (offset / core::kWindowSize) & 1) == 0) return false;
-  // Large objects: memory is made ready page by page, each run marks its first page.
-  return block.kind != core::BlockKind::kLarge || offset % kPageSize != 0 || load_first(arena.page_index(reinterpret_cast<uintptr_t>(cursor))) != 0;
-}
-
 void learn_first(size_t page, uint16_t first) noexcept {
   uint16_t unknown = 0;
   if (load_first(page) == 0) __atomic_compare_exchange_n(&arena.pages[page].first, &unknown, first, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
@@ -61,6 +53,13 @@ bool ends_with_window(const uint8_t* cursor) noexcept {
   const core::BlockRecord& block = arena.blocks[offset / core::kBlockSize];
   size_t window = offset % core::kBlockSize / core::kWindowSize;
   return (block.initialised.load(std::memory_order_acquire) >> window & 1) == 0 || (block.chunk_starts.load(std::memory_order_acquire) >> window & 1) != 0;
+}
+
+bool is_walkable(const core::BlockRecord& block, const uint8_t* cursor) noexcept {
+  size_t offset = (reinterpret_cast<uintptr_t>(cursor) - arena.start) % core::kBlockSize;
+  if ((block.initialised.load(std::memory_order_acquire) >> (offset / core::kWindowSize) & 1) == 0) return false;
+  // Large objects: memory is made ready page by page, each run marks its first page.
+  return block.kind != core::BlockKind::kLarge || offset % kPageSize != 0 || load_first(arena.page_index(reinterpret_cast<uintptr_t>(cursor))) != 0;
 }
 
 uint8_t* first_object(size_t page) noexcept {

@@ -14,12 +14,13 @@ struct Walked {
   Step step;
   uint32_t header;
   size_t size;
+  const core::MethodTable* type;  // of an object
 };
 
 // A deleted object whose first words lie at the end of a page and the others on a page without memory: it covers the rest of its page.
 inline Walked cut_off(const uint8_t* cursor, uint64_t head) noexcept {
-  if ((head & core::kDeletedBit) == 0) return {Step::kEnd, 0, 0};
-  return {Step::kFiller, static_cast<uint32_t>(head), core::kPageSize - reinterpret_cast<uintptr_t>(cursor) % core::kPageSize};
+  if ((head & core::kDeletedBit) == 0) return {Step::kEnd, 0, 0, nullptr};
+  return {Step::kFiller, static_cast<uint32_t>(head), core::kPageSize - reinterpret_cast<uintptr_t>(cursor) % core::kPageSize, nullptr};
 }
 
 // Whether the word behind `cursor` is the first of a window where no object goes on that starts at `cursor`: the window was not handed out (and may
@@ -29,11 +30,11 @@ inline Walked cut_off(const uint8_t* cursor, uint64_t head) noexcept {
 // What starts at `cursor`, which must be the start of an object, a filler, or memory not used yet.
 [[gnu::always_inline]] inline Walked look_at(const uint8_t* cursor) noexcept {
   uint64_t head, type;
-  if (!core::try_load(reinterpret_cast<const uint64_t*>(cursor), &head)) return {Step::kEnd, 0, 0};
-  if ((head & core::kFillerBit) != 0) return {Step::kFiller, static_cast<uint32_t>(head), static_cast<size_t>(head >> 32)};
-  if (reinterpret_cast<uintptr_t>(cursor + core::kHeaderSize) % core::kWindowSize == 0 && ends_with_window(cursor)) [[unlikely]] return {Step::kEnd, 0, 0};
+  if (!core::try_load(reinterpret_cast<const uint64_t*>(cursor), &head)) return {Step::kEnd, 0, 0, nullptr};
+  if ((head & core::kFillerBit) != 0) return {Step::kFiller, static_cast<uint32_t>(head), static_cast<size_t>(head >> 32), nullptr};
+  if (reinterpret_cast<uintptr_t>(cursor + core::kHeaderSize) % core::kWindowSize == 0 && ends_with_window(cursor)) [[unlikely]] return {Step::kEnd, 0, 0, nullptr};
   if (!core::try_load(reinterpret_cast<const uint64_t*>(cursor + core::kHeaderSize), &type)) return cut_off(cursor, head);
-  if (type == 0) return {Step::kEnd, 0, 0};
+  if (type == 0) return {Step::kEnd, 0, 0, nullptr};
   const auto* table = reinterpret_cast<const core::MethodTable*>(type);
   size_t size = table->base_size;
   if (table->has_component_size()) {
@@ -41,7 +42,7 @@ inline Walked cut_off(const uint8_t* cursor, uint64_t head) noexcept {
     if (!core::try_load(reinterpret_cast<const uint32_t*>(cursor + 2 * core::kHeaderSize), &length)) return cut_off(cursor, head);
     size += static_cast<size_t>(table->component_size()) * length;
   }
-  return {Step::kObject, static_cast<uint32_t>(head), core::align_up(size, core::kObjectAlignment)};
+  return {Step::kObject, static_cast<uint32_t>(head), core::align_up(size, core::kObjectAlignment), table};
 }
 
 // Where to begin a walk of a page: the start of the object that covers its first byte, or of the first object behind that when what covers it is
@@ -60,7 +61,39 @@ PageCount count_page(size_t page) noexcept;
 // Whether deleted objects and fillers cover the whole page: count_page(page).all_deleted, in less time.
 bool is_all_deleted(size_t page) noexcept;
 
+// Whether an object, a filler or zeros are at `cursor`, and not what a block's last life left there.
+bool is_walkable(const core::BlockRecord& block, const uint8_t* cursor) noexcept;
+
+// Calls function(uint8_t* start, const Walked&) for each object and filler of a block of the lower half, dead pages excepted, in the order of
+// their addresses. False: somewhere there was no object yet, or not any more; what follows on that page was left out.
+template <typename Function>
+bool walk_block(size_t block, Function function) noexcept;
+
 // The object that contains an address, or null. For diagnosis, and for interior references.
 core::Object* find_object(uintptr_t address) noexcept;
+
+template <typename Function>
+bool walk_block(size_t block, Function function) noexcept {
+  const core::BlockRecord& record = core::arena.blocks[block];
+  bool complete = true;
+  for (size_t in_block = 0; in_block < core::kPagesPerBlock; in_block++) {
+    if ((record.dead[in_block / 64].load(std::memory_order_acquire) >> (in_block % 64) & 1) != 0) continue;
+    size_t page = block * core::kPagesPerBlock + in_block;
+    uint8_t* begin = core::arena.page_start(page);
+    uint8_t* cursor = first_object(page);
+    if (cursor == nullptr) complete = false;
+    while (cursor != nullptr && cursor < begin + core::kPageSize) {
+      Walked walked = is_walkable(record, cursor) ? look_at(cursor) : Walked{Step::kEnd, 0, 0, nullptr};
+      if (walked.step == Step::kEnd || walked.size == 0) {
+        complete = false;
+        break;
+      }
+      // What reaches in from the page before was told there.
+      if (cursor >= begin) function(cursor, walked);
+      cursor += walked.size;
+    }
+  }
+  return complete;
+}
 
 }  // namespace freehold::heap

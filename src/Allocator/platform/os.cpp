@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/membarrier.h>
 #include <linux/userfaultfd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +26,7 @@ struct Injection {
   bool from_then_on;
 };
 Injection injections[kCallCount];
-constexpr const char* kCallNames[kCallCount] = {"mmap", "mprotect", "mremap", "madvise", "userfaultfd", "register"};
+constexpr const char* kCallNames[kCallCount] = {"mmap", "mprotect", "mremap", "madvise", "userfaultfd", "register", "membarrier"};
 
 // Counts the call; true when the test wants it to fail, with errno as the kernel would set it.
 bool injected_failure(Call call) noexcept {
@@ -81,6 +82,12 @@ bool protect_none(void* start, size_t size) noexcept {
   return !injected_failure(Call::kMprotect) && mprotect(start, size, PROT_NONE) == 0;
 }
 
+bool protect_read(void* start, size_t size) noexcept {
+  return !injected_failure(Call::kMprotect) && mprotect(start, size, PROT_READ) == 0;
+}
+
+bool lift_protection(void* start, size_t size) noexcept { return mprotect(start, size, PROT_READ | PROT_WRITE) == 0; }
+
 bool discard(void* start, size_t size) noexcept {
   return !injected_failure(Call::kMadvise) && madvise(start, size, MADV_DONTNEED) == 0;
 }
@@ -117,6 +124,24 @@ bool watch(void* start, size_t size) noexcept {
   request.range = {reinterpret_cast<uintptr_t>(start), size};
   request.mode = UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP;
   return ioctl(userfaultfd_descriptor, UFFDIO_REGISTER, &request) == 0;
+}
+
+bool write_protect(void* start, size_t size, bool protect) noexcept {
+  // Lifting the protection is not made to fail: there is no way on from there.
+  if (protect && injected_failure(Call::kRegister)) return false;
+  uffdio_writeprotect request = {};
+  request.range = {reinterpret_cast<uintptr_t>(start), size};
+  request.mode = protect ? UFFDIO_WRITEPROTECT_MODE_WP : 0;
+  return ioctl(userfaultfd_descriptor, UFFDIO_WRITEPROTECT, &request) == 0;
+}
+
+bool register_barrier() noexcept {
+  return !injected_failure(Call::kMembarrier) && syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+}
+
+void barrier_on_all_threads() noexcept {
+  // Once registered, it does not fail.
+  if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) fail_fast("the kernel takes membarrier back.", nullptr);
 }
 
 size_t physical_memory() noexcept {

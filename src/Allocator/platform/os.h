@@ -9,7 +9,7 @@ namespace freehold::os {
 
 inline constexpr size_t kPageSize = 4096;
 
-enum class Call : uint8_t { kMmap, kMprotect, kMremap, kMadvise, kUserfaultfd, kRegister, kCount };
+enum class Call : uint8_t { kMmap, kMprotect, kMremap, kMadvise, kUserfaultfd, kRegister, kMembarrier, kCount };
 inline constexpr size_t kCallCount = static_cast<size_t>(Call::kCount);
 
 // Address space without memory (PROT_NONE). Tries `hint` first; null when there is none. `alignment` is a power of two.
@@ -22,6 +22,8 @@ bool commit(void* start, size_t size) noexcept;
 bool decommit(void* start, size_t size) noexcept;
 // No access; the contents stay.
 bool protect_none(void* start, size_t size) noexcept;
+bool protect_read(void* start, size_t size) noexcept;
+bool lift_protection(void* start, size_t size) noexcept;  // after protect_read. Never made to fail: there is no way on without it
 bool protect_read_write(void* start, size_t size) noexcept;
 // Gives the memory back; the range stays accessible (or watched by userfaultfd).
 bool discard(void* start, size_t size) noexcept;
@@ -34,6 +36,12 @@ bool move_frames(void* from, void* to, size_t size) noexcept;
 bool open_userfaultfd() noexcept;
 bool has_userfaultfd() noexcept;
 bool watch(void* start, size_t size) noexcept;
+// Makes writes to a watched range raise SIGBUS, or allows them again. No mapping is split.
+bool write_protect(void* start, size_t size, bool protect) noexcept;
+
+// A full fence on every thread of the process that runs, on demand: the threads themselves then need none. False when the kernel refuses.
+bool register_barrier() noexcept;
+void barrier_on_all_threads() noexcept;
 
 size_t physical_memory() noexcept;  // of the machine or of the container, whichever is less
 size_t resident_set() noexcept;     // of this process

@@ -7,12 +7,13 @@
 #include "diag/statistics.h"
 #include "heap/forwarding.h"
 #include "heap/heap.h"
+#include "heap/pins.h"
+#include "heap/promotion.h"
 #include "runtime/finalizer.h"
+#include "runtime/runtime_imports.h"
 #include "runtime/suspension.h"
 
 using freehold::core::MethodTable;
-
-uint32_t freehold_handle_type(void* handle) asm("_Z15HandleFetchTypeP14OBJECTHANDLE__");  // the runtime's handle table
 
 namespace {
 
@@ -33,7 +34,12 @@ int32_t freehold_delete_keeping_lock(void* object) noexcept { return static_cast
 
 void* freehold_finalizer(void* object) noexcept {
   uint64_t type;
-  if (!freehold::core::try_load(static_cast<const uint64_t*>(object), &type)) return nullptr;
+  // Deletion has just set a bit of its header; it may have moved since.
+  while (!freehold::core::try_load(static_cast<const uint64_t*>(object), &type)) {
+    auto current = reinterpret_cast<void*>(freehold::heap::current_address(reinterpret_cast<uintptr_t>(object)));
+    if (current == object) return nullptr;
+    object = current;
+  }
   return freehold::runtime::finalizer_of(reinterpret_cast<const MethodTable*>(type));
 }
 
@@ -41,16 +47,27 @@ const void* freehold_take_fault_type() noexcept { return freehold::heap::take_fa
 
 int32_t freehold_is_deleted(void* object) noexcept { return freehold::heap::is_deleted(object) ? 1 : 0; }
 
+void* freehold_pin(void* address) noexcept { return freehold::heap::pin(address); }
+
 uintptr_t freehold_current_address(uintptr_t address) noexcept { return freehold::heap::current_address(address); }
 
 void freehold_get_statistics(uint64_t* values, int32_t count) noexcept { freehold::diag::collect_statistics(values, count); }
+
+int64_t freehold_promote() noexcept { return static_cast<int64_t>(freehold::heap::promote(freehold::heap::PromotionScope::kSparse)); }
 
 int64_t freehold_verify(char* message, int64_t capacity) noexcept { return freehold::runtime::verify_now(message, static_cast<size_t>(capacity)); }
 
 // The type of the handle matters only when the object is gone: a strong handle still names it, and its use throws.
 void* freehold_handle_get(void* handle) noexcept {
   void* object = *static_cast<void* const volatile*>(handle);
+  // A handle keeps up with its object when it is read, or each reader would have to fault.
+  auto current = reinterpret_cast<void*>(freehold::heap::current_address(reinterpret_cast<uintptr_t>(object)));
+  if (current != object) [[unlikely]] {
+    void* expected = object;
+    __atomic_compare_exchange_n(static_cast<void**>(handle), &expected, current, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    object = current;
+  }
   if (object == nullptr || !freehold::heap::is_deleted(object)) [[likely]] return object;
-  return is_weak(freehold_handle_type(handle)) ? nullptr : object;
+  return is_weak(freehold::runtime::handle_type(handle)) ? nullptr : object;
 }
 }

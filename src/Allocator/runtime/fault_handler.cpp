@@ -2,12 +2,15 @@
 // allocates nothing, takes no lock, and touches only registers, the top of the stack, the faulting instruction and lock-free tables of the heap.
 //
 //   where it faulted                               address           what happens
+//   anywhere                                        arena, frozen     waits until its block was promoted, and tries again
+//   anywhere                                        arena, live       the same was over before it was noticed: tries again
 //   a recoverable access of the heap's own          any               resumes at its recovery address
+//   anywhere else                                   arena, moved      the thread's references are made current (stale_references.h); tries again
 //   frameless helper of ours, called by managed     null page         NullReferenceException at the caller (code 66)
 //   managed code                                    arena             throw at this instruction (code 68)
 //   managed code: `jmp [mem]` of a tail call         arena             its frame is gone: throw at the caller (code 69)
 //   frameless helper, dispatch or unboxing stub      arena             throw at the caller (code 69)
-//   any other code                                  arena             described on standard error, then chained
+//   any other code, and what cannot be repaired     arena             described on standard error, then chained
 //   all else                                                          chained to the handler that was there, with the same arguments
 //
 // Registers, vector state and direction flag are as the faulting instruction left them: sigreturn restores what is not changed here.
@@ -20,11 +23,16 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <x86intrin.h>
+
+#include "core/fault_counters.h"
 #include "core/fault_recovery.h"
+#include "heap/forwarding.h"
 #include "heap/heap.h"
 #include "platform/os.h"
 #include "runtime/memory_moves.h"
 #include "runtime/runtime_imports.h"
+#include "runtime/stale_references.h"
 
 extern "C" {
 // First and last of the runtime's interface dispatch stubs, one block of frameless code.
@@ -145,23 +153,73 @@ void report_fatal(int signal, uintptr_t address, uintptr_t ip, uintptr_t stack, 
   os::write_error(text.buffer);
 }
 
+// Tries that changed nothing: a thread faults at the instruction, the address and with the registers that it was sent back to. (One that uses another
+// stale reference to the same object there, in a loop that calls the method again, comes with the stale address in some register.)
+struct Retries {
+  uint64_t place;  // where the thread went on
+  uint64_t time;
+  uint32_t count;
+};
+[[gnu::tls_model("initial-exec")]] thread_local constinit Retries retries = {};
+
+uint64_t place_of(const greg_t* registers, uintptr_t address) noexcept {
+  uint64_t place = address;
+  for (int i = 0; i <= REG_RIP; i++) place = (place ^ static_cast<uint64_t>(registers[i])) * 0x9e3779b97f4a7c15;
+  return place;
+}
+
+bool may_retry(const greg_t* registers, uintptr_t address) noexcept {
+  constexpr uint64_t kShort = 50'000'000;  // cycles
+  constexpr uint32_t kAtMost = 1000;
+  bool same = place_of(registers, address) == retries.place && __rdtsc() - retries.time < kShort;
+  retries.count = same ? retries.count + 1 : 0;
+  return retries.count < kAtMost;
+}
+
+void note_retry(const greg_t* registers, uintptr_t address) noexcept {
+  retries.place = place_of(registers, address);
+  retries.time = __rdtsc();
+}
+
+void note_wait() noexcept { core::fault_counters.waits.fetch_add(1, std::memory_order_relaxed); }
+
+// An access to a block that is being promoted, or was just now: true when it is to be tried again.
+bool wait_for_promotion(const greg_t* registers, uintptr_t address, heap::Whereabouts whereabouts) noexcept {
+  if (whereabouts == heap::Whereabouts::kFrozen) {
+    note_wait();
+    heap::wait_while_frozen(address + 1);
+    return true;
+  }
+  if (whereabouts != heap::Whereabouts::kHere || heap::classify(reinterpret_cast<void*>(address)) != heap::AddressState::kLive || !may_retry(registers, address)) return false;
+  note_retry(registers, address);
+  note_wait();
+  return true;
+}
+
 // True when the context was changed and the thread can go on.
 bool answer(int signal, const siginfo_t* info, ucontext_t* context) noexcept {
   if (info->si_code <= 0) return false;  // sent, not raised by an instruction
   greg_t* registers = context->uc_mcontext.gregs;
   auto ip = static_cast<uintptr_t>(registers[REG_RIP]);
   auto address = reinterpret_cast<uintptr_t>(info->si_addr);
+  bool ours = heap::in_arena(address);
+  // A place is resolved by the byte before it, an access is to the byte behind.
+  heap::Whereabouts whereabouts = ours ? heap::whereabouts_of(address + 1) : heap::Whereabouts::kHere;
+  if (ours && wait_for_promotion(registers, address, whereabouts)) return true;
   if (uintptr_t recovery = core::find_recovery(ip); recovery != 0) {
     registers[REG_RIP] = static_cast<greg_t>(recovery);
     return true;
   }
   bool helper = is_frameless_helper(ip) || (is_own_text(ip) && (is_virtual_resolve_stub(ip) || is_delegate_constructor_stub(ip)));
-  bool ours = heap::in_arena(address);
+  if (whereabouts == heap::Whereabouts::kMoved && may_retry(registers, address) && repair(registers, address, !helper && is_managed_code(ip) && !is_tail_jump(ip))) {
+    note_retry(registers, address);
+    return true;
+  }
   if (!ours && !(helper && address < kNullPage)) return false;
 
   Thread& thread = tls_CurrentThread;
   bool attached = (thread.state & Thread::kAttached) != 0, cooperative = attached && thread.transition_frame == nullptr;
-  if (cooperative) {
+  if (cooperative && whereabouts != heap::Whereabouts::kMoved) {
     if (!ours) return throw_at_caller(thread, registers, kNullInHelper);
     bool thrown = false;
     if (is_managed_code(ip) && !is_tail_jump(ip)) {

@@ -8,6 +8,7 @@
 #include "core/object.h"
 #include "diag/statistics.h"
 #include "heap/maintenance.h"
+#include "heap/pins.h"
 #include "platform/os.h"
 #include "runtime/event.h"
 #include "runtime/fault_handler.h"
@@ -198,6 +199,7 @@ bool start() noexcept {
     return false;
   }
   if (!heap::initialize()) return false;
+  heap::set_pin_scanner(scan_pins);
   if (core::knobs.verify) heap::set_phase_hook(verify_after_phase);
   if (core::knobs.statistics) atexit(print_statistics);
   return true;

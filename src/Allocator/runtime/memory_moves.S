@@ -3,6 +3,8 @@
 // Invariant: between freehold_frameless_moves_begin and _end every function is frameless: at any fault the return address is at [rsp] and the
 // callee-saved registers are the caller's, so the exception can be thrown at the caller. Only registers that the C calling convention lets a
 // callee destroy are used. Every access is a base register (the argument, unchanged) plus one index; the exception is `rep movs/stos`.
+// So a fault on an object that was promoted can be answered, at any instruction, by making that one register current: nothing else depends on it.
+// Only the direction of a move does, which compares both addresses: SAME_NAMES comes before.
 // References are moved in naturally aligned 8-byte units or in 16-byte units that are 8-byte aligned, whose halves x86-64 processors do not tear.
     .intel_syntax noprefix
 
@@ -30,6 +32,18 @@ freehold_fast_strings:
 .macro END_FUNCTION name
     .size \name, . - \name
     .cfi_endproc
+.endm
+
+// Both blocks may lie in one object that was promoted, and rdi and rsi be two of its names. Each is read, so that a stale one faults and is made
+// current. If that happened to rdi, the object may have moved after rsi was read: once more. Without a change both were names at the same time,
+// since a name that rdi had before rsi was read is not one that the object got afterwards.
+.macro SAME_NAMES
+.Lnames_\@:
+    mov     r8, rdi
+    movzx   eax, byte ptr [rsi]
+    movzx   eax, byte ptr [rdi]
+    cmp     r8, rdi
+    jne     .Lnames_\@
 .endm
 
     .p2align 4
@@ -92,6 +106,7 @@ FUNCTION freehold_memmove
     ret
 
 .Lmove_above_64:
+    SAME_NAMES
     mov     rax, rdi
     sub     rax, rsi                      // destination - source: below size (unsigned) = must run backwards
     cmp     rax, rdx
@@ -109,10 +124,9 @@ FUNCTION freehold_memmove
     sub     rax, rdx
     ret
 
-// The last 64 bytes are read before the loop overwrites them (the blocks may overlap), and written after it. The first byte is read before them,
-// so that a null source faults in the first page.
+// The last 64 bytes are read before the loop overwrites them (the blocks may overlap), and written after it. (The first byte was read before them:
+// a null source faults in the first page.)
 .Lmove_forward:
-    movzx   eax, byte ptr [rsi]
     movups  xmm4, xmmword ptr [rsi + rdx - 64]
     movups  xmm5, xmmword ptr [rsi + rdx - 48]
     movups  xmm6, xmmword ptr [rsi + rdx - 32]
@@ -247,6 +261,9 @@ END_FUNCTION freehold_memset
 // void RhBulkMoveWithWriteBarrier(destination = rdi, source = rsi, size = rdx): an array of references, or of structs that hold some. Addresses
 // and size are multiples of 8. No word is written twice: a store by another thread is lost only when it came before ours, as with single moves.
 FUNCTION RhBulkMoveWithWriteBarrier
+    test    rdx, rdx
+    jz      .Lbulk_done
+    SAME_NAMES
     mov     rax, rdi
     sub     rax, rsi
     jz      .Lbulk_done

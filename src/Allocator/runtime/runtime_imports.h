@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <sys/ucontext.h>
 
 #include "heap/heap.h"
 
@@ -67,6 +68,22 @@ static_assert(sizeof(ScanContext) == 56 && offsetof(ScanContext, promotion) == 2
 using RootCallback = void (*)(void** slot, ScanContext* context, uint32_t flags);
 using ContextCallback = void (*)(heap::AllocationContext* context, void* argument);
 
+// Where the registers of a frame are, in the order of the instruction set's numbers, the stack pointer left out.
+struct RegisterDisplay {
+  greg_t* registers[15];
+  uintptr_t stack_pointer;
+  uintptr_t ip;
+};
+static_assert(offsetof(RegisterDisplay, stack_pointer) == 120 && sizeof(RegisterDisplay) == 136);
+
+struct MethodInfo {
+  uintptr_t method;  // start of the method, whose funclets have code of their own
+  void* maps[2];
+  uintptr_t start;   // of the function or funclet
+  uint64_t rest[5];
+};
+static_assert(offsetof(MethodInfo, start) == 24 && sizeof(MethodInfo) == 72);
+
 // Settings that GC.RefreshMemoryLimit passes; ~0 = not given.
 struct HardLimitSettings {
   uint64_t limit, percent;
@@ -91,7 +108,15 @@ uint64_t physical_memory_limit(bool* restricted) asm("_ZN15GCToOSInterface22GetP
 void memory_status(uint64_t restricted_limit, uint32_t* load, uint64_t* available, uint64_t* page_file)
     asm("_ZN15GCToOSInterface15GetMemoryStatusEmPjPmS1_");
 
+// UnixNativeCodeManager, of which there is one. Signal-safe (stale_references.cpp).
+bool find_method_info(void* manager, void* code, MethodInfo* method) asm("_ZN21UnixNativeCodeManager14FindMethodInfoEPvP10MethodInfo");
+// `callback` points to a function pointer, which is called with `callback`, a slot, and its kind. `active`: the frame is on top of the stack.
+void enumerate_references(void* manager, MethodInfo* method, void* code, RegisterDisplay* registers, void* callback, bool active)
+    asm("_ZN21UnixNativeCodeManager10EnumGcRefsEP10MethodInfoPvP10REGDISPLAYP13GCEnumContextb");
+bool is_interruptible(void* manager, void* code) asm("_ZN21UnixNativeCodeManager11IsSafePointEPv");
+
 RuntimeInstance* runtime_instance() asm("_Z18GetRuntimeInstancev");
+uint32_t handle_type(void* handle) asm("_Z15HandleFetchTypeP14OBJECTHANDLE__");
 void* create_handle_manager() asm("_Z21CreateGCHandleManagerv");
 
 extern "C" {

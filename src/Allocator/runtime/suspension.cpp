@@ -41,6 +41,23 @@ void for_each_root(void (*fn)(const Root&, void*), void* argument) noexcept {
   scan_roots(report_root, 0, 0, &scan);
 }
 
+bool scan_pins(const heap::PinScan& scan) noexcept {
+  // Before the module is registered there is nothing to stop, and no object.
+  if (runtime_instance()->code_manager == nullptr) return false;
+  bool attached = (tls_CurrentThread.state & Thread::kAttached) != 0;
+  bool cooperative = attached && leave_cooperative_mode();
+  suspend_all();
+  scan.stopped(scan.argument);
+  for_each_root(
+      [](const Root& root, void* argument) {
+        if (root.pinned) static_cast<const heap::PinScan*>(argument)->pinned(*root.slot, static_cast<const heap::PinScan*>(argument)->argument);
+      },
+      const_cast<heap::PinScan*>(&scan));
+  resume_all();
+  if (cooperative) enter_cooperative_mode();
+  return true;
+}
+
 int64_t verify_now(char* message, size_t capacity) noexcept {
   if (capacity != 0) message[0] = 0;
   diag::Report report = {message, capacity, 0, 0, 0};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "heap/heap.h"
+#include "heap/pins.h"
 
 namespace freehold::runtime {
 
@@ -20,6 +21,9 @@ struct Root {
   bool pinned;
 };
 void for_each_root(void (*fn)(const Root& root, void* argument), void* argument) noexcept;
+
+// The heap's pin scanner. Any thread that holds no lock.
+bool scan_pins(const heap::PinScan& scan) noexcept;
 
 // Verifies the whole heap with the threads stopped. Returns the number of violations and describes the first one.
 int64_t verify_now(char* message, size_t capacity) noexcept;

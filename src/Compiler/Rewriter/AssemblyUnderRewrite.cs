@@ -1,6 +1,7 @@
 using System;
 using System.Collections.Generic;
 using System.Linq;
+using Freehold.Rewriter.Analysis;
 using Mono.Cecil;
 using Mono.Cecil.Cil;
 
@@ -9,6 +10,8 @@ namespace Freehold.Rewriter;
 /// <summary>An assembly being rewritten, with look-ups that fail with a message instead of a null.</summary>
 public sealed class AssemblyUnderRewrite(ModuleDefinition module, AssemblyRole role)
 {
+    private readonly Dictionary<MethodDefinition, StackTypes> _stackTypes = [];
+
     /// <summary>The module that is changed in place.</summary>
     public ModuleDefinition Module { get; } = module;
 
@@ -21,6 +24,24 @@ public sealed class AssemblyUnderRewrite(ModuleDefinition module, AssemblyRole r
     /// <summary>All methods that have a body, of nested types too.</summary>
     public IEnumerable<MethodDefinition> MethodsWithBody =>
         Module.GetTypes().SelectMany(type => type.Methods).Where(method => method.HasBody);
+
+    /// <summary>All methods that have a body but for the injected ones, which compare and convert addresses themselves.</summary>
+    public IEnumerable<MethodDefinition> MethodsOfOthers =>
+        MethodsWithBody.Where(method => Role != AssemblyRole.CoreLib || method.DeclaringType.FullName != InjectedRuntime.FullName);
+
+    /// <summary>
+    /// The operands of a method's <see cref="IdentitySites"/>, as they were when first asked for. What a pass puts in place of a site does not change
+    /// those of the others, so that the passes over them share one analysis.
+    /// </summary>
+    public StackTypes StackTypesOf(MethodDefinition method)
+    {
+        if (!_stackTypes.TryGetValue(method, out StackTypes? types))
+        {
+            _stackTypes[method] = types = StackTypes.Of(method, IdentitySites.IsSite);
+        }
+
+        return types;
+    }
 
     /// <summary>The type of this name, which must exist.</summary>
     public TypeDefinition Type(string fullName) =>

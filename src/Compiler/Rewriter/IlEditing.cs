@@ -32,6 +32,16 @@ public static class IlEditing
         return copy;
     }
 
+    /// <summary>Puts instructions behind one: whoever comes from it runs them, whoever jumps to what follows it does not.</summary>
+    public static void InsertAfter(this MethodBody body, Instruction target, params IReadOnlyList<Instruction> inserted)
+    {
+        int index = body.Instructions.IndexOf(target) + 1;
+        foreach (Instruction instruction in inserted)
+        {
+            body.Instructions.Insert(index++, instruction);
+        }
+    }
+
     /// <summary>Turns an instruction into others, in its place.</summary>
     public static void Replace(this MethodBody body, Instruction target, params IReadOnlyList<Instruction> replacement)
     {

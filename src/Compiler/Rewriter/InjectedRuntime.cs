@@ -38,6 +38,37 @@ public static class InjectedRuntime
         return type;
     }
 
+    /// <summary>A public method of the injected class, as any assembly refers to it.</summary>
+    public static MethodReference Method(AssemblyUnderRewrite assembly, string name, TypeReference returns, params TypeReference[] parameters)
+    {
+        if (assembly.Role == AssemblyRole.CoreLib)
+        {
+            return assembly.Method(FullName, name, [.. parameters.Select(parameter => parameter.FullName)]);
+        }
+
+        MethodReference method = new(name, returns, Reference(assembly.Module)) { HasThis = false };
+        foreach (TypeReference parameter in parameters)
+        {
+            method.Parameters.Add(new ParameterDefinition(parameter));
+        }
+
+        return method;
+    }
+
+    /// <summary>The injected class, as an assembly other than CoreLib refers to it.</summary>
+    public static TypeReference Reference(ModuleDefinition module)
+    {
+        const string CoreLib = "System.Private.CoreLib";
+        AssemblyNameReference? scope = module.AssemblyReferences.FirstOrDefault(reference => reference.Name == CoreLib);
+        if (scope is null)
+        {
+            scope = new AssemblyNameReference(CoreLib, new Version(9, 0, 0, 0)) { PublicKeyToken = [0x7c, 0xec, 0x85, 0xd7, 0xbe, 0xa7, 0x79, 0x8e] };
+            module.AssemblyReferences.Add(scope);
+        }
+
+        return new TypeReference(Namespace, ClassName, module, scope);
+    }
+
     /// <summary>An extern method bound to a symbol at link time: an ordinary managed call without a transition.</summary>
     public static MethodDefinition Import(AssemblyUnderRewrite coreLib, string name, string symbol, TypeReference returns, params TypeReference[] parameters)
     {
@@ -86,6 +117,122 @@ public static class InjectedRuntime
     /// <summary>The managed export of assembly Freehold that makes the exception for a dangling reference.</summary>
     public static MethodDefinition CreateDanglingReference(AssemblyUnderRewrite coreLib) =>
         Import(coreLib, "CreateDanglingReference", "FreeholdCreateDanglingReference", coreLib.Type("System.Exception"));
+
+    /// <summary><c>freehold_current_address</c>: the name under which an object, or a place in one, is to be found now.</summary>
+    public static MethodDefinition CurrentAddress(AssemblyUnderRewrite coreLib) =>
+        Import(coreLib, "CurrentAddress", "freehold_current_address", coreLib.Module.TypeSystem.UIntPtr, coreLib.Module.TypeSystem.UIntPtr);
+
+    /// <summary>
+    /// Fills an inlined equality: <c>a == b || (int)(a | b) &lt; 0 &amp;&amp; slow(a, b)</c>. Bit 31 is set where promoted copies lie. The JIT lays out
+    /// the target of a branch next to it: so each branch leads to what a loop does most often.
+    /// </summary>
+    public static void AppendEquality(MethodDefinition equality, MethodDefinition slow)
+    {
+        Instruction unequal = Instruction.Create(OpCodes.Ldarg_0);
+        Instruction different = Instruction.Create(OpCodes.Ldc_I4_0);
+        equality.Body.Append(
+            Instruction.Create(OpCodes.Ldarg_0),
+            Instruction.Create(OpCodes.Ldarg_1),
+            Instruction.Create(OpCodes.Bne_Un_S, unequal),
+            Instruction.Create(OpCodes.Ldc_I4_1),
+            Instruction.Create(OpCodes.Ret));
+        AppendNamesAreOriginal(equality, unequal, different);
+        equality.Body.Append(
+            Instruction.Create(OpCodes.Ldarg_0),
+            Instruction.Create(OpCodes.Ldarg_1),
+            Instruction.Create(OpCodes.Call, slow),
+            Instruction.Create(OpCodes.Ret),
+            different,
+            Instruction.Create(OpCodes.Ret));
+    }
+
+    /// <summary>
+    /// Branches when neither argument can be the name of a copy, so that different addresses are different places: <c>(int)(a | b) >= 0</c>.
+    /// <paramref name="first"/> becomes the first instruction.
+    /// </summary>
+    public static void AppendNamesAreOriginal(MethodDefinition method, Instruction first, Instruction target)
+    {
+        first.OpCode = OpCodes.Ldarg_0;
+        method.Body.Append(
+            first,
+            Instruction.Create(OpCodes.Conv_U),
+            Instruction.Create(OpCodes.Ldarg_1),
+            Instruction.Create(OpCodes.Conv_U),
+            Instruction.Create(OpCodes.Or),
+            Instruction.Create(OpCodes.Conv_I4),
+            Instruction.Create(OpCodes.Ldc_I4_0),
+            Instruction.Create(OpCodes.Bge_S, target));
+    }
+
+    /// <summary>
+    /// <c>nint CurrentDifference(nuint a, nuint b)</c>: <c>a - b</c>, of the current names of both.
+    /// </summary>
+    public static MethodDefinition CurrentDifference(AssemblyUnderRewrite coreLib)
+    {
+        const string Name = "CurrentDifference";
+        const int BlockSize = 2 << 20;
+        MethodDefinition? existing = Class(coreLib).Methods.FirstOrDefault(method => method.Name == Name);
+        if (existing is not null)
+        {
+            return existing;
+        }
+
+        TypeSystem types = coreLib.Module.TypeSystem;
+        MethodDefinition current = CurrentAddress(coreLib);
+        MethodDefinition method = AddMethod(Class(coreLib), Name, MethodAttributes.Assembly, types.IntPtr, types.UIntPtr, types.UIntPtr);
+        method.ImplAttributes = MethodImplAttributes.NoInlining;
+        VariableDefinition left = new(types.UIntPtr);
+        VariableDefinition right = new(types.UIntPtr);
+        method.Body.Variables.Add(left);
+        method.Body.Variables.Add(right);
+        Instruction again = Instruction.Create(OpCodes.Ldarg_0);
+        Instruction difference = Instruction.Create(OpCodes.Ldloc_0);
+        Instruction near = Instruction.Create(OpCodes.Ldarg_0);
+
+        // if (((a - 1) ^ (b - 1)) < block) return a - b;
+        // do { left = current(a); right = current(b); } while ((left != a || right != b) && current(left) != left);
+        // return left - right;
+        // Two names of one object never lie in the same block; one past its end still belongs to the object. The loop makes both answers those of one
+        // moment: the object may be promoted between the two calls. When neither was news, they are: the later name existed before the first call.
+        method.Body.Append(
+            Instruction.Create(OpCodes.Ldarg_0),
+            Instruction.Create(OpCodes.Ldc_I4_1),
+            Instruction.Create(OpCodes.Sub),
+            Instruction.Create(OpCodes.Ldarg_1),
+            Instruction.Create(OpCodes.Ldc_I4_1),
+            Instruction.Create(OpCodes.Sub),
+            Instruction.Create(OpCodes.Xor),
+            Instruction.Create(OpCodes.Ldc_I4, BlockSize),
+            Instruction.Create(OpCodes.Conv_U),
+            Instruction.Create(OpCodes.Blt_Un_S, near),
+            again,
+            Instruction.Create(OpCodes.Call, current),
+            Instruction.Create(OpCodes.Stloc_0),
+            Instruction.Create(OpCodes.Ldarg_1),
+            Instruction.Create(OpCodes.Call, current),
+            Instruction.Create(OpCodes.Stloc_1),
+            Instruction.Create(OpCodes.Ldloc_0),
+            Instruction.Create(OpCodes.Ldarg_0),
+            Instruction.Create(OpCodes.Xor),
+            Instruction.Create(OpCodes.Ldloc_1),
+            Instruction.Create(OpCodes.Ldarg_1),
+            Instruction.Create(OpCodes.Xor),
+            Instruction.Create(OpCodes.Or),
+            Instruction.Create(OpCodes.Brfalse_S, difference),
+            Instruction.Create(OpCodes.Ldloc_0),
+            Instruction.Create(OpCodes.Call, current),
+            Instruction.Create(OpCodes.Ldloc_0),
+            Instruction.Create(OpCodes.Bne_Un_S, again),
+            difference,
+            Instruction.Create(OpCodes.Ldloc_1),
+            Instruction.Create(OpCodes.Sub),
+            Instruction.Create(OpCodes.Ret),
+            near,
+            Instruction.Create(OpCodes.Ldarg_1),
+            Instruction.Create(OpCodes.Sub),
+            Instruction.Create(OpCodes.Ret));
+        return method;
+    }
 
     private static void AddParameters(MethodDefinition method, TypeReference[] parameters)
     {

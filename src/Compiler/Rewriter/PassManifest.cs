@@ -22,6 +22,10 @@ public static class PassManifest
         new HandleReads(),
         new SyncEntry(),
         new BlockMoves(),
+        new NativeCallPins(),
+        new ObjectIdentity(),
+        new ReferenceComparisons(),
+        new CompareExchange(),
         new TouchBeforePin(),
     ];
 

@@ -58,6 +58,14 @@ public static class Heap
         return CollectedHeap.GetStatistics();
     }
 
+    /// <summary>Forces a round of promotion and returns when it is done: live objects leave sparse blocks of memory, whose memory is then given back.</summary>
+    /// <returns>How many objects moved.</returns>
+    /// <remarks>
+    /// The heap does this by itself, in the background; a program that knows of a good moment may ask for it. Moving an object is invisible, but the
+    /// first uses of references to it cost some microseconds each. Under a garbage collector it does nothing and returns 0.
+    /// </remarks>
+    public static long Promote() => IsManual ? NativeHeap.Promote() : 0;
+
     /// <summary>Walks the whole heap and checks every invariant. Stops the other threads meanwhile: some 10 ms for each million objects.</summary>
     /// <remarks>Under a garbage collector it does nothing.</remarks>
     /// <exception cref="InvalidOperationException">An invariant is broken; the message describes the first case. The program should end.</exception>

@@ -4,7 +4,7 @@ namespace System;
 public readonly struct HeapStatistics
 {
     /// <summary>How many figures the native heap fills, in the order of the properties (src/Allocator/diag/statistics.h).</summary>
-    internal const int Count = 20;
+    internal const int Count = 36;
 
     internal HeapStatistics(ReadOnlySpan<ulong> values)
     {
@@ -26,6 +26,22 @@ public readonly struct HeapStatistics
         AddressSpaceUsed = (long)values[15];
         UsesUserfaultfd = values[16] != 0;
         DeletedObjects = (long)values[17];
+        PinnedBlocks = (long)values[18];
+        PinStops = (long)values[19];
+        LongestPinStop = TimeSpan.FromMicroseconds(values[20] / 1000.0);
+        RepairedFaults = (long)values[22];
+        RepairedSlots = (long)values[23];
+        RepairedFields = (long)values[24];
+        RepairedOperands = (long)values[25];
+        RepairsWithoutField = (long)values[26];
+        PromotionWaits = (long)values[27];
+        PromotionRounds = (long)values[28];
+        PromotedBlocks = (long)values[29];
+        PromotedObjects = (long)values[30];
+        PromotedBytes = (long)values[31];
+        PatchedFields = (long)values[32];
+        LongestFreeze = TimeSpan.FromMicroseconds(values[33] / 1000.0);
+        ForwardingBytes = (long)values[34];
     }
 
     internal HeapStatistics(long allocatedBytes, long deletedBytes, long residentBytes, long doubleDeletes)
@@ -75,6 +91,54 @@ public readonly struct HeapStatistics
 
     /// <summary>Uses of deleted objects that ended in a <see cref="DanglingReferenceException"/> by a page fault.</summary>
     public long DanglingFaults { get; }
+
+    /// <summary>Dead blocks of 2 MB that keep their memory because something in them may be pinned.</summary>
+    public long PinnedBlocks { get; }
+
+    /// <summary>How often the threads were stopped to look for pins.</summary>
+    public long PinStops { get; }
+
+    /// <summary>The longest of these stops.</summary>
+    public TimeSpan LongestPinStop { get; }
+
+    /// <summary>Rounds of promotion.</summary>
+    public long PromotionRounds { get; }
+
+    /// <summary>Blocks of 2 MB that live objects were promoted out of.</summary>
+    public long PromotedBlocks { get; }
+
+    /// <summary>Objects promoted, each time counted.</summary>
+    public long PromotedObjects { get; }
+
+    /// <summary>Bytes of objects promoted, each time counted.</summary>
+    public long PromotedBytes { get; }
+
+    /// <summary>Fields that promotion made current itself, so that nobody faults on them.</summary>
+    public long PatchedFields { get; }
+
+    /// <summary>The longest time for which a block was frozen: a thread that stores to it waits that long at most.</summary>
+    public TimeSpan LongestFreeze { get; }
+
+    /// <summary>Bytes of the tables that say where promoted objects are.</summary>
+    public long ForwardingBytes { get; }
+
+    /// <summary>Uses of an object under an address that it had before it was promoted: each cost a page fault, was repaired, and went on.</summary>
+    public long RepairedFaults { get; }
+
+    /// <summary>References in registers and on stacks that these repairs made current.</summary>
+    public long RepairedSlots { get; }
+
+    /// <summary>Fields of objects that these repairs made current, so that nobody faults on them again.</summary>
+    public long RepairedFields { get; }
+
+    /// <summary>Repairs that changed a register that no reference map names, by the instruction's own operand: native code, runtime helpers.</summary>
+    public long RepairedOperands { get; }
+
+    /// <summary>Repairs that found no stale field to make current: the next reader of the same field may fault again.</summary>
+    public long RepairsWithoutField { get; }
+
+    /// <summary>Stores that waited until the block they lead to was promoted: some hundred microseconds each.</summary>
+    public long PromotionWaits { get; }
 
     /// <summary>Deletions that found an object deleted before.</summary>
     public long DoubleDeletes { get; }

@@ -36,6 +36,10 @@ internal static unsafe partial class NativeHeap
     [MethodImpl(MethodImplOptions.InternalCall)]
     internal static extern nint TakeFaultType();
 
+    // A round takes time, and may wait for another: an ordinary P/Invoke too.
+    [DllImport("freehold", EntryPoint = "freehold_promote")]
+    internal static extern long Promote();
+
     // Stops the other threads while it walks: an ordinary P/Invoke, with a transition.
     [DllImport("freehold", EntryPoint = "freehold_verify")]
     internal static extern long Verify(byte* message, long capacity);

@@ -10,8 +10,7 @@ namespace Freehold.Rewriter.Passes;
 /// handler knows how to unwind them by one return address. Callers (<c>Buffer._Memmove</c>, <c>Buffer._ZeroMemory</c>) keep their pins.
 /// </summary>
 /// <remarks>
-/// Nothing moves yet, so both operands of an overlap test are true addresses. When promotion arrives, the place to normalise is
-/// <c>SpanHelpers.Memmove</c>'s and <c>Buffer.BulkMoveWithWriteBarrier</c>'s entry, where the two refs are subtracted: a pass before this one.
+/// The native moves compare the addresses that they are given. <see cref="ReferenceComparisons"/> sees to it that these name one object in one way.
 /// </remarks>
 public sealed class BlockMoves : IRewritePass
 {

@@ -1,3 +1,4 @@
+using System;
 using System.Collections.Generic;
 using System.Linq;
 using Mono.Cecil;
@@ -6,18 +7,22 @@ using Mono.Cecil.Cil;
 namespace Freehold.Rewriter.Passes;
 
 /// <summary>
-/// Uses an object when it is pinned. Native code and the kernel do not fault in a way that could become an exception (a system call answers
-/// EFAULT), so the reference must be found dangling at the pin: before each store into a pinned local, the value is passed to
-/// <list type="bullet">
-/// <item><c>FreeholdRuntime.TouchObject(object)</c> for strings, arrays and objects: throws when the deleted bit is set, faults when the page is gone;</item>
-/// <item><c>FreeholdRuntime.TouchReference(ref byte)</c> for refs: reads one byte, unless the ref can be one that nobody may read.</item>
+/// Tells the heap what is pinned, and uses it. After each store into a pinned local (the stack then holds the reference, whatever happens)
+/// <list type="number">
+/// <item><c>freehold_pin</c> notes the pin and says where the object lies now and stays: that goes into the local;</item>
+/// <item>it is touched. Native code and the kernel do not fault in a way that could become an exception (a system call answers EFAULT), so a dangling
+/// reference must be found at the pin: <c>FreeholdRuntime.TouchObject(object)</c> throws when the deleted bit is set and faults when the page is gone,
+/// <c>FreeholdRuntime.TouchReference(ref byte)</c> reads one byte, unless the ref can be one that nobody may read.</item>
 /// </list>
-/// <c>GCHandle</c> with type Pinned is touched in its constructor.
+/// <c>GCHandle</c> holds its target in a pinned local while it makes a handle of type Pinned, or gives one another target.
 /// </summary>
 public sealed class TouchBeforePin : IRewritePass
 {
     private const string TouchObjectName = "TouchObject";
     private const string TouchReferenceName = "TouchReference";
+    private const string PinObjectName = "PinObject";
+    private const string PinReferenceName = "PinReference";
+    private const string Handle = "System.Runtime.InteropServices.GCHandle";
     private const int DeletedBit = 1;
     private const int PinnedHandle = 3;
 
@@ -31,7 +36,7 @@ public sealed class TouchBeforePin : IRewritePass
     public string Name => nameof(TouchBeforePin);
 
     /// <inheritdoc/>
-    public int Version => 2;
+    public int Version => 3;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => true;
@@ -42,8 +47,9 @@ public sealed class TouchBeforePin : IRewritePass
         bool changed = false;
         if (assembly.Role == AssemblyRole.CoreLib)
         {
+            InjectPins(assembly);
             InjectTouches(assembly);
-            TouchPinnedHandles(assembly, statistics);
+            PinTargetsOfHandles(assembly);
             changed = true;
         }
 
@@ -77,9 +83,13 @@ public sealed class TouchBeforePin : IRewritePass
                 continue;
             }
 
-            body.InsertBefore(
+            VariableDefinition local = (VariableDefinition)store.Operand;
+            body.InsertAfter(
                 store,
-                Instruction.Create(OpCodes.Dup),
+                Instruction.Create(OpCodes.Ldloc, local),
+                Instruction.Create(OpCodes.Call, Pin(assembly, pinned.ElementType)),
+                Instruction.Create(OpCodes.Stloc, local),
+                Instruction.Create(OpCodes.Ldloc, local),
                 Instruction.Create(OpCodes.Call, Touch(assembly, pinned.ElementType)));
             statistics.Rewrite(method.FullName);
             changed = true;
@@ -116,63 +126,79 @@ public sealed class TouchBeforePin : IRewritePass
     }
 
     /// <summary>The touch that fits the type of the pinned local.</summary>
-    private static MethodReference Touch(AssemblyUnderRewrite assembly, TypeReference type)
-    {
-        TypeSystem types = assembly.Module.TypeSystem;
-        (string name, TypeReference parameter) = type.IsByReference
-            ? (TouchReferenceName, (TypeReference)new ByReferenceType(types.Byte))
-            : (TouchObjectName, types.Object);
-        if (assembly.Role == AssemblyRole.CoreLib)
-        {
-            return assembly.Method(InjectedRuntime.FullName, name, parameter.FullName);
-        }
+    private static MethodReference Touch(AssemblyUnderRewrite assembly, TypeReference type) =>
+        type.IsByReference
+            ? InjectedRuntime.Method(assembly, TouchReferenceName, assembly.Module.TypeSystem.Void, new ByReferenceType(assembly.Module.TypeSystem.Byte))
+            : InjectedRuntime.Method(assembly, TouchObjectName, assembly.Module.TypeSystem.Void, assembly.Module.TypeSystem.Object);
 
-        TypeReference owner = new(InjectedRuntime.Namespace, InjectedRuntime.ClassName, assembly.Module, CoreLibReference(assembly.Module));
-        MethodReference touch = new(name, types.Void, owner) { HasThis = false };
-        touch.Parameters.Add(new ParameterDefinition(parameter));
-        return touch;
+    /// <summary>The pin that fits it. What it returns has the type of what it gets, as far as the JIT and the collector's tables are concerned.</summary>
+    private static MethodReference Pin(AssemblyUnderRewrite assembly, TypeReference type)
+    {
+        TypeReference pinned = type.IsByReference ? new ByReferenceType(assembly.Module.TypeSystem.Byte) : assembly.Module.TypeSystem.Object;
+        return InjectedRuntime.Method(assembly, type.IsByReference ? PinReferenceName : PinObjectName, pinned, pinned);
     }
 
-    private static AssemblyNameReference CoreLibReference(ModuleDefinition module)
+    /// <summary>
+    /// While the runtime's table of handles is changed, the target is pinned by the stack, so that the heap can count the handle of an object that stays.
+    /// The stores that are made here get their pin like all others.
+    /// </summary>
+    private static void PinTargetsOfHandles(AssemblyUnderRewrite assembly)
     {
-        const string CoreLib = "System.Private.CoreLib";
-        AssemblyNameReference? existing = module.AssemblyReferences.FirstOrDefault(reference => reference.Name == CoreLib);
-        if (existing is not null)
-        {
-            return existing;
-        }
+        MethodDefinition create = assembly.Method(Handle, ".ctor", "System.Object", "System.Runtime.InteropServices.GCHandleType");
+        PinTarget(
+            assembly,
+            create,
+            create.Parameters[0],
+            skip => [Instruction.Create(OpCodes.Ldarg, create.Parameters[1]), Instruction.Create(OpCodes.Ldc_I4, PinnedHandle), Instruction.Create(OpCodes.Bne_Un, skip)]);
 
-        AssemblyNameReference added = new(CoreLib, new System.Version(9, 0, 0, 0))
-        {
-            PublicKeyToken = [0x7c, 0xec, 0x85, 0xd7, 0xbe, 0xa7, 0x79, 0x8e],
-        };
-        module.AssemblyReferences.Add(added);
-        return added;
+        MethodDefinition set = assembly.Method(Handle, "set_Target", "System.Object");
+        PinTarget(
+            assembly,
+            set,
+            set.Parameters[0],
+            skip =>
+            [
+                Instruction.Create(OpCodes.Ldarg, set.Body.ThisParameter),
+                Instruction.Create(OpCodes.Ldfld, assembly.Field(Handle, "_handle", "System.IntPtr")),
+                Instruction.Create(OpCodes.Call, assembly.Method(Handle, "IsPinned", "System.IntPtr")),
+                Instruction.Create(OpCodes.Brfalse, skip),
+            ]);
     }
 
-    private static void TouchPinnedHandles(AssemblyUnderRewrite assembly, PassStatistics statistics)
+    private static void PinTarget(AssemblyUnderRewrite assembly, MethodDefinition method, ParameterDefinition target, Func<Instruction, Instruction[]> unlessPinned)
     {
-        MethodDefinition method = assembly.Method(
-            "System.Runtime.InteropServices.GCHandle", ".ctor", "System.Object", "System.Runtime.InteropServices.GCHandleType");
         MethodBody body = method.Body;
         if (!body.Instructions.Any(instruction => instruction.Calls("System.Runtime.InteropServices.Marshal", "IsPinnable")))
         {
             throw assembly.Unexpected(method, "a call of Marshal.IsPinnable");
         }
 
+        VariableDefinition local = new(new PinnedType(assembly.Module.TypeSystem.Object));
+        body.Variables.Add(local);
+        body.InitLocals = true;
         body.BeginEdit();
-        Instruction first = body.Instructions[0];
         Instruction start = Instruction.Create(OpCodes.Nop);
         body.InsertBefore(
-            first,
-            Instruction.Create(OpCodes.Ldarg, method.Parameters[1]),
-            Instruction.Create(OpCodes.Ldc_I4, PinnedHandle),
-            Instruction.Create(OpCodes.Bne_Un, start),
-            Instruction.Create(OpCodes.Ldarg, method.Parameters[0]),
-            Instruction.Create(OpCodes.Call, assembly.Method(InjectedRuntime.FullName, TouchObjectName, "System.Object")),
-            start);
+            body.Instructions[0],
+            [
+                .. unlessPinned(start),
+                Instruction.Create(OpCodes.Ldarg, target),
+                Instruction.Create(OpCodes.Stloc, local),
+                Instruction.Create(OpCodes.Ldloc, local),
+                Instruction.Create(OpCodes.Starg, target),
+                start,
+            ]);
         body.EndEdit();
-        statistics.Rewrite(method.FullName);
+    }
+
+    private static void InjectPins(AssemblyUnderRewrite assembly)
+    {
+        TypeSystem types = assembly.Module.TypeSystem;
+        foreach ((string name, TypeReference type) in new[] { (PinObjectName, types.Object), (PinReferenceName, new ByReferenceType(types.Byte)) })
+        {
+            MethodDefinition pin = InjectedRuntime.Import(assembly, name, "freehold_pin", type, type);
+            pin.IsPublic = true;
+        }
     }
 
     private static void InjectTouches(AssemblyUnderRewrite assembly)

@@ -1,0 +1,212 @@
+#include "heap/pins.h"
+
+#include <time.h>
+
+#include <new>
+
+#include "core/arena.h"
+#include "core/fault_recovery.h"
+#include "core/knobs.h"
+#include "core/object.h"
+#include "heap/blocks.h"
+#include "heap/forwarding.h"
+#include "heap/heap.h"
+#include "heap/maintenance.h"
+#include "heap/walk.h"
+#include "platform/os.h"
+
+namespace freehold::heap {
+
+using core::arena;
+using core::BlockKind;
+using core::BlockRecord;
+using core::BlockState;
+
+PinCounters pin_counters;
+
+namespace {
+
+bool fence_in_pin = true;
+std::atomic<PinScanner> pin_scanner{nullptr};
+
+// What a pin reads of a block in one load.
+struct Head {
+  BlockState state;
+  BlockKind kind;
+  bool dirty;
+  bool partly_released;
+};
+static_assert(offsetof(BlockRecord, state) == 0 && offsetof(BlockRecord, kind) == 1 && offsetof(BlockRecord, partly_released) == 3 && sizeof(Head) == 4);
+
+// False: the tables of segments that were never used have no memory.
+bool load_head(const BlockRecord& record, Head* head) noexcept {
+  uint32_t word;
+  if (!core::try_load(reinterpret_cast<const uint32_t*>(&record), &word)) return false;
+  *head = __builtin_bit_cast(Head, word);
+  return true;
+}
+
+// An address that nobody may use: no block is ever taken from the end of a segment.
+void* nowhere() noexcept { return reinterpret_cast<void*>(arena.start + core::kSegmentSize - core::kPageSize + core::kPageSize / 2); }
+
+// The record that holds the pins of an object with a byte at `address`.
+BlockRecord& record_of(uintptr_t address) noexcept {
+  size_t block = arena.block_index(address);
+  const BlockRecord& record = arena.blocks[block];
+  return arena.blocks[record.kind == BlockKind::kHugeTail ? block - record.next : block];
+}
+
+// A reference into a block that lost pages: it may lie in what is left of a deleted object that has lost others. Its header may be among those: then
+// no object is found.
+bool is_broken(uintptr_t address) noexcept {
+  size_t page = arena.page_index(address), in_block = page % core::kPagesPerBlock;
+  if ((arena.blocks[arena.block_index(address)].released[in_block / 64].load(std::memory_order_acquire) >> (in_block % 64) & 1) != 0) return true;
+  const core::Object* object = find_object(address);
+  return object == nullptr || is_deleted(object);
+}
+
+// The page where a large object starts that has a byte on this one.
+size_t first_page(size_t page) noexcept {
+  size_t begin = page / core::kPagesPerBlock * core::kPagesPerBlock;
+  while (page > begin && __atomic_load_n(&arena.pages[page].first, __ATOMIC_RELAXED) != 1) page--;
+  return page;
+}
+
+void note_stack_pin(BlockRecord& record, uintptr_t address) noexcept {
+  if (core::knobs.debug && arena.in_lower_half(address)) {
+    size_t page = first_page(arena.page_index(address)) % core::kPagesPerBlock;
+    record.pinned[page / 64].fetch_or(uint64_t{1} << (page % 64), std::memory_order_acq_rel);
+  }
+  if (record.stack_pins.load(std::memory_order_relaxed) == 0) record.stack_pins.store(1, std::memory_order_relaxed);
+}
+
+bool has_pins(const BlockRecord& record) noexcept {
+  return record.stack_pins.load(std::memory_order_acquire) != 0 || record.handle_pins.load(std::memory_order_acquire) != 0;
+}
+
+uint64_t nanoseconds() noexcept {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+}  // namespace
+
+void initialize_pins() noexcept { fence_in_pin = !os::register_barrier(); }
+bool pins_use_membarrier() noexcept { return !fence_in_pin; }
+
+void* pin(void* pointer) noexcept {
+  // The byte before belongs to the object too, whatever the reference leads to: its header comes first.
+  uintptr_t address = reinterpret_cast<uintptr_t>(pointer) - 1;
+  if (!arena.contains(address)) return pointer;
+  while (true) {
+    BlockRecord* record = &arena.blocks[arena.block_index(address)];
+    Head head;
+    if (!load_head(*record, &head)) return nowhere();
+    if (head.kind == BlockKind::kHugeTail) [[unlikely]] {
+      record = &record_of(address);
+      if (!load_head(*record, &head)) return nowhere();
+    }
+    if (head.state == BlockState::kLive) [[likely]] {
+      note_stack_pin(*record, address);
+      if (fence_in_pin) [[unlikely]] {
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+      } else {
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+      }
+      load_head(*record, &head);
+      if (head.state != BlockState::kLive) [[unlikely]] continue;
+      if (head.partly_released && is_broken(address)) [[unlikely]] return nowhere();
+      return reinterpret_cast<void*>(address + 1);
+    }
+    if (head.state == BlockState::kFrozen) {
+      wait_while_frozen(address + 1);
+    } else if (head.state == BlockState::kForwarded) {
+      uintptr_t current = current_address(address + 1) - 1;
+      if (current == address) return nowhere();
+      address = current;
+    } else {
+      return nowhere();
+    }
+  }
+}
+
+void add_handle_pin(const void* object) noexcept {
+  auto address = reinterpret_cast<uintptr_t>(object);
+  if (arena.contains(address)) record_of(address).handle_pins.fetch_add(1, std::memory_order_acq_rel);
+}
+
+void remove_handle_pin(const void* object) noexcept {
+  auto address = reinterpret_cast<uintptr_t>(object);
+  if (!arena.contains(address)) return;
+  BlockRecord& record = record_of(address);
+  // A count of 0 would be an error elsewhere; it must not become one of four billion.
+  uint32_t count = record.handle_pins.load(std::memory_order_relaxed);
+  while (count != 0 && !record.handle_pins.compare_exchange_weak(count, count - 1, std::memory_order_acq_rel)) {
+  }
+  if (count == 1 && record.state.load(std::memory_order_acquire) == BlockState::kPooled) {
+    note_unpinned();
+    wake_maintenance();
+  }
+}
+
+bool is_pinned(size_t block) noexcept {
+  if (fence_in_pin) {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+  } else {
+    os::barrier_on_all_threads();
+  }
+  return has_pins(arena.blocks[block]);
+}
+
+void exclude_pinned(size_t block, uint64_t* pages) noexcept {
+  const BlockRecord& record = arena.blocks[block];
+  bool pinned = false;
+  for (size_t page = 0; page < core::kPagesPerBlock; page++) {
+    uint64_t bit = uint64_t{1} << (page % 64);
+    if (__atomic_load_n(&arena.pages[block * core::kPagesPerBlock + page].first, __ATOMIC_RELAXED) == 1) pinned = (record.pinned[page / 64].load(std::memory_order_acquire) & bit) != 0;
+    if (pinned) pages[page / 64] &= ~bit;
+  }
+}
+
+void forget_stack_pins(size_t block) noexcept {
+  BlockRecord& record = arena.blocks[block];
+  record.stack_pins.store(0, std::memory_order_relaxed);
+  // Which of them a handle pins is not known.
+  if (core::knobs.debug && record.handle_pins.load(std::memory_order_acquire) == 0) {
+    for (auto& word : record.pinned) word.store(0, std::memory_order_relaxed);
+  }
+}
+
+void set_pin_scanner(PinScanner scanner) noexcept { pin_scanner.store(scanner, std::memory_order_release); }
+
+bool refresh_stack_pins(void (*forget)(void*), void* argument) noexcept {
+  PinScanner scanner = pin_scanner.load(std::memory_order_acquire);
+  if (scanner == nullptr) return false;
+  PinScan scan = {
+      // No thread is inside pin() now: what a pin has noted is in its pinned local.
+      .stopped = forget,
+      .pinned =
+          [](void* pointer, void*) {
+            // A thread may have been stopped before it put the result of pin() in the place of an older name.
+            uintptr_t address = current_address(reinterpret_cast<uintptr_t>(pointer)) - 1;
+            Head head;
+            if (!arena.contains(address) || !load_head(arena.blocks[arena.block_index(address)], &head) || head.state == BlockState::kGone) return;
+            note_stack_pin(record_of(address), address);
+          },
+      .argument = argument};
+  uint64_t start = nanoseconds();
+  if (!scanner(scan)) return false;
+  uint64_t took = nanoseconds() - start;
+  pin_counters.stops.fetch_add(1, std::memory_order_relaxed);
+  if (took > pin_counters.longest_stop.load(std::memory_order_relaxed)) pin_counters.longest_stop.store(took, std::memory_order_relaxed);
+  return true;
+}
+
+void reset_pins() noexcept {
+  fence_in_pin = true;
+  pin_scanner.store(nullptr);
+  new (&pin_counters) PinCounters();
+}
+
+}  // namespace freehold::heap

@@ -1,0 +1,358 @@
+#include "heap/promotion.h"
+
+#include <string.h>
+#include <time.h>
+
+#include <new>
+
+#include "core/arena.h"
+#include "core/fault_recovery.h"
+#include "core/knobs.h"
+#include "core/object.h"
+#include "core/references.h"
+#include "heap/blocks.h"
+#include "heap/chunks.h"
+#include "heap/forwarding.h"
+#include "heap/heap.h"
+#include "heap/maintenance.h"
+#include "heap/thread_heap.h"
+#include "heap/walk.h"
+#include "platform/lock.h"
+#include "platform/os.h"
+
+namespace freehold::heap {
+
+using core::arena;
+using core::BlockKind;
+using core::BlockRecord;
+using core::BlockState;
+using core::kBlockSize;
+using core::kHeaderSize;
+using core::kPagesPerBlock;
+using core::kUnit;
+using core::kUnitsPerPage;
+using core::Object;
+
+PromotionCounters promotion_counters;
+
+namespace {
+
+constexpr size_t kChosenAtMost = 32768;
+constexpr size_t kScratch = size_t{8} << 30;  // address space for the fields noted; it has memory while a round lasts
+constexpr size_t kScratchStep = size_t{2} << 20;
+constexpr uint64_t kEnoughDeleted = uint64_t{128} << 20;
+constexpr size_t kSmallHeap = size_t{16} << 20;
+
+os::Lock lock;              // one round at a time; guards what follows
+AllocationContext target;   // where the copies go
+uint64_t deleted_at_last_round = 0;
+
+void count(std::atomic<uint64_t>& counter, uint64_t more) noexcept { counter.fetch_add(more, std::memory_order_relaxed); }
+
+uint64_t now() noexcept {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
+}
+
+bool is_live(const Walked& walked) noexcept { return walked.step == Step::kObject && (walked.header & core::kDeletedBit) == 0; }
+
+// Memory of one round: handed out from the start, taken back all at once.
+class Scratch {
+ public:
+  Scratch() noexcept : start_(static_cast<uint8_t*>(os::reserve(kScratch, os::kPageSize, 0))) {}
+  ~Scratch() {
+    if (start_ != nullptr) os::unreserve(start_, kScratch);
+  }
+  void* take(size_t size) noexcept {
+    if (start_ == nullptr) return nullptr;
+    while (used_ + size > committed_) {
+      if (committed_ == kScratch || !os::commit(start_ + committed_, kScratchStep)) return nullptr;
+      committed_ += kScratchStep;
+    }
+    void* taken = start_ + used_;
+    used_ += size;
+    return taken;
+  }
+
+ private:
+  uint8_t* start_;
+  size_t used_ = 0, committed_ = 0;
+};
+
+struct Slots {
+  Slots* next;
+  uint64_t count;
+  uint64_t* slot[510];
+};
+static_assert(sizeof(Slots) == 4096);
+
+struct Chosen {
+  uint32_t block;
+  uint32_t live_units;
+  bool complete;
+  Slots* slots;
+};
+
+struct Copies {
+  uint32_t units, objects;
+};
+
+class Round {
+ public:
+  uint64_t run(PromotionScope scope) noexcept {
+    chosen_ = static_cast<Chosen*>(scratch_.take(kChosenAtMost * sizeof(Chosen)));
+    if (chosen_ == nullptr) return 0;
+    choose(scope);
+    if (count_ == 0) return 0;
+    collect();
+    for (size_t i = 0; i < count_; i++) {
+      if (chosen_[i].complete && promote_block(chosen_[i].block)) {
+        patch(chosen_[i]);
+      } else {
+        count(promotion_counters.refused, 1);
+      }
+    }
+    for (size_t i = 0; i < count_; i++) arena.blocks[chosen_[i].block].chosen.store(0, std::memory_order_relaxed);
+    return objects_;
+  }
+
+ private:
+  void choose(PromotionScope scope) noexcept;
+  void collect() noexcept;
+  void collect_from(size_t block, bool is_chosen) noexcept;
+  void visit(uint64_t* slot) noexcept;
+  bool promote_block(size_t block) noexcept;
+  bool copy(size_t block, Forwarding* forwarding, Copies* copies) noexcept;
+  void patch(const Chosen& chosen) noexcept;
+
+  Scratch scratch_;
+  Chosen* chosen_ = nullptr;
+  size_t count_ = 0;
+  uint64_t objects_ = 0;
+};
+
+// Bytes of live and half-dead blocks and of huge objects.
+size_t held_memory() noexcept {
+  size_t pooled = block_counters.pooled.load(std::memory_order_relaxed) * kBlockSize, resident = resident_memory();
+  return resident > pooled ? resident - pooled : 0;
+}
+
+void Round::choose(PromotionScope scope) noexcept {
+  constexpr size_t kUnitsPerBlock = kBlockSize / kUnit;
+  // The emptiest first: sorted by sixteenths of a block.
+  constexpr size_t kClasses = 16;
+  uint32_t heads[kClasses];
+  for (uint32_t& head : heads) head = UINT32_MAX;
+  size_t candidates = 0;
+  for_each_lower_block([&](size_t block) noexcept {
+    const BlockRecord& record = arena.blocks[block];
+    if (candidates == kChosenAtMost || record.state.load(std::memory_order_acquire) != BlockState::kLive || record.kind != BlockKind::kSmall) return;
+    if (record.claimed.load(std::memory_order_acquire) != ~uint64_t{0} || record.initialised.load(std::memory_order_acquire) != ~uint64_t{0}) return;
+    size_t deleted = 0;
+    for (size_t page = block * kPagesPerBlock; page < (block + 1) * kPagesPerBlock; page++) {
+      size_t units = __atomic_load_n(&arena.pages[page].deleted, __ATOMIC_RELAXED);
+      deleted += units < kUnitsPerPage ? units : kUnitsPerPage;
+    }
+    if (scope != PromotionScope::kAll && deleted * 2 < kUnitsPerBlock) return;
+    size_t live = kUnitsPerBlock - deleted, kind = live * kClasses / (kUnitsPerBlock + 1);
+    // The list of its class is linked through `slots` until the blocks are in order.
+    chosen_[candidates] = {static_cast<uint32_t>(block), static_cast<uint32_t>(live), true, reinterpret_cast<Slots*>(uintptr_t{heads[kind]})};
+    heads[kind] = static_cast<uint32_t>(candidates++);
+  });
+  auto* sorted = static_cast<Chosen*>(scratch_.take(candidates * sizeof(Chosen)));
+  if (sorted == nullptr) return;
+  size_t enough = SIZE_MAX;
+  if (scope == PromotionScope::kFragmented) {
+    size_t wanted = total_bytes_in_use() / 3 * 4, held = held_memory();
+    enough = held > wanted ? held - wanted : 0;
+  }
+  size_t gained = 0;
+  for (uint32_t head : heads) {
+    for (uint32_t i = head; i != UINT32_MAX && gained < enough; i = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(chosen_[i].slots))) {
+      gained += kBlockSize - chosen_[i].live_units * kUnit;
+      sorted[count_++] = {chosen_[i].block, chosen_[i].live_units, true, nullptr};
+    }
+  }
+  chosen_ = sorted;
+  for (size_t i = 0; i < count_; i++) arena.blocks[chosen_[i].block].chosen.store(static_cast<uint16_t>(i + 1), std::memory_order_relaxed);
+}
+
+// A field that leads into a chosen block is noted; one that is stale since an earlier round is repaired at once.
+void Round::visit(uint64_t* slot) noexcept {
+  uint64_t value;
+  if (!core::try_load(slot, &value) || !arena.in_lower_half(value)) return;
+  const BlockRecord& record = arena.blocks[arena.block_index(value)];
+  if (record.state.load(std::memory_order_acquire) == BlockState::kForwarded) {
+    bool swapped;
+    uint64_t current = current_address(value);
+    if (current != value && core::try_compare_and_swap(slot, value, current, &swapped) && swapped) count(promotion_counters.patched, 1);
+    value = current;
+  }
+  uint16_t number = arena.blocks[arena.block_index(value)].chosen.load(std::memory_order_relaxed);
+  if (number == 0) return;
+  Slots*& list = chosen_[number - 1].slots;
+  if (list == nullptr || list->count == sizeof list->slot / sizeof list->slot[0]) {
+    auto* more = static_cast<Slots*>(scratch_.take(sizeof(Slots)));
+    if (more == nullptr) return;  // faults will find it
+    more->next = list;
+    more->count = 0;
+    list = more;
+  }
+  list->slot[list->count++] = slot;
+}
+
+void Round::collect_from(size_t block, bool is_chosen) noexcept {
+  bool complete = walk_block(block, [&](uint8_t* start, const Walked& walked) noexcept {
+    if (is_live(walked)) core::for_each_reference(Object::at(start), walked.type, walked.size, [&](uint64_t* slot) noexcept { visit(slot); });
+  });
+  // Somebody is still allocating there.
+  if (is_chosen && !complete) chosen_[arena.blocks[block].chosen.load(std::memory_order_relaxed) - 1].complete = false;
+}
+
+void Round::collect() noexcept {
+  for_each_lower_block([&](size_t block) noexcept {
+    const BlockRecord& record = arena.blocks[block];
+    if (record.state.load(std::memory_order_acquire) == BlockState::kLive) collect_from(block, record.chosen.load(std::memory_order_relaxed) != 0);
+  });
+  for (size_t block = arena.block_count() / 2, end = upper_frontier(); block < end; block++) {
+    const BlockRecord& record = arena.blocks[block];
+    if (record.state.load(std::memory_order_acquire) != BlockState::kLive || record.kind != BlockKind::kHuge) continue;
+    Walked walked = look_at(arena.block_start(block));
+    if (is_live(walked)) core::for_each_reference(Object::at(arena.block_start(block)), walked.type, walked.size, [&](uint64_t* slot) noexcept { visit(slot); });
+  }
+}
+
+// The type comes last: until then a walk that passes here sees memory that is not used yet.
+void copy_object(uint8_t* to, const uint8_t* from, size_t size) noexcept {
+  constexpr size_t kBody = kHeaderSize + sizeof(void*);
+  memcpy(to + kBody, from + kBody, size - kBody);
+  memcpy(to, from, kHeaderSize);
+  __atomic_store_n(reinterpret_cast<uint64_t*>(to + kHeaderSize), *reinterpret_cast<const uint64_t*>(from + kHeaderSize), __ATOMIC_RELEASE);
+}
+
+// Copies the live objects of a frozen block and notes in the forwarding where they went. False: something is no object yet, or no memory.
+bool Round::copy(size_t block, Forwarding* forwarding, Copies* copies) noexcept {
+  uint8_t* block_start = arena.block_start(block);
+  bool good = true;
+  forwarding->split = UINT32_MAX;
+  bool complete = walk_block(block, [&](uint8_t* from, const Walked& walked) noexcept {
+    if (!is_live(walked) || !good) return;
+    if (!extend_window(&target, walked.size)) {
+      good = (copies->units == 0 || forwarding->split == UINT32_MAX) && next_promoted_chunk(&target) && extend_window(&target, walked.size);
+      if (!good) return;
+      if (copies->units != 0) {
+        forwarding->split = copies->units;
+        forwarding->target[1] = reinterpret_cast<uintptr_t>(target.alloc_ptr - kHeaderSize);
+      }
+    }
+    uint8_t* to = target.alloc_ptr - kHeaderSize;
+    if (copies->units == 0) forwarding->target[0] = reinterpret_cast<uintptr_t>(to);
+    copy_object(to, from, walked.size);
+    target.alloc_ptr += walked.size;
+    size_t first = static_cast<size_t>(from - block_start) / kUnit, units = walked.size / kUnit;
+    for (size_t unit = first; unit < first + units;) {
+      size_t in_word = unit % 64, here = 64 - in_word < first + units - unit ? 64 - in_word : first + units - unit;
+      forwarding->live[unit / 64] |= (here == 64 ? ~uint64_t{0} : (uint64_t{1} << here) - 1) << in_word;
+      unit += here;
+    }
+    copies->units += static_cast<uint32_t>(units);
+    copies->objects++;
+  });
+  if (!good || !complete) return false;
+  uint32_t rank = 0;
+  for (size_t page = 0; page < kPagesPerBlock; page++) {
+    forwarding->rank[page] = rank;
+    for (size_t word = 0; word < kUnitsPerPage / 64; word++) rank += static_cast<uint32_t>(__builtin_popcountll(forwarding->live[page * (kUnitsPerPage / 64) + word]));
+  }
+  return true;
+}
+
+// Nobody has seen the copies: they become garbage.
+void bury_copies(const Forwarding& forwarding, uint32_t units) noexcept {
+  uint32_t first = units < forwarding.split ? units : forwarding.split;
+  auto bury = [](uintptr_t start, size_t size) noexcept {
+    for (uintptr_t at = start; at < start + size;) {
+      Walked walked = look_at(reinterpret_cast<uint8_t*>(at));
+      if (walked.step != Step::kObject || walked.size == 0) return;
+      *reinterpret_cast<uint32_t*>(at) |= core::kDeletedBit;
+      count_deleted(at, walked.size);
+      at += walked.size;
+    }
+  };
+  if (first != 0) bury(forwarding.target[0], size_t{first} * kUnit);
+  if (units > first) bury(forwarding.target[1], size_t{units - first} * kUnit);
+}
+
+bool Round::promote_block(size_t block) noexcept {
+  MaintenancePause pause;  // what maintenance does with blocks, and the verifier, wait
+  uint32_t number;
+  Forwarding* forwarding = make_forwarding(&number);
+  if (forwarding == nullptr) return false;
+  uint64_t before = now();
+  if (!freeze_block(block)) {
+    drop_forwarding(number);
+    return false;
+  }
+  Copies copies = {0, 0};
+  if (!copy(block, forwarding, &copies) || !forward_block(block, number)) {
+    thaw_block(block);
+    bury_copies(*forwarding, copies.units);
+    drop_forwarding(number);
+    return false;
+  }
+  uint64_t frozen = now() - before;
+  if (frozen > promotion_counters.longest_freeze.load(std::memory_order_relaxed)) promotion_counters.longest_freeze.store(frozen, std::memory_order_relaxed);
+  objects_ += copies.objects;
+  count(promotion_counters.blocks, 1);
+  count(promotion_counters.objects, copies.objects);
+  count(promotion_counters.bytes, uint64_t{copies.units} * kUnit);
+  return true;
+}
+
+// The fields noted, if they still say what they said. A field may have moved itself.
+void Round::patch(const Chosen& chosen) noexcept {
+  uint64_t patched = 0, collected = 0;
+  for (const Slots* slots = chosen.slots; slots != nullptr; slots = slots->next) {
+    collected += slots->count;
+    for (size_t i = 0; i < slots->count; i++) {
+      auto* slot = reinterpret_cast<uint64_t*>(current_address(reinterpret_cast<uintptr_t>(slots->slot[i])));
+      uint64_t value;
+      if (!core::try_load(slot, &value) || !arena.contains(value) || arena.block_index(value) != chosen.block) continue;
+      uint64_t current = current_address(value);
+      bool swapped;
+      if (current != value && core::try_compare_and_swap(slot, value, current, &swapped) && swapped) patched++;
+    }
+  }
+  count(promotion_counters.collected, collected);
+  count(promotion_counters.patched, patched);
+}
+
+}  // namespace
+
+bool should_promote() noexcept {
+  if (core::knobs.debug || !core::knobs.promotion) return false;
+  ThreadTotals totals = thread_totals();
+  uint64_t live = totals.allocated_bytes - totals.deleted_bytes, held = held_memory();
+  uint64_t enough = held / 8 < kEnoughDeleted ? held / 8 : kEnoughDeleted;
+  if (held < kSmallHeap || held < live + live / 2 || totals.deleted_bytes - deleted_at_last_round < enough) return false;
+  return forwarding_bytes() < held / 8 + kSmallHeap;
+}
+
+uint64_t promote(PromotionScope scope) noexcept {
+  // In debug mode every object has pages of its own.
+  if (core::knobs.debug || !core::knobs.promotion) return 0;
+  os::LockGuard guard(lock);
+  deleted_at_last_round = thread_totals().deleted_bytes;
+  count(promotion_counters.rounds, 1);
+  Round round;
+  return round.run(scope);
+}
+
+void reset_promotion() noexcept {
+  new (&promotion_counters) PromotionCounters();
+  target = {};
+  deleted_at_last_round = 0;
+}
+
+}  // namespace freehold::heap

@@ -1,0 +1,39 @@
+// Promotion (Kedia et al., sections 3 and 4): live objects leave sparse blocks while the program runs, and references to them are repaired.
+//
+//   choose     blocks that are at least half dead, the emptiest first, until less than a third of the live bytes is wasted
+//   collect    a walk over the references of all live objects notes the fields that lead into the chosen blocks
+//   per block  freeze (readers go on, writers fault and wait) -> copy -> forwarding -> no access -> patch the fields noted
+//
+// No thread is stopped. What the walk did not see (registers, stacks, references stored since) faults at its first use and is repaired there
+// (runtime/stale_references.h).
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace freehold::heap {
+
+struct PromotionCounters {
+  std::atomic<uint64_t> rounds, blocks, objects, bytes;
+  std::atomic<uint64_t> collected;  // fields that led into chosen blocks
+  std::atomic<uint64_t> patched;    // of these, and of older stale references met on the way, those that a walk repaired
+  std::atomic<uint64_t> refused;    // blocks that were pinned, or not complete
+  std::atomic<uint64_t> longest_freeze;  // nanoseconds
+};
+extern PromotionCounters promotion_counters;
+
+// Fragmentation f = (deleted - released) / (allocated - deleted) is above one half, and enough was deleted since the last round.
+bool should_promote() noexcept;
+
+enum class PromotionScope : uint8_t {
+  kFragmented,  // as should_promote() has it: until f is below one third
+  kSparse,      // every block that is at least half dead
+  kAll,         // every block that is complete: for tests
+};
+// One round. Any thread, one at a time (others wait); not in a signal handler. Returns the number of objects promoted.
+uint64_t promote(PromotionScope scope) noexcept;
+
+void reset_promotion() noexcept;  // tests only
+
+}  // namespace freehold::heap

@@ -1,0 +1,246 @@
+// Runs in the signal handler. What it uses of the runtime, FindMethodInfo and EnumGcRefs, allocates nothing: the one lock on the way, a read lock of
+// libunwind's cache, is never written to, since the program has an index of its unwind information.
+//
+// All slots of a frame are patched together: a loop that compares a cursor with its end would run on if only one of them were made current.
+#include "runtime/stale_references.h"
+
+#include <cstddef>
+
+#include "core/arena.h"
+#include "core/fault_counters.h"
+#include "core/fault_recovery.h"
+#include "core/object.h"
+#include "core/references.h"
+#include "heap/forwarding.h"
+#include "heap/heap.h"
+#include "heap/walk.h"
+#include "runtime/operand.h"
+#include "runtime/runtime_imports.h"
+
+namespace freehold::runtime {
+
+namespace {
+
+using core::arena;
+using heap::current_address;
+using heap::Whereabouts;
+using heap::whereabouts_of;
+
+constexpr uint32_t kInterior = 1;           // flags of a reported slot
+constexpr uintptr_t kHoleAtMost = 128;      // bytes of code without a map between two that have one; the largest seen is 51
+constexpr size_t kHolders = 24;             // objects whose fields are looked at
+constexpr size_t kSlotsOfHolder = 64;
+constexpr size_t kSlotsOfAll = 512;
+
+// In the order of the instruction set's numbers.
+constexpr int kRegisters[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI, REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+
+uintptr_t value(const greg_t* registers, int8_t number) noexcept { return number == Operand::kNone ? 0 : static_cast<uintptr_t>(registers[kRegisters[number]]); }
+
+uintptr_t effective_address(const greg_t* registers, const Operand& operand) noexcept {
+  return value(registers, operand.base) + value(registers, operand.index) * operand.scale + static_cast<uintptr_t>(operand.displacement);
+}
+
+void add(greg_t* registers, int8_t number, uintptr_t distance) noexcept { registers[kRegisters[number]] += static_cast<greg_t>(distance); }
+
+// What EnumGcRefs is given: its callback first.
+struct Frame {
+  void (*callback)(void* frame, uintptr_t* slot, uint32_t flags);
+  size_t reported;
+  size_t patched;
+  size_t holder_count;
+  uintptr_t holders[kHolders];  // objects, once each
+
+  void hold(uintptr_t object) noexcept {
+    if (holder_count == kHolders) return;
+    for (size_t i = 0; i < holder_count; i++) {
+      if (holders[i] == object) return;
+    }
+    holders[holder_count++] = object;
+  }
+};
+
+void patch_slot(void* context, uintptr_t* slot, uint32_t flags) noexcept {
+  auto& frame = *static_cast<Frame*>(context);
+  frame.reported++;
+  uintptr_t address = *slot;
+  if (address == 0) return;
+  uintptr_t current = current_address(address);
+  if (current != address) {
+    *slot = current;
+    frame.patched++;
+  }
+  if ((flags & kInterior) == 0) frame.hold(current);
+}
+
+void patch_frame(greg_t* registers, Frame& frame) noexcept {
+  RegisterDisplay display;
+  for (int number = 0, slot = 0; number < 16; number++) {
+    if (number != 4) display.registers[slot++] = &registers[kRegisters[number]];
+  }
+  auto ip = static_cast<uintptr_t>(registers[REG_RIP]);
+  display.stack_pointer = static_cast<uintptr_t>(registers[REG_RSP]);
+  display.ip = ip;
+  void* manager = runtime_instance()->code_manager;
+  MethodInfo method;
+  if (!find_method_info(manager, reinterpret_cast<void*>(ip), &method)) return;
+  auto* callback = reinterpret_cast<void*>(&frame);
+  enumerate_references(manager, &method, reinterpret_cast<void*>(ip), &display, callback, true);
+  if (frame.reported != 0 || is_interruptible(manager, reinterpret_cast<void*>(ip))) return;
+  // A hole in the map, some moves of a block copy for instance, in the middle of the method: what lives in it lives before or after it. (In prologues
+  // nothing faults, in epilogues only a tail jump, which the caller keeps away.)
+  for (uintptr_t at = ip - 1; at >= method.start && ip - at < kHoleAtMost; at--) {
+    if (!is_interruptible(manager, reinterpret_cast<void*>(at))) continue;
+    enumerate_references(manager, &method, reinterpret_cast<void*>(at), &display, callback, true);
+    break;
+  }
+  for (uintptr_t at = ip + 1; at - ip < kHoleAtMost; at++) {
+    if (!is_interruptible(manager, reinterpret_cast<void*>(at))) continue;
+    enumerate_references(manager, &method, reinterpret_cast<void*>(at), &display, callback, true);
+    break;
+  }
+}
+
+// Moves the address that the operand yields by `distance`, by changing that of its registers which holds the pointer.
+bool shift(greg_t* registers, const Operand& operand, uintptr_t address, uintptr_t distance) noexcept {
+  int8_t base = operand.base, index = operand.index;
+  auto shift_index = [&](uintptr_t by) noexcept {
+    auto units = static_cast<intptr_t>(by) / operand.scale;
+    if (static_cast<uintptr_t>(units) * operand.scale != by) return false;
+    add(registers, index, static_cast<uintptr_t>(units));
+    return true;
+  };
+  if (index == Operand::kNone) {
+    if (base == Operand::kNone) return false;
+    add(registers, base, distance);
+    return true;
+  }
+  if (base == Operand::kNone) return shift_index(distance);
+  uintptr_t base_value = value(registers, base), index_value = value(registers, index);
+  if (whereabouts_of(base_value) == Whereabouts::kMoved) {
+    // Its own distance: if that is another, it points into another object, and the index is the difference of two addresses.
+    uintptr_t own = current_address(base_value) - base_value;
+    if (!shift_index(distance - own)) return false;
+    add(registers, base, own);
+    return true;
+  }
+  auto near = [address](uintptr_t pointer) noexcept { return arena.in_lower_half(pointer) && arena.block_index(pointer) == arena.block_index(address); };
+  bool index_may_point = operand.scale == 1 && near(index_value);
+  if (!index_may_point && (near(base_value) || !arena.contains(base_value))) {
+    add(registers, base, distance);
+    return true;
+  }
+  return shift_index(distance);
+}
+
+// The operands of the instruction, as far as they lead to promoted objects.
+bool patch_operand(greg_t* registers, const Operands& operands, const uintptr_t* before, uintptr_t address, bool* patched) noexcept {
+  if (operands.count == 2) {
+    for (const Operand& operand : operands.operand) {
+      uintptr_t pointer = value(registers, operand.base);
+      if (whereabouts_of(pointer + 1) != Whereabouts::kMoved) continue;
+      add(registers, operand.base, current_address(pointer + 1) - 1 - pointer);
+      *patched = true;
+    }
+    return true;
+  }
+  const Operand& operand = operands.operand[0];
+  // An access begins at the byte behind what a reference to the place is resolved by.
+  uintptr_t now = address + (effective_address(registers, operand) - before[0]), wanted = current_address(address + 1) - 1;
+  if (now == wanted) return true;
+  *patched = true;
+  // The map has made the base current, and the index was the difference to another object.
+  if (now != address && operand.index != Operand::kNone) {
+    auto units = static_cast<intptr_t>(wanted - now) / operand.scale;
+    add(registers, operand.index, static_cast<uintptr_t>(units));
+  } else if (!shift(registers, operand, now, wanted - now)) {
+    return false;
+  }
+  return address + (effective_address(registers, operand) - before[0]) == wanted;
+}
+
+// A field that still has an old address of an object.
+void patch_field(uint64_t* slot, size_t* patched) noexcept {
+  uint64_t old;
+  bool swapped = false;
+  if (!core::try_load(slot, &old) || old == 0 || whereabouts_of(old) != Whereabouts::kMoved) return;
+  if (whereabouts_of(reinterpret_cast<uintptr_t>(slot)) == Whereabouts::kFrozen) return;  // the store would wait
+  if (core::try_compare_and_swap(slot, old, current_address(old), &swapped) && swapped) (*patched)++;
+}
+
+// `object` is one, or was one; its memory may be gone.
+void patch_fields(const greg_t* registers, uintptr_t object, size_t* budget, size_t* patched) noexcept {
+  uint64_t head, table;
+  if (!core::try_load(reinterpret_cast<const uint64_t*>(object - core::kHeaderSize), &head) || !core::try_load(reinterpret_cast<const uint64_t*>(object), &table)) return;
+  if ((head & core::kDeletedBit) != 0 || table == 0) return;
+  const auto* type = reinterpret_cast<const core::MethodTable*>(table);
+  if (!type->has_pointers()) return;
+  size_t size = type->base_size;
+  uint32_t length = 0;
+  if (type->has_component_size()) {
+    if (!core::try_load(reinterpret_cast<const uint32_t*>(object) + 2, &length)) return;
+    size = core::align_up(size + static_cast<size_t>(type->component_size()) * length, core::kObjectAlignment);
+  }
+  // The beginning of a large one. A smaller size shortens what the description says, it does not displace it.
+  constexpr size_t kFirst = 3 * core::kHeaderSize + kSlotsOfHolder * sizeof(uint64_t);
+  size_t left = kSlotsOfHolder < *budget ? kSlotsOfHolder : *budget, seen = 0;
+  core::for_each_reference(reinterpret_cast<const core::Object*>(object), type, size < kFirst ? size : kFirst, [&](uint64_t* slot) noexcept {
+    if (seen == left) return;
+    seen++;
+    patch_field(slot, patched);
+  });
+  // Of an array of references, also the elements around what may be an index.
+  if (size > kFirst && type->component_size() == sizeof(uint64_t)) {
+    auto* elements = reinterpret_cast<uint64_t*>(object + 2 * core::kHeaderSize);
+    for (int number : kRegisters) {
+      auto index = static_cast<uint64_t>(registers[number]);
+      if (index >= length || seen >= left) continue;
+      for (uint64_t i = index == 0 ? 0 : index - 1; i <= index + 1 && i < length; i++, seen++) patch_field(&elements[i], patched);
+    }
+  }
+  *budget -= seen < *budget ? seen : *budget;
+}
+
+// Registers that hold the start of an object: bases of static fields are not in the map, and where there is no map there is only this.
+void hold_registers(const greg_t* registers, Frame& frame) noexcept {
+  for (int number : kRegisters) {
+    auto address = static_cast<uintptr_t>(registers[number]);
+    if (address % core::kObjectAlignment != 0 || !arena.contains(address)) continue;
+    bool known = false;
+    for (size_t i = 0; i < frame.holder_count; i++) known = known || frame.holders[i] == address;
+    // A number may look like an address anywhere in the arena: only where objects are may be looked at.
+    if (known || heap::classify(reinterpret_cast<void*>(address)) != heap::AddressState::kLive) continue;
+    if (const core::Object* object = heap::find_object(address); reinterpret_cast<uintptr_t>(object) == address) frame.hold(address);
+  }
+}
+
+}  // namespace
+
+bool repair(greg_t* registers, uintptr_t address, bool frame_is_there) noexcept {
+  Operands operands = decode_operands(reinterpret_cast<const uint8_t*>(registers[REG_RIP]));
+  if (operands.count == 0) return false;
+  uintptr_t before[2] = {effective_address(registers, operands.operand[0]), effective_address(registers, operands.operand[1])};
+  Frame frame;
+  frame.callback = patch_slot;
+  frame.reported = frame.patched = frame.holder_count = 0;
+  if (frame_is_there) patch_frame(registers, frame);
+  bool by_operand = false;
+  if (!patch_operand(registers, operands, before, address, &by_operand)) return false;
+
+  hold_registers(registers, frame);
+  size_t parents = 0, budget = kSlotsOfAll;
+  for (size_t i = 0; i < frame.holder_count && budget != 0; i++) patch_fields(registers, frame.holders[i], &budget, &parents);
+
+  auto count = [](std::atomic<uint64_t>& counter, uint64_t by) noexcept {
+    if (by != 0) counter.fetch_add(by, std::memory_order_relaxed);
+  };
+  core::FaultCounters& counters = core::fault_counters;
+  count(counters.repairs, 1);
+  count(counters.slots, frame.patched);
+  count(counters.parents, parents);
+  count(counters.operand_repairs, by_operand ? 1 : 0);
+  count(counters.parentless, parents == 0 ? 1 : 0);
+  return true;
+}
+
+}  // namespace freehold::runtime

@@ -1,0 +1,218 @@
+using System.Collections.Generic;
+using System.Linq;
+using Freehold.Rewriter.Analysis;
+using Mono.Cecil;
+using Mono.Cecil.Cil;
+
+namespace Freehold.Rewriter.Passes;
+
+/// <summary>
+/// Compare-exchange of object references. The memory and the comparand may hold different names of one object: the processor then finds them different
+/// though they are the same. <c>Interlocked.CompareExchange</c> of objects becomes <c>FreeholdRuntime.CompareExchange</c>, which tries again with the
+/// name that it saw. At the calls, since the JIT expands some of them.
+/// </summary>
+public sealed class CompareExchange : IRewritePass
+{
+    private const string MethodName = "CompareExchange";
+    private const string Interlocked = "System.Threading.Interlocked";
+
+    /// <inheritdoc/>
+    public string Name => nameof(CompareExchange);
+
+    /// <inheritdoc/>
+    public int Version => 1;
+
+    /// <inheritdoc/>
+    public bool AppliesTo(AssemblyRole role) => true;
+
+    /// <inheritdoc/>
+    public bool Run(AssemblyUnderRewrite assembly, PassStatistics statistics)
+    {
+        bool changed = assembly.Role == AssemblyRole.CoreLib;
+        if (changed)
+        {
+            Inject(assembly);
+        }
+
+        foreach (MethodDefinition method in assembly.MethodsOfOthers)
+        {
+            foreach (Instruction site in method.Body.Instructions.Where(IdentitySites.IsCompareExchange))
+            {
+                StackTypes types = assembly.StackTypesOf(method);
+                if (!types.IsReachable(site))
+                {
+                    continue;
+                }
+
+                MethodReference called = (MethodReference)site.Operand;
+                string? reason = ReasonToSkip(assembly, method, called, site.OpCode.Code == Code.Call ? types.Operands(site)[2] : StackValue.Object);
+                if (reason is not null)
+                {
+                    statistics.Skip(method.FullName, reason);
+                    continue;
+                }
+
+                site.Operand = Replacement(assembly, called);
+                statistics.Rewrite(method.FullName);
+                changed = true;
+            }
+        }
+
+        return changed;
+    }
+
+    private static string? ReasonToSkip(AssemblyUnderRewrite assembly, MethodDefinition method, MethodReference called, StackValue comparand)
+    {
+        if (called is GenericInstanceMethod generic && Exchanged(assembly, method, generic) == StackValue.Number)
+        {
+            return "of values";
+        }
+
+        if ((comparand & ~StackValue.Immovable) == 0)
+        {
+            return comparand == StackValue.Null ? "with null" : "with what is frozen";
+        }
+
+        return method.DeclaringType.FullName == Interlocked && called.DeclaringType.FullName == "System.Runtime.RuntimeImports" ? "the exchange itself" : null;
+    }
+
+    private static StackValue Exchanged(AssemblyUnderRewrite assembly, MethodDefinition method, GenericInstanceMethod called)
+    {
+        // Arguments of an instantiation come from a signature, which tells what they are.
+        StackValue kind = ValueKinds.OfSignature(called.GenericArguments[0]);
+        return kind is StackValue.Number or StackValue.Generic || (kind & StackValue.AnyObject) != 0
+            ? kind
+            : throw assembly.Unexpected(method, $"a type that can be exchanged (found {called.GenericArguments[0]})");
+    }
+
+    private static MethodReference Replacement(AssemblyUnderRewrite assembly, MethodReference called)
+    {
+        TypeSystem types = assembly.Module.TypeSystem;
+        if (called is not GenericInstanceMethod generic)
+        {
+            return InjectedRuntime.Method(assembly, MethodName, types.Object, new ByReferenceType(types.Object), types.Object, types.Object);
+        }
+
+        MethodReference open;
+        if (assembly.Role == AssemblyRole.CoreLib)
+        {
+            open = assembly.Type(InjectedRuntime.FullName).Methods.Single(method => method.Name == MethodName && method.HasGenericParameters);
+        }
+        else
+        {
+            open = new MethodReference(MethodName, types.Void, InjectedRuntime.Reference(assembly.Module)) { HasThis = false };
+            GenericParameter parameter = new("T", open);
+            open.GenericParameters.Add(parameter);
+            open.ReturnType = parameter;
+            open.Parameters.Add(new ParameterDefinition(new ByReferenceType(parameter)));
+            open.Parameters.Add(new ParameterDefinition(parameter));
+            open.Parameters.Add(new ParameterDefinition(parameter));
+        }
+
+        GenericInstanceMethod replacement = new(open);
+        replacement.GenericArguments.Add(generic.GenericArguments[0]);
+        return replacement;
+    }
+
+    private static void Inject(AssemblyUnderRewrite assembly)
+    {
+        TypeSystem types = assembly.Module.TypeSystem;
+        TypeDefinition owner = InjectedRuntime.Class(assembly);
+        ByReferenceType reference = new(types.Object);
+        MethodDefinition exchange = assembly.Method(Interlocked, MethodName, "System.Object&", "System.Object", "System.Object");
+        MethodDefinition same = assembly.Method(InjectedRuntime.FullName, "SameObject", "System.Object", "System.Object");
+
+        // Another name of the comparand was seen: the exchange is to happen, with that name. What is seen then is the answer, another name included, as
+        // comparisons with it are comparisons of objects.
+        // while (SameObject(seen, comparand)) { again = exchange(ref location, value, seen); if (again == seen) return seen; seen = again; } return seen;
+        MethodDefinition retry = InjectedRuntime.AddMethod(owner, "CompareExchangeSlow", MethodAttributes.Assembly, types.Object, reference, types.Object, types.Object, types.Object);
+        retry.ImplAttributes = MethodImplAttributes.NoInlining;
+        VariableDefinition again = new(types.Object);
+        retry.Body.Variables.Add(again);
+        Instruction test = Instruction.Create(OpCodes.Ldarg_3);
+        Instruction end = Instruction.Create(OpCodes.Ldarg_3);
+        retry.Body.Append(
+            test,
+            Instruction.Create(OpCodes.Ldarg_2),
+            Instruction.Create(OpCodes.Call, same),
+            Instruction.Create(OpCodes.Brfalse_S, end),
+            Instruction.Create(OpCodes.Ldarg_0),
+            Instruction.Create(OpCodes.Ldarg_1),
+            Instruction.Create(OpCodes.Ldarg_3),
+            Instruction.Create(OpCodes.Call, exchange),
+            Instruction.Create(OpCodes.Stloc_0),
+            Instruction.Create(OpCodes.Ldloc_0),
+            Instruction.Create(OpCodes.Ldarg_3),
+            Instruction.Create(OpCodes.Beq_S, end),
+            Instruction.Create(OpCodes.Ldloc_0),
+            Instruction.Create(OpCodes.Starg_S, retry.Parameters[3]),
+            Instruction.Create(OpCodes.Br_S, test),
+            end,
+            Instruction.Create(OpCodes.Ret));
+
+        // seen = exchange(ref location, value, comparand); return seen == comparand ? seen : CompareExchangeSlow(ref location, value, comparand, seen);
+        MethodDefinition objects = InjectedRuntime.AddMethod(owner, MethodName, MethodAttributes.Public, types.Object, reference, types.Object, types.Object);
+        objects.ImplAttributes = MethodImplAttributes.AggressiveInlining;
+        VariableDefinition seen = new(types.Object);
+        objects.Body.Variables.Add(seen);
+        Instruction done = Instruction.Create(OpCodes.Ldloc_0);
+        objects.Body.Append(
+            Instruction.Create(OpCodes.Ldarg_0),
+            Instruction.Create(OpCodes.Ldarg_1),
+            Instruction.Create(OpCodes.Ldarg_2),
+            Instruction.Create(OpCodes.Call, exchange),
+            Instruction.Create(OpCodes.Stloc_0),
+            Instruction.Create(OpCodes.Ldloc_0),
+            Instruction.Create(OpCodes.Ldarg_2),
+            Instruction.Create(OpCodes.Beq_S, done),
+            Instruction.Create(OpCodes.Ldarg_0),
+            Instruction.Create(OpCodes.Ldarg_1),
+            Instruction.Create(OpCodes.Ldarg_2),
+            Instruction.Create(OpCodes.Ldloc_0),
+            Instruction.Create(OpCodes.Call, retry),
+            Instruction.Create(OpCodes.Ret),
+            done,
+            Instruction.Create(OpCodes.Ret));
+
+        InjectGeneric(assembly, objects);
+    }
+
+    /// <summary><c>T CompareExchange&lt;T&gt;(ref T, T, T)</c>: <c>typeof(T).IsValueType ? Interlocked.CompareExchange(…) : Unsafe.As&lt;T&gt;(CompareExchange(…))</c>.</summary>
+    private static void InjectGeneric(AssemblyUnderRewrite assembly, MethodDefinition objects)
+    {
+        TypeSystem types = assembly.Module.TypeSystem;
+        MethodDefinition method = InjectedRuntime.AddMethod(InjectedRuntime.Class(assembly), MethodName, MethodAttributes.Public, types.Void);
+        GenericParameter parameter = new("T", method);
+        method.GenericParameters.Add(parameter);
+        method.ReturnType = parameter;
+        method.Parameters.Add(new ParameterDefinition("argument0", ParameterAttributes.None, new ByReferenceType(parameter)));
+        method.Parameters.Add(new ParameterDefinition("argument1", ParameterAttributes.None, parameter));
+        method.Parameters.Add(new ParameterDefinition("argument2", ParameterAttributes.None, parameter));
+        method.ImplAttributes = MethodImplAttributes.AggressiveInlining;
+
+        GenericInstanceMethod values = new(assembly.Type(Interlocked).Methods.Single(candidate => candidate.Name == MethodName && candidate.HasGenericParameters));
+        values.GenericArguments.Add(parameter);
+        GenericInstanceMethod cast = new(assembly.Type("System.Runtime.CompilerServices.Unsafe").Methods
+            .Single(candidate => candidate.Name == "As" && candidate.GenericParameters.Count == 1 && candidate.Parameters[0].ParameterType == types.Object));
+        cast.GenericArguments.Add(parameter);
+        Instruction ofObjects = Instruction.Create(OpCodes.Ldarg_0);
+        method.Body.Append(
+            Instruction.Create(OpCodes.Ldtoken, parameter),
+            Instruction.Create(OpCodes.Call, assembly.Method("System.Type", "GetTypeFromHandle", "System.RuntimeTypeHandle")),
+            Instruction.Create(OpCodes.Callvirt, assembly.Method("System.Type", "get_IsValueType")),
+            Instruction.Create(OpCodes.Brfalse_S, ofObjects),
+            Instruction.Create(OpCodes.Ldarg_0),
+            Instruction.Create(OpCodes.Ldarg_1),
+            Instruction.Create(OpCodes.Ldarg_2),
+            Instruction.Create(OpCodes.Call, values),
+            Instruction.Create(OpCodes.Ret),
+            ofObjects,
+            Instruction.Create(OpCodes.Ldarg_1),
+            Instruction.Create(OpCodes.Box, parameter),
+            Instruction.Create(OpCodes.Ldarg_2),
+            Instruction.Create(OpCodes.Box, parameter),
+            Instruction.Create(OpCodes.Call, objects),
+            Instruction.Create(OpCodes.Call, cast),
+            Instruction.Create(OpCodes.Ret));
+    }
+}

@@ -1,0 +1,201 @@
+using System.Collections.Generic;
+using System.Linq;
+using Mono.Cecil;
+using Mono.Cecil.Cil;
+
+namespace Freehold.Rewriter.Passes;
+
+/// <summary>
+/// The compiler's own marshalling code pins arrays, strings and refs that a P/Invoke takes, where no pass sees it. So the caller pins them around the call:
+/// <list type="bullet">
+/// <item>a P/Invoke with such parameters becomes an ordinary method that holds its arguments in pinned locals and calls the P/Invoke, which gets another
+/// name. Whoever calls it, takes its address or finds it by reflection, in whatever assembly, comes through;</item>
+/// <item>an unmanaged <c>calli</c> with such parameters becomes a call of a method that does the same.</item>
+/// </list>
+/// TouchBeforePin, which comes later, completes the pins. Source-generated P/Invokes (LibraryImport) pin in C# and have no such parameters left.
+/// </summary>
+public sealed class NativeCallPins : IRewritePass
+{
+    private const MethodCallingConvention Unmanaged = (MethodCallingConvention)9;
+
+    /// <inheritdoc/>
+    public string Name => nameof(NativeCallPins);
+
+    /// <inheritdoc/>
+    public int Version => 1;
+
+    /// <inheritdoc/>
+    public bool AppliesTo(AssemblyRole role) => true;
+
+    /// <summary>Whether a method is one that the pass changes, or may contain one.</summary>
+    public static bool Concerns(MethodDefinition method) =>
+        method.IsPInvokeImpl ? NeedsPins(method) : method.HasBody && method.Body.Instructions.Any(IsNativeCall);
+
+    /// <inheritdoc/>
+    public bool Run(AssemblyUnderRewrite assembly, PassStatistics statistics)
+    {
+        bool changed = false;
+        foreach (MethodDefinition method in assembly.Module.GetTypes().SelectMany(type => type.Methods).ToArray())
+        {
+            if (method.IsPInvokeImpl)
+            {
+                if (NeedsPins(method))
+                {
+                    WrapPInvoke(method);
+                    statistics.Rewrite(method.FullName);
+                    changed = true;
+                }
+            }
+            else if (method.HasBody)
+            {
+                changed |= WrapNativeCalls(method, statistics);
+            }
+        }
+
+        return changed;
+    }
+
+    private static void WrapPInvoke(MethodDefinition method)
+    {
+        MethodDefinition native = new("<native>" + method.Name, method.Attributes, method.ReturnType)
+        {
+            IsPrivate = true,
+            PInvokeInfo = method.PInvokeInfo,
+            ImplAttributes = method.ImplAttributes,
+        };
+        foreach (ParameterDefinition parameter in method.Parameters)
+        {
+            ParameterDefinition same = new(parameter.Name, parameter.Attributes, parameter.ParameterType) { MarshalInfo = parameter.MarshalInfo };
+            CopyAttributes(parameter, same);
+            parameter.MarshalInfo = null;
+            native.Parameters.Add(same);
+        }
+
+        native.MethodReturnType.MarshalInfo = method.MethodReturnType.MarshalInfo;
+        native.MethodReturnType.Attributes = method.MethodReturnType.Attributes;
+        method.MethodReturnType.MarshalInfo = null;
+        CopyAttributes(method.MethodReturnType, native.MethodReturnType);
+        CopyAttributes(method, native);
+        method.DeclaringType.Methods.Add(native);
+
+        method.PInvokeInfo = null;
+        method.IsPInvokeImpl = false;
+        method.ImplAttributes = MethodImplAttributes.IL | MethodImplAttributes.Managed;
+        method.Body = new MethodBody(method) { InitLocals = true };
+        AppendPinnedArguments(method, method.Parameters.Count);
+        method.Body.Append(Instruction.Create(OpCodes.Call, native), Instruction.Create(OpCodes.Ret));
+    }
+
+    private static bool WrapNativeCalls(MethodDefinition method, PassStatistics statistics)
+    {
+        bool changed = false;
+        foreach (Instruction call in method.Body.Instructions.Where(IsNativeCall).ToArray())
+        {
+            CallSite site = (CallSite)call.Operand;
+            if (site.Parameters.Select(parameter => parameter.ParameterType).Append(site.ReturnType).Any(type => type.ContainsGenericParameter))
+            {
+                statistics.Skip(method.FullName, "unmanaged call with a generic parameter");
+                continue;
+            }
+
+            MethodDefinition wrapper = new(
+                $"<native>{method.Name}.{method.DeclaringType.Methods.Count}",
+                MethodAttributes.Private | MethodAttributes.Static | MethodAttributes.HideBySig,
+                site.ReturnType);
+            foreach (ParameterDefinition parameter in site.Parameters)
+            {
+                wrapper.Parameters.Add(new ParameterDefinition(parameter.ParameterType));
+            }
+
+            wrapper.Parameters.Add(new ParameterDefinition(method.Module.TypeSystem.IntPtr));
+            wrapper.Body = new MethodBody(wrapper) { InitLocals = true };
+            AppendPinnedArguments(wrapper, site.Parameters.Count);
+            wrapper.Body.Append(Instruction.Create(OpCodes.Ldarg, wrapper.Parameters[^1]), Instruction.Create(OpCodes.Calli, site), Instruction.Create(OpCodes.Ret));
+            method.DeclaringType.Methods.Add(wrapper);
+            call.OpCode = OpCodes.Call;
+            call.Operand = wrapper.DeclaringType.HasGenericParameters ? InOwnType(wrapper) : wrapper;
+            statistics.Rewrite(method.FullName);
+            changed = true;
+        }
+
+        return changed;
+    }
+
+    /// <summary>All arguments into pinned locals where they need it, then all of them onto the stack.</summary>
+    private static void AppendPinnedArguments(MethodDefinition method, int count)
+    {
+        Dictionary<ParameterDefinition, VariableDefinition> pinned = [];
+        foreach (ParameterDefinition parameter in method.Parameters.Take(count).Where(parameter => NeedsPin(parameter.ParameterType)))
+        {
+            VariableDefinition local = new(new PinnedType(WithoutModifiers(parameter.ParameterType)));
+            method.Body.Variables.Add(local);
+            method.Body.Append(Instruction.Create(OpCodes.Ldarg, parameter), Instruction.Create(OpCodes.Stloc, local));
+            pinned.Add(parameter, local);
+        }
+
+        foreach (ParameterDefinition parameter in method.Parameters.Take(count))
+        {
+            method.Body.Append(pinned.TryGetValue(parameter, out VariableDefinition? local)
+                ? Instruction.Create(OpCodes.Ldloc, local)
+                : Instruction.Create(OpCodes.Ldarg, parameter));
+        }
+
+        method.Body.EndEdit();
+    }
+
+    private static bool IsNativeCall(Instruction instruction) =>
+        instruction.OpCode == OpCodes.Calli
+        && instruction.Operand is CallSite { CallingConvention: MethodCallingConvention.C or MethodCallingConvention.StdCall or MethodCallingConvention.ThisCall or MethodCallingConvention.FastCall or Unmanaged } site
+        && site.Parameters.Any(parameter => NeedsPin(parameter.ParameterType));
+
+    private static bool NeedsPins(MethodDefinition method) => method.IsStatic && method.Parameters.Any(parameter => NeedsPin(parameter.ParameterType));
+
+    /// <summary>Whether native code gets the address of managed memory. StringBuilders are copied, delegates and safe handles are not addresses of theirs.</summary>
+    private static bool NeedsPin(TypeReference type)
+    {
+        type = WithoutModifiers(type);
+        if (type.IsByReference || type.IsArray || type.FullName == "System.String")
+        {
+            return true;
+        }
+
+        // A class with a layout is passed by its address when its fields need no conversion.
+        return !type.IsValueType && !type.IsPointer && !type.IsFunctionPointer && !type.IsGenericParameter && !type.IsPrimitive
+            && type.Resolve() is { IsClass: true, IsValueType: false } definition && (definition.IsSequentialLayout || definition.IsExplicitLayout);
+    }
+
+    private static TypeReference WithoutModifiers(TypeReference type)
+    {
+        while (type is IModifierType modified)
+        {
+            type = modified.ElementType;
+        }
+
+        return type;
+    }
+
+    private static MethodReference InOwnType(MethodDefinition method)
+    {
+        GenericInstanceType owner = new(method.DeclaringType);
+        foreach (GenericParameter parameter in method.DeclaringType.GenericParameters)
+        {
+            owner.GenericArguments.Add(parameter);
+        }
+
+        MethodReference reference = new(method.Name, method.ReturnType, owner) { HasThis = false };
+        foreach (ParameterDefinition parameter in method.Parameters)
+        {
+            reference.Parameters.Add(new ParameterDefinition(parameter.ParameterType));
+        }
+
+        return reference;
+    }
+
+    private static void CopyAttributes(ICustomAttributeProvider from, ICustomAttributeProvider to)
+    {
+        foreach (CustomAttribute attribute in from.CustomAttributes)
+        {
+            to.CustomAttributes.Add(attribute);
+        }
+    }
+}

@@ -1,0 +1,179 @@
+using System.Collections.Generic;
+using System.Linq;
+using Freehold.Rewriter.Analysis;
+using Mono.Cecil;
+using Mono.Cecil.Cil;
+
+namespace Freehold.Rewriter.Passes;
+
+/// <summary>
+/// Equality of object references. A promoted object has more than one address, and references to all of them are about: each comparison of two
+/// references, as an instruction or as a call of <c>object.ReferenceEquals</c>, becomes one of <c>FreeholdRuntime.SameObject</c>, which is
+/// inlined. Different addresses can be names of one object only when one of them has bit 31 set, where the copies lie.
+/// </summary>
+public sealed class ObjectIdentity : IRewritePass
+{
+    private const string SameObject = "SameObject";
+
+    /// <inheritdoc/>
+    public string Name => nameof(ObjectIdentity);
+
+    /// <inheritdoc/>
+    public int Version => 1;
+
+    /// <inheritdoc/>
+    public bool AppliesTo(AssemblyRole role) => true;
+
+    /// <inheritdoc/>
+    public bool Run(AssemblyUnderRewrite assembly, PassStatistics statistics)
+    {
+        bool changed = assembly.Role == AssemblyRole.CoreLib;
+        if (changed)
+        {
+            Inject(assembly);
+        }
+
+        foreach (MethodDefinition method in assembly.MethodsOfOthers)
+        {
+            List<Instruction> sites = [];
+            foreach (Instruction site in method.Body.Instructions.Where(candidate => IdentitySites.IsComparison(candidate) || IdentitySites.IsReferenceEquals(candidate)))
+            {
+                StackTypes types = assembly.StackTypesOf(method);
+                if (!types.IsReachable(site) || !ComparesObjects(assembly, method, types, site))
+                {
+                    continue;
+                }
+
+                string? reason = ReasonToSkip(assembly, method, types.Operands(site));
+                if (reason is not null)
+                {
+                    statistics.Skip(method.FullName, reason);
+                    continue;
+                }
+
+                sites.Add(site);
+                statistics.Rewrite(method.FullName);
+            }
+
+            if (sites.Count > 0)
+            {
+                Rewrite(assembly, method, sites);
+                changed = true;
+            }
+        }
+
+        return changed;
+    }
+
+    /// <summary>Whether the operands are object references. What cannot be told is an error: it would be an equality that moving an object changes.</summary>
+    private static bool ComparesObjects(AssemblyUnderRewrite assembly, MethodDefinition method, StackTypes types, Instruction site)
+    {
+        StackValue left = types.Operands(site)[0], right = types.Operands(site)[1], both = left | right;
+        if ((both & (StackValue.Generic | StackValue.Unresolved)) != 0)
+        {
+            throw assembly.Unexpected(method, $"operands of known types at {site} (found {left} and {right})");
+        }
+
+        if ((both & StackValue.AnyObject) == 0)
+        {
+            return false;
+        }
+
+        bool objects = (both & ~(StackValue.AnyObject | StackValue.Pinned)) == 0;
+        return objects || left == StackValue.Null || right == StackValue.Null
+            ? objects
+            : throw assembly.Unexpected(method, $"operands of one kind at {site} (found {left} and {right})");
+    }
+
+    private static string? ReasonToSkip(AssemblyUnderRewrite assembly, MethodDefinition method, IReadOnlyList<StackValue> operands)
+    {
+        if (operands.Any(operand => operand == StackValue.Null))
+        {
+            return "with null";
+        }
+
+        if (operands.Any(operand => (operand & ~(StackValue.Null | StackValue.Literal)) == 0))
+        {
+            return "with a literal, which is frozen";
+        }
+
+        if (operands.Any(operand => (operand & ~StackValue.Immovable) == 0))
+        {
+            return "with a type of the runtime, which is frozen";
+        }
+
+        if (assembly.Role != AssemblyRole.CoreLib)
+        {
+            return null;
+        }
+
+        // A shortcut: when it does not find the names equal, the contents are compared, and they are; of types, that are not the runtime's own.
+        return (method.DeclaringType.FullName, method.Name) is ("System.String", "Equals") or ("System.Type", "op_Equality")
+            ? "shortcut before a comparison of contents"
+            : null;
+    }
+
+    private static void Rewrite(AssemblyUnderRewrite assembly, MethodDefinition method, List<Instruction> sites)
+    {
+        TypeSystem types = assembly.Module.TypeSystem;
+        MethodReference same = InjectedRuntime.Method(assembly, SameObject, types.Boolean, types.Object, types.Object);
+        MethodBody body = method.Body;
+        body.BeginEdit();
+        foreach (Instruction site in sites)
+        {
+            Instruction call = Instruction.Create(OpCodes.Call, same);
+            switch (site.OpCode.Code)
+            {
+                case Code.Call or Code.Ceq:
+                    body.Replace(site, call);
+                    break;
+                case Code.Beq:
+                    body.Replace(site, call, Instruction.Create(OpCodes.Brtrue, (Instruction)site.Operand));
+                    break;
+                case Code.Bne_Un:
+                    body.Replace(site, call, Instruction.Create(OpCodes.Brfalse, (Instruction)site.Operand));
+                    break;
+                case Code.Cgt_Un:
+                    // "Not equal", as null is the lowest of all; of two references that are not null it has no other sense.
+                    body.Replace(site, call, Instruction.Create(OpCodes.Ldc_I4_0), Instruction.Create(OpCodes.Ceq));
+                    break;
+                default:
+                    throw assembly.Unexpected(method, $"no order between objects ({site})");
+            }
+        }
+
+        body.EndEdit();
+    }
+
+    private static void Inject(AssemblyUnderRewrite assembly)
+    {
+        TypeSystem types = assembly.Module.TypeSystem;
+        TypeDefinition owner = InjectedRuntime.Class(assembly);
+
+        // a != null && b != null && CurrentDifference(a, b) == 0
+        MethodDefinition slow = InjectedRuntime.AddMethod(owner, "SameObjectSlow", MethodAttributes.Assembly, types.Boolean, types.Object, types.Object);
+        slow.ImplAttributes = MethodImplAttributes.NoInlining;
+        Instruction different = Instruction.Create(OpCodes.Ldc_I4_0);
+        slow.Body.Append(
+            Instruction.Create(OpCodes.Ldarg_0),
+            Instruction.Create(OpCodes.Brfalse_S, different),
+            Instruction.Create(OpCodes.Ldarg_1),
+            Instruction.Create(OpCodes.Brfalse_S, different),
+            Instruction.Create(OpCodes.Ldarg_0),
+            Instruction.Create(OpCodes.Conv_U),
+            Instruction.Create(OpCodes.Ldarg_1),
+            Instruction.Create(OpCodes.Conv_U),
+            Instruction.Create(OpCodes.Call, InjectedRuntime.CurrentDifference(assembly)),
+            Instruction.Create(OpCodes.Ldc_I4_0),
+            Instruction.Create(OpCodes.Conv_I),
+            Instruction.Create(OpCodes.Ceq),
+            Instruction.Create(OpCodes.Ret),
+            different,
+            Instruction.Create(OpCodes.Ret));
+
+        // a == b || (int)(a | b) < 0 && SameObjectSlow(a, b)
+        MethodDefinition same = InjectedRuntime.AddMethod(owner, SameObject, MethodAttributes.Public, types.Boolean, types.Object, types.Object);
+        same.ImplAttributes = MethodImplAttributes.AggressiveInlining;
+        InjectedRuntime.AppendEquality(same, slow);
+    }
+}

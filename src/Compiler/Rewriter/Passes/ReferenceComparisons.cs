@@ -1,0 +1,358 @@
+using System.Collections.Generic;
+using System.Linq;
+using Freehold.Rewriter.Analysis;
+using Mono.Cecil;
+using Mono.Cecil.Cil;
+
+namespace Freehold.Rewriter.Passes;
+
+/// <summary>
+/// Equality, order and distance of managed pointers. Two of them may lead into one object under different names; then the answer has to be that of
+/// its current name. Comparisons and subtractions, as instructions or as calls of <c>Unsafe</c>, which the JIT expands, become calls of methods of
+/// <c>FreeholdRuntime</c> that are inlined and ask for current addresses only when one of the two has bit 31 set, where promoted copies lie.
+/// Numbers that were made of references are treated like these: some methods subtract them.
+/// <c>SpanHelpers.Memmove</c> and <c>Buffer.BulkMoveWithWriteBarrier</c> name the source as they name the destination when the two overlap: their own
+/// tests, and those of the native moves behind them, are then right as they are.
+/// </summary>
+public sealed class ReferenceComparisons : IRewritePass
+{
+    private const string Same = "SameReference";
+    private const string Less = "ReferenceLess";
+    private const string Greater = "ReferenceGreater";
+    private const string Difference = "ReferenceDifference";
+    private const string Offset = "ReferenceOffset";
+    private const string Source = "SourceOfMove";
+
+    /// <inheritdoc/>
+    public string Name => nameof(ReferenceComparisons);
+
+    /// <inheritdoc/>
+    public int Version => 1;
+
+    /// <inheritdoc/>
+    public bool AppliesTo(AssemblyRole role) => true;
+
+    /// <inheritdoc/>
+    public bool Run(AssemblyUnderRewrite assembly, PassStatistics statistics)
+    {
+        bool changed = assembly.Role == AssemblyRole.CoreLib;
+        if (changed)
+        {
+            Inject(assembly);
+            RewriteMove(assembly, assembly.Method("System.SpanHelpers", "Memmove", "System.Byte&", "System.Byte&", "System.UIntPtr"), statistics);
+            RewriteMove(assembly, assembly.Method("System.Buffer", "BulkMoveWithWriteBarrier", "System.Byte&", "System.Byte&", "System.UIntPtr"), statistics);
+            RequireWrapper(assembly, "System.Buffer", "__BulkMoveWithWriteBarrier", "BulkMoveWithWriteBarrier", "_BulkMoveWithWriteBarrier");
+            RequireWrapper(assembly, "System.Buffer", "_BulkMoveWithWriteBarrier", "BulkMoveWithWriteBarrier");
+            RequireWrapper(assembly, "System.Buffer", "_Memmove", "Memmove");
+        }
+
+        foreach (MethodDefinition method in assembly.MethodsOfOthers)
+        {
+            List<Instruction> sites = [];
+            foreach (Instruction site in method.Body.Instructions.Where(IsCandidate))
+            {
+                StackTypes types = assembly.StackTypesOf(method);
+                if (!types.IsReachable(site) || !IsSite(method, types, site, statistics))
+                {
+                    continue;
+                }
+
+                string? reason = ReasonToSkip(assembly, method, types, site);
+                if (reason is not null)
+                {
+                    statistics.Skip(method.FullName, reason);
+                    continue;
+                }
+
+                sites.Add(site);
+                statistics.Rewrite(method.FullName);
+            }
+
+            if (sites.Count > 0)
+            {
+                Rewrite(assembly, method, sites);
+                changed = true;
+            }
+        }
+
+        return changed;
+    }
+
+    private static bool IsCandidate(Instruction instruction) =>
+        IdentitySites.IsComparison(instruction) || IdentitySites.IsSubtraction(instruction) || IdentitySites.UnsafeComparison(instruction) is not null;
+
+    private static bool IsSite(MethodDefinition method, StackTypes types, Instruction site, PassStatistics statistics)
+    {
+        if (site.OpCode.Code == Code.Call)
+        {
+            return true;
+        }
+
+        StackValue left = types.Operands(site)[0], right = types.Operands(site)[1];
+        // Numbers that were made of references count like these; and what an address is subtracted from is an address.
+        const StackValue Place = StackValue.Reference | StackValue.Address;
+        bool isSubtraction = IdentitySites.IsSubtraction(site);
+        if ((right & Place) != 0 && (isSubtraction || (left & Place) != 0))
+        {
+            return true;
+        }
+
+        // Otherwise it is compared with null, with the end of the address space, or with a pointer of which nothing is known.
+        if (((left | right) & Place) != 0 && !isSubtraction)
+        {
+            statistics.Skip(method.FullName, "with a number");
+        }
+
+        return false;
+    }
+
+    private static string? ReasonToSkip(AssemblyUnderRewrite assembly, MethodDefinition method, StackTypes types, Instruction site)
+    {
+        IReadOnlyList<StackValue> operands = types.Operands(site);
+        if ((operands[0] & operands[1] & StackValue.Pinned) != 0)
+        {
+            return "both pinned";
+        }
+
+        // The loops over spans: a cursor and its end. A fault repairs all of a frame's references at once, so that they stay names of one kind; and a call
+        // in such a loop, even one that is never made, costs the registers of its vectors.
+        if (types.HaveOneRoot(site))
+        {
+            return "both derived from one reference";
+        }
+
+        if (assembly.Role != AssemblyRole.CoreLib)
+        {
+            return null;
+        }
+
+        return (method.DeclaringType.FullName, method.Name) switch
+        {
+            ("System.SpanHelpers", "Memmove") or ("System.Buffer", "_BulkMoveWithWriteBarrier") => "names made the same at the start",
+            // A shortcut: when it does not find the names equal, the contents are compared, and they are.
+            ("System.SpanHelpers", "SequenceEqual" or "SequenceCompareTo") when IdentitySites.UnsafeComparison(site) == "AreSame" => "shortcut before a comparison of contents",
+            _ => null,
+        };
+    }
+
+    private static void Rewrite(AssemblyUnderRewrite assembly, MethodDefinition method, List<Instruction> sites)
+    {
+        TypeSystem types = assembly.Module.TypeSystem;
+        ByReferenceType reference = new(types.Byte);
+        MethodBody body = method.Body;
+        body.BeginEdit();
+        foreach (Instruction site in sites)
+        {
+            Instruction? target = site.Operand as Instruction;
+            switch (site.OpCode.Code)
+            {
+                case Code.Call:
+                    string name = IdentitySites.UnsafeComparison(site)!;
+                    Instruction[] calls = name switch
+                    {
+                        "AreSame" => [Call(Same)],
+                        "IsAddressLessThan" => [Call(Less)],
+                        "IsAddressGreaterThan" => [Call(Greater)],
+                        "IsAddressLessThanOrEqualTo" => [Call(Greater), .. Not()],
+                        "IsAddressGreaterThanOrEqualTo" => [Call(Less), .. Not()],
+                        _ => [Call(Offset)],
+                    };
+                    body.Replace(site, calls);
+                    break;
+                case Code.Ceq:
+                    body.Replace(site, Call(Same));
+                    break;
+                case Code.Clt or Code.Clt_Un:
+                    body.Replace(site, Call(Less));
+                    break;
+                case Code.Cgt or Code.Cgt_Un:
+                    body.Replace(site, Call(Greater));
+                    break;
+                case Code.Beq:
+                    body.Replace(site, Call(Same), Instruction.Create(OpCodes.Brtrue, target));
+                    break;
+                case Code.Bne_Un:
+                    body.Replace(site, Call(Same), Instruction.Create(OpCodes.Brfalse, target));
+                    break;
+                case Code.Blt or Code.Blt_Un:
+                    body.Replace(site, Call(Less), Instruction.Create(OpCodes.Brtrue, target));
+                    break;
+                case Code.Bge or Code.Bge_Un:
+                    body.Replace(site, Call(Less), Instruction.Create(OpCodes.Brfalse, target));
+                    break;
+                case Code.Bgt or Code.Bgt_Un:
+                    body.Replace(site, Call(Greater), Instruction.Create(OpCodes.Brtrue, target));
+                    break;
+                case Code.Ble or Code.Ble_Un:
+                    body.Replace(site, Call(Greater), Instruction.Create(OpCodes.Brfalse, target));
+                    break;
+                default:
+                    body.Replace(site, Call(Difference));
+                    break;
+            }
+        }
+
+        body.EndEdit();
+
+        Instruction Call(string name) => Instruction.Create(
+            OpCodes.Call, InjectedRuntime.Method(assembly, name, name is Difference or Offset ? types.IntPtr : types.Boolean, reference, reference));
+
+        static Instruction[] Not() => [Instruction.Create(OpCodes.Ldc_I4_0), Instruction.Create(OpCodes.Ceq)];
+    }
+
+    /// <summary>Puts before a move of (destination, source, size): <c>if ((int)(destination | source) &lt; 0) source = ref SourceOfMove(…);</c></summary>
+    private static void RewriteMove(AssemblyUnderRewrite assembly, MethodDefinition method, PassStatistics statistics)
+    {
+        TypeSystem types = assembly.Module.TypeSystem;
+        ByReferenceType reference = new(types.Byte);
+        MethodBody body = method.Body;
+        body.BeginEdit();
+        Instruction first = body.Instructions[0];
+        Instruction start = Instruction.Create(OpCodes.Nop);
+        body.InsertBefore(
+            first,
+            Instruction.Create(OpCodes.Ldarg, method.Parameters[0]),
+            Instruction.Create(OpCodes.Conv_U),
+            Instruction.Create(OpCodes.Ldarg, method.Parameters[1]),
+            Instruction.Create(OpCodes.Conv_U),
+            Instruction.Create(OpCodes.Or),
+            Instruction.Create(OpCodes.Conv_I4),
+            Instruction.Create(OpCodes.Ldc_I4_0),
+            Instruction.Create(OpCodes.Bge, start),
+            Instruction.Create(OpCodes.Ldarg, method.Parameters[0]),
+            Instruction.Create(OpCodes.Ldarg, method.Parameters[1]),
+            Instruction.Create(OpCodes.Ldarg, method.Parameters[2]),
+            Instruction.Create(OpCodes.Call, assembly.Method(InjectedRuntime.FullName, Source, reference.FullName, reference.FullName, "System.UIntPtr")),
+            Instruction.Create(OpCodes.Starg, method.Parameters[1]),
+            start);
+        body.EndEdit();
+        statistics.Rewrite(method.FullName);
+    }
+
+    /// <summary>The method must be called by these of its class only: they give it names that are made the same.</summary>
+    private static void RequireWrapper(AssemblyUnderRewrite assembly, string type, string name, params string[] wrappers)
+    {
+        foreach (MethodDefinition target in assembly.Type(type).Methods.Where(method => method.Name == name))
+        {
+            foreach ((MethodDefinition caller, Instruction _) in assembly.CallsOf(target))
+            {
+                if (!wrappers.Contains(caller.Name) || caller.DeclaringType.FullName is not ("System.Buffer" or "System.SpanHelpers"))
+                {
+                    throw assembly.Unexpected(caller, $"{name} to be called by {string.Join(", ", wrappers)} only");
+                }
+            }
+        }
+    }
+
+    private static void Inject(AssemblyUnderRewrite assembly)
+    {
+        TypeSystem types = assembly.Module.TypeSystem;
+        ByReferenceType reference = new(types.Byte);
+        MethodDefinition current = InjectedRuntime.CurrentDifference(assembly);
+
+        MethodDefinition slow = InjectedRuntime.AddMethod(
+            InjectedRuntime.Class(assembly), "SameReferenceSlow", MethodAttributes.Assembly, types.Boolean, reference, reference);
+        slow.ImplAttributes = MethodImplAttributes.NoInlining;
+        slow.Body.Append(
+            Instruction.Create(OpCodes.Ldarg_0),
+            Instruction.Create(OpCodes.Conv_U),
+            Instruction.Create(OpCodes.Ldarg_1),
+            Instruction.Create(OpCodes.Conv_U),
+            Instruction.Create(OpCodes.Call, current),
+            Instruction.Create(OpCodes.Ldc_I4_0),
+            Instruction.Create(OpCodes.Conv_I),
+            Instruction.Create(OpCodes.Ceq),
+            Instruction.Create(OpCodes.Ret));
+        InjectedRuntime.AppendEquality(Inlined(Same, types.Boolean), slow);
+
+        // (int)(a | b) < 0 ? CurrentDifference(a, b) < 0 : a < b
+        Order(Less, OpCodes.Clt_Un, OpCodes.Clt);
+        Order(Greater, OpCodes.Cgt_Un, OpCodes.Cgt);
+        Distance(Difference, OpCodes.Ldarg_0, OpCodes.Ldarg_1);
+        Distance(Offset, OpCodes.Ldarg_1, OpCodes.Ldarg_0);
+        InjectSource(assembly, reference, current);
+
+        MethodDefinition Inlined(string name, TypeReference returns)
+        {
+            MethodDefinition method = InjectedRuntime.AddMethod(InjectedRuntime.Class(assembly), name, MethodAttributes.Public, returns, reference, reference);
+            method.ImplAttributes = MethodImplAttributes.AggressiveInlining;
+            return method;
+        }
+
+        void Order(string name, OpCode addresses, OpCode difference)
+        {
+            MethodDefinition method = Inlined(name, types.Boolean);
+            Instruction original = Instruction.Create(OpCodes.Ldarg_0);
+            InjectedRuntime.AppendNamesAreOriginal(method, Instruction.Create(OpCodes.Ldarg_0), original);
+            method.Body.Append(
+                Instruction.Create(OpCodes.Ldarg_0),
+                Instruction.Create(OpCodes.Conv_U),
+                Instruction.Create(OpCodes.Ldarg_1),
+                Instruction.Create(OpCodes.Conv_U),
+                Instruction.Create(OpCodes.Call, current),
+                Instruction.Create(OpCodes.Ldc_I4_0),
+                Instruction.Create(OpCodes.Conv_I),
+                Instruction.Create(difference),
+                Instruction.Create(OpCodes.Ret),
+                original,
+                Instruction.Create(OpCodes.Ldarg_1),
+                Instruction.Create(addresses),
+                Instruction.Create(OpCodes.Ret));
+        }
+
+        void Distance(string name, OpCode to, OpCode from)
+        {
+            MethodDefinition method = Inlined(name, types.IntPtr);
+            Instruction original = Instruction.Create(to);
+            InjectedRuntime.AppendNamesAreOriginal(method, Instruction.Create(OpCodes.Ldarg_0), original);
+            method.Body.Append(
+                Instruction.Create(to),
+                Instruction.Create(OpCodes.Conv_U),
+                Instruction.Create(from),
+                Instruction.Create(OpCodes.Conv_U),
+                Instruction.Create(OpCodes.Call, current),
+                Instruction.Create(OpCodes.Ret),
+                original,
+                Instruction.Create(from),
+                Instruction.Create(OpCodes.Sub),
+                Instruction.Create(OpCodes.Ret));
+        }
+    }
+
+    /// <summary>
+    /// <c>ref byte SourceOfMove(ref byte destination, ref byte source, nuint size)</c>: the source, under the name of the destination if both overlap.
+    /// </summary>
+    private static void InjectSource(AssemblyUnderRewrite assembly, ByReferenceType reference, MethodDefinition current)
+    {
+        TypeSystem types = assembly.Module.TypeSystem;
+        MethodDefinition method = InjectedRuntime.AddMethod(
+            InjectedRuntime.Class(assembly), Source, MethodAttributes.Assembly, reference, reference, reference, types.UIntPtr);
+        method.ImplAttributes = MethodImplAttributes.NoInlining;
+        VariableDefinition distance = new(types.IntPtr);
+        method.Body.Variables.Add(distance);
+        Instruction apart = Instruction.Create(OpCodes.Ldarg_1);
+
+        // distance = CurrentDifference(source, destination);
+        // return distance + size < 2 * size ? ref destination + distance : ref source;
+        method.Body.Append(
+            Instruction.Create(OpCodes.Ldarg_1),
+            Instruction.Create(OpCodes.Conv_U),
+            Instruction.Create(OpCodes.Ldarg_0),
+            Instruction.Create(OpCodes.Conv_U),
+            Instruction.Create(OpCodes.Call, current),
+            Instruction.Create(OpCodes.Stloc_0),
+            Instruction.Create(OpCodes.Ldloc_0),
+            Instruction.Create(OpCodes.Ldarg_2),
+            Instruction.Create(OpCodes.Add),
+            Instruction.Create(OpCodes.Ldarg_2),
+            Instruction.Create(OpCodes.Ldc_I4_1),
+            Instruction.Create(OpCodes.Shl),
+            Instruction.Create(OpCodes.Bge_Un_S, apart),
+            Instruction.Create(OpCodes.Ldarg_0),
+            Instruction.Create(OpCodes.Ldloc_0),
+            Instruction.Create(OpCodes.Add),
+            Instruction.Create(OpCodes.Ret),
+            apart,
+            Instruction.Create(OpCodes.Ret));
+    }
+}

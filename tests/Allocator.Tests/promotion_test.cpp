@@ -1,0 +1,282 @@
+// Promotion under threads that go on allocating, linking, checking and deleting through names that are as old as they like. The model holds what
+// every object must contain and whom it must refer to; nothing is compared by address, only by current_address().
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <random>
+#include <set>
+#include <thread>
+
+#include "heap/forwarding.h"
+#include "heap/promotion.h"
+#include "heap_fixture.h"
+
+namespace freehold::testing {
+namespace {
+
+using core::Object;
+using heap::DeleteResult;
+using heap::PromotionScope;
+
+uint64_t seed_of_run() {
+  const char* given = getenv("FREEHOLD_TEST_SEED");
+  return given != nullptr ? strtoull(given, nullptr, 10) : std::random_device()();
+}
+
+// Word `index` of an object, by whatever name: 0 is its type. Faults are answered as the runtime answers them.
+uint64_t* word_of(Object* object, size_t index) { return reinterpret_cast<uint64_t*>(heap::current_address(reinterpret_cast<uintptr_t>(object))) + index; }
+
+uint64_t load(Object* object, size_t index) {
+  uint64_t value;
+  while (!core::try_load(word_of(object, index), &value)) heap::wait_while_frozen(reinterpret_cast<uintptr_t>(object));
+  return value;
+}
+
+void store(Object* object, size_t index, uint64_t value) {
+  while (true) {
+    uint64_t* word = word_of(object, index);
+    uint64_t before;
+    bool swapped;
+    if (core::try_load(word, &before) && core::try_compare_and_swap(word, before, value, &swapped)) {
+      if (swapped) return;
+    } else {
+      heap::wait_while_frozen(reinterpret_cast<uintptr_t>(word));
+    }
+  }
+}
+
+uint64_t name(uint64_t reference) { return heap::current_address(reference); }
+uint64_t name(Object* object) { return heap::current_address(reinterpret_cast<uintptr_t>(object)); }
+
+class PromotionTest : public HeapTest, public ::testing::WithParamInterface<core::Protection> {
+ protected:
+  void configure(core::Knobs& knobs) override {
+    knobs.protection = GetParam();
+    knobs.promotion = true;
+  }
+
+  struct Entry {
+    Object* object;                // a name of it, the first or a later one
+    uint64_t content;              // strings of bytes: their second word
+    int64_t links[3] = {-1, -1, -1};  // nodes: to which entries
+    bool node;
+  };
+
+  // One thread's program.
+  void run(uint64_t seed, int steps) {
+    std::mt19937_64 random(seed);
+    heap::AllocationContext context = {};
+    struct Leave {
+      heap::AllocationContext* context;
+      ~Leave() { heap::retire(context); }
+    } leave = {&context};
+    std::map<int64_t, Entry> live;
+    std::vector<int64_t> ids;
+    int64_t next_id = 0;
+    size_t target = 20'000;
+    auto check = [&](int64_t id) {
+      Entry& entry = live.at(id);
+      if (!entry.node) {
+        ASSERT_EQ(load(entry.object, 2), entry.content) << "seed " << seed;
+        return;
+      }
+      for (size_t i = 0; i < 3; i++) {
+        uint64_t reference = load(entry.object, 1 + i);
+        auto other = entry.links[i] < 0 ? live.end() : live.find(entry.links[i]);
+        if (entry.links[i] < 0) {
+          ASSERT_EQ(reference, 0u) << "seed " << seed;
+        } else if (other != live.end()) {
+          ASSERT_TRUE(heap::is_same(reference, reinterpret_cast<uintptr_t>(other->second.object))) << "seed " << seed;
+          if (random() % 4 == 0) other->second.object = reinterpret_cast<Object*>(reference);  // another name
+        }
+      }
+    };
+    for (int step = 0; step < steps; step++) {
+      uint64_t draw = random();
+      if (draw % 50'000 == 0) target = size_t{1} << (8 + random() % 9);
+      if (ids.size() < target || draw % 4 == 0) {
+        Entry entry = {};
+        entry.node = random() % 3 != 0;
+        entry.object = entry.node ? allocate_with(&context, &node_type.table) : allocate_with(&context, &bytes_type.table, 8 + static_cast<uint32_t>(random() % (random() % 50 == 0 ? 20'000 : 100)));
+        if (entry.object == nullptr) continue;  // an injected failure
+        if (!entry.node) {
+          entry.content = random();
+          store(entry.object, 2, entry.content);
+        }
+        live[next_id] = entry;
+        ids.push_back(next_id++);
+      }
+      if (ids.empty()) continue;
+      size_t at = (draw >> 20) % ids.size();
+      int64_t id = ids[at];
+      ASSERT_NO_FATAL_FAILURE(check(id));
+      if (Entry& entry = live.at(id); entry.node && draw % 2 == 0) {
+        int64_t other = ids[(draw >> 40) % ids.size()];
+        size_t link = draw % 3;
+        store(entry.object, 1 + link, reinterpret_cast<uint64_t>(live.at(other).object));
+        entry.links[link] = other;
+      }
+      while (ids.size() > target || (draw % 5 == 0 && !ids.empty())) {
+        size_t which = random() % ids.size();
+        int64_t gone = ids[which];
+        ids[which] = ids.back();
+        ids.pop_back();
+        ASSERT_NO_FATAL_FAILURE(check(gone));
+        Object* object = live.at(gone).object;
+        live.erase(gone);
+        ASSERT_EQ(heap::delete_object(object), DeleteResult::kDeleted) << "seed " << seed;
+        DeleteResult again = heap::delete_object(object);
+        ASSERT_TRUE(again == DeleteResult::kAlreadyDeleted || again == DeleteResult::kDangling) << "seed " << seed;
+        draw = 1;
+      }
+    }
+    for (auto& [id, entry] : live) ASSERT_NO_FATAL_FAILURE(check(id));
+    for (auto& [id, entry] : live) ASSERT_EQ(heap::delete_object(entry.object), DeleteResult::kDeleted) << "seed " << seed;
+  }
+
+  void run_threads(int threads, int steps, PromotionScope scope) {
+    uint64_t seed = seed_of_run();
+    SCOPED_TRACE("FREEHOLD_TEST_SEED=" + std::to_string(seed));
+    printf("FREEHOLD_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
+    size_t in_use = heap::total_bytes_in_use();
+    std::atomic<int> running{threads};
+    std::vector<std::thread> workers;
+    for (int i = 0; i < threads; i++) {
+      workers.emplace_back([&, i] {
+        run(seed + static_cast<uint64_t>(i), steps);
+        running--;
+      });
+    }
+    while (running.load() != 0) {
+      heap::promote(scope);
+      // Each round makes the way from an old name to the current one a step longer.
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    for (std::thread& worker : workers) worker.join();
+    if (HasFatalFailure()) return;
+    printf("promoted %llu objects of %llu blocks, %llu refused; %llu references patched\n", (unsigned long long)heap::promotion_counters.objects.load(),
+           (unsigned long long)heap::promotion_counters.blocks.load(), (unsigned long long)heap::promotion_counters.refused.load(), (unsigned long long)heap::promotion_counters.patched.load());
+    EXPECT_GT(heap::promotion_counters.objects.load(), 0u);
+    expect_valid("at the end of the threads");
+    heap::unregister_thread();
+    heap::collect();
+    expect_valid("after everything was deleted");
+    EXPECT_EQ(heap::total_bytes_in_use(), in_use);
+  }
+
+  // Fills blocks with objects of 40 bytes and deletes all but every n-th.
+  std::vector<Object*> sparse_blocks(size_t blocks, size_t n) {
+    std::vector<Object*> kept, all;
+    for (size_t bytes = 0; bytes < blocks * core::kBlockSize; bytes += 40) all.push_back(allocate(&node_type.table));
+    for (size_t i = 0; i < all.size(); i++) {
+      if (i % n == 0) {
+        *word_of(all[i], 1) = reinterpret_cast<uint64_t>(kept.empty() ? all[i] : kept.back());
+        kept.push_back(all[i]);
+      } else {
+        EXPECT_EQ(heap::delete_object(all[i]), DeleteResult::kDeleted);
+      }
+    }
+    return kept;
+  }
+};
+
+TEST_P(PromotionTest, SparseBlocksBecomeOne) {
+  std::vector<Object*> kept = sparse_blocks(20, 10);
+  size_t before = heap::block_counters.live.load();
+  uint64_t moved = heap::promote(PromotionScope::kSparse);
+  EXPECT_GT(moved, kept.size() / 2);
+  EXPECT_LT(heap::block_counters.live.load(), before / 3);
+  expect_valid("after promotion");
+  for (size_t i = 1; i < kept.size(); i++) {
+    EXPECT_EQ(load(kept[i], 0), reinterpret_cast<uint64_t>(&node_type.table));
+    uint64_t reference = load(kept[i], 1);
+    EXPECT_EQ(name(reference), name(kept[i - 1]));
+    // The walk has patched it: no forwarding is needed.
+    if (name(kept[i]) != reinterpret_cast<uint64_t>(kept[i]) && name(kept[i - 1]) != reinterpret_cast<uint64_t>(kept[i - 1])) {
+      EXPECT_EQ(reference, name(kept[i - 1]));
+    }
+  }
+}
+
+TEST_P(PromotionTest, AddressesWithinAndOnePastTheEndFollow) {
+  std::vector<Object*> kept = sparse_blocks(4, 3);
+  ASSERT_GT(heap::promote(PromotionScope::kSparse), 0u);
+  for (Object* object : kept) {
+    uint64_t at = reinterpret_cast<uint64_t>(object);
+    if (name(at) == at) continue;
+    // The header word of locks and hash codes lies before the object; the end of the object is the start of the next one's header.
+    for (int64_t offset = -4; offset <= 32; offset++) EXPECT_EQ(name(at + static_cast<uint64_t>(offset)), name(at) + static_cast<uint64_t>(offset)) << offset;
+  }
+}
+
+TEST_P(PromotionTest, DeletedObjectsOfAPromotedBlockAreDead) {
+  std::vector<Object*> all;
+  for (size_t bytes = 0; bytes < 3 * core::kBlockSize; bytes += 40) all.push_back(allocate(&node_type.table));
+  for (size_t i = 0; i < all.size(); i++) {
+    if (i % 4 != 0) heap::delete_object(all[i]);
+  }
+  ASSERT_GT(heap::promote(PromotionScope::kSparse), 0u);
+  size_t dead = 0;
+  for (size_t i = 0; i < all.size(); i++) {
+    if (heap::whereabouts_of(reinterpret_cast<uintptr_t>(all[i])) == heap::Whereabouts::kHere) continue;  // in the block that is not full yet
+    bool deleted = i % 4 != 0;
+    EXPECT_EQ(heap::whereabouts_of(reinterpret_cast<uintptr_t>(all[i])), deleted ? heap::Whereabouts::kDead : heap::Whereabouts::kMoved);
+    EXPECT_EQ(heap::is_deleted(all[i]), deleted);
+    EXPECT_EQ(heap::delete_object(all[i]), deleted ? DeleteResult::kDangling : DeleteResult::kDeleted);
+    dead++;
+  }
+  EXPECT_GT(dead, all.size() / 2);
+}
+
+TEST_P(PromotionTest, IdentityOutlivesDeletionAndFurtherMoves) {
+  std::vector<Object*> kept = sparse_blocks(6, 4);
+  std::vector<std::set<uint64_t>> names(kept.size());
+  for (int round = 0; round < 5; round++) {
+    for (size_t i = 0; i < kept.size(); i++) names[i].insert(name(kept[i]));
+    heap::promote(PromotionScope::kAll);
+    sparse_blocks(2, 1'000'000);
+  }
+  for (size_t i = 0; i < kept.size(); i += 2) heap::delete_object(kept[i]);
+  heap::promote(PromotionScope::kAll);
+  std::set<uint64_t> current;
+  for (size_t i = 0; i < kept.size(); i++) {
+    for (uint64_t old : names[i]) EXPECT_EQ(name(old), name(kept[i]));
+    EXPECT_TRUE(current.insert(name(kept[i])).second) << "two objects have one name";
+  }
+}
+
+TEST_P(PromotionTest, PinnedBlocksStay) {
+  std::vector<Object*> kept = sparse_blocks(8, 10);
+  for (Object* object : kept) core::arena.blocks[core::arena.block_index(reinterpret_cast<uintptr_t>(object))].handle_pins.store(1);
+  EXPECT_EQ(heap::promote(PromotionScope::kAll), 0u);
+  for (Object* object : kept) EXPECT_EQ(name(object), reinterpret_cast<uint64_t>(object));
+  for (Object* object : kept) core::arena.blocks[core::arena.block_index(reinterpret_cast<uintptr_t>(object))].handle_pins.store(0);
+  expect_valid("after promotion was refused");
+  EXPECT_GT(heap::promote(PromotionScope::kAll), 0u);
+}
+
+TEST_P(PromotionTest, FailuresLeaveEverythingInPlace) {
+  for (const char* call : {"mmap", "mprotect", "mremap", "madvise", "register"}) {
+    for (const char* where : {"1", "2", "3", "4", "5", "7", "10", "1+", "4+"}) {
+      std::string failure = std::string(call) + ":" + where;
+      SCOPED_TRACE(failure);
+      std::vector<Object*> kept = sparse_blocks(4, 5);
+      ASSERT_TRUE(os::inject_failures(failure.c_str()));
+      heap::promote(PromotionScope::kSparse);
+      ASSERT_TRUE(os::inject_failures((std::string(call) + ":18446744073709551615").c_str()));
+      for (size_t i = 1; i < kept.size(); i++) ASSERT_EQ(name(load(kept[i], 1)), name(kept[i - 1]));
+      expect_valid("after a failure");
+      for (Object* object : kept) ASSERT_EQ(heap::delete_object(object), DeleteResult::kDeleted);
+    }
+  }
+}
+
+TEST_P(PromotionTest, OneThreadAndEverythingMoves) { run_threads(1, 150'000, PromotionScope::kAll); }
+TEST_P(PromotionTest, FourThreadsAndEverythingMoves) { run_threads(4, 60'000, PromotionScope::kAll); }
+TEST_P(PromotionTest, FourThreadsAndSparseBlocksMove) { run_threads(4, 200'000, PromotionScope::kSparse); }
+
+INSTANTIATE_TEST_SUITE_P(Protections, PromotionTest, ::testing::Values(core::Protection::kUserfaultfd, core::Protection::kMprotect),
+                         [](const auto& info) { return info.param == core::Protection::kUserfaultfd ? "userfaultfd" : "mprotect"; });
+
+}  // namespace
+}  // namespace freehold::testing

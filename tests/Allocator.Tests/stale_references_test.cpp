@@ -1,0 +1,246 @@
+// Repairs without a map: code whose registers alone lead to an object that was promoted. A handler as the real one, and instructions of every shape.
+#include <signal.h>
+#include <ucontext.h>
+
+#include "core/fault_counters.h"
+#include "heap/forwarding.h"
+#include "heap/promotion.h"
+#include "heap_fixture.h"
+#include "runtime/memory_moves.h"
+#include "runtime/runtime_imports.h"
+#include "runtime/stale_references.h"
+
+// The runtime's part, which code without a map does not ask.
+namespace freehold::runtime {
+RuntimeInstance* runtime_instance() { abort(); }
+bool find_method_info(void*, void*, MethodInfo*) { abort(); }
+void enumerate_references(void*, MethodInfo*, void*, RegisterDisplay*, void*, bool) { abort(); }
+bool is_interruptible(void*, void*) { abort(); }
+}  // namespace freehold::runtime
+
+namespace freehold::testing {
+namespace {
+
+using core::Object;
+using heap::current_address;
+using heap::Whereabouts;
+
+size_t repaired;
+
+void repair_or_recover(int, siginfo_t* info, void* context) {
+  auto* registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+  auto address = reinterpret_cast<uintptr_t>(info->si_addr);
+  if (uintptr_t recovery = core::find_recovery(static_cast<uintptr_t>(registers[REG_RIP])); recovery != 0) {
+    registers[REG_RIP] = static_cast<greg_t>(recovery);
+    return;
+  }
+  if (heap::whereabouts_of(address + 1) != Whereabouts::kMoved || !runtime::repair(registers, address, false)) abort();
+  repaired++;
+}
+
+class StaleReferencesTest : public HeapTest {
+ protected:
+  static constexpr uint32_t kLength = 4000;
+  static constexpr size_t kArrays = 1500;
+
+  void SetUp() override {
+    HeapTest::SetUp();
+    struct sigaction action = {};
+    action.sa_sigaction = repair_or_recover;
+    action.sa_flags = SA_SIGINFO | SA_NODEFER;
+    sigaction(SIGSEGV, &action, nullptr);
+    sigaction(SIGBUS, &action, nullptr);
+    for (size_t i = 0; i < kArrays; i++) {
+      Object* array = allocate(&bytes_type.table, kLength);
+      for (uint32_t at = 0; at < kLength; at++) data(array)[at] = static_cast<uint8_t>(i + at);
+      arrays_.push_back(array);
+    }
+    // Blocks in the middle are complete; every fiftieth array lives.
+    for (size_t i = 0; i < kArrays; i++) {
+      if (i % 50 != 0) heap::delete_object(arrays_[i]);
+    }
+    ASSERT_NE(heap::promote(heap::PromotionScope::kSparse), 0u);
+    repaired = 0;
+  }
+
+  static uint8_t* data(Object* array) { return reinterpret_cast<uint8_t*>(array) + 16; }
+  // Addresses that are stale: the first byte of array n.
+  uint8_t* stale(size_t n) {
+    for (size_t i = 500; i < kArrays; i += 50) {
+      if (heap::whereabouts_of(reinterpret_cast<uintptr_t>(arrays_[i])) == Whereabouts::kMoved && n-- == 0) {
+        number_ = i;
+        return data(arrays_[i]);
+      }
+    }
+    ADD_FAILURE() << "not enough arrays moved";
+    abort();
+  }
+  uint8_t expected(size_t at) const { return static_cast<uint8_t>(number_ + at); }
+
+  std::vector<Object*> arrays_;
+  size_t number_ = 0;
+};
+
+uint8_t* now(uint8_t* address) { return reinterpret_cast<uint8_t*>(current_address(reinterpret_cast<uintptr_t>(address))); }
+
+TEST_F(StaleReferencesTest, ABaseRegister) {
+  uint8_t* base = stale(0);
+  uint8_t* moved = now(base);
+  uint8_t value;
+  asm volatile("movb 7(%0), %1" : "+r"(base), "=r"(value) : : "memory");
+  EXPECT_EQ(value, expected(7));
+  EXPECT_EQ(base, moved);
+  EXPECT_EQ(repaired, 1u);
+}
+
+TEST_F(StaleReferencesTest, ABaseAndAnIndex) {
+  for (uint64_t scale : {1, 8}) {
+    uint8_t* base = stale(1);
+    uint64_t index = 400;
+    uint8_t value;
+    if (scale == 1) {
+      asm volatile("movb 3(%0,%2,1), %1" : "+r"(base), "=r"(value), "+r"(index) : : "memory");
+    } else {
+      asm volatile("movb 3(%0,%2,8), %1" : "+r"(base), "=r"(value), "+r"(index) : : "memory");
+    }
+    EXPECT_EQ(value, expected(400 * scale + 3));
+    EXPECT_EQ(index, 400u);
+    EXPECT_EQ(base, now(stale(1)));
+  }
+}
+
+TEST_F(StaleReferencesTest, APointerInTheIndex) {
+  uint64_t offset = 12;
+  uint8_t* pointer = stale(2);
+  uint8_t value;
+  asm volatile("movb (%2,%0,1), %1" : "+r"(pointer), "=r"(value), "+r"(offset) : : "memory");
+  EXPECT_EQ(value, expected(12));
+  EXPECT_EQ(offset, 12u);
+  EXPECT_EQ(pointer, now(stale(2)));
+}
+
+TEST_F(StaleReferencesTest, AnEndAndANegativeIndex) {
+  uint8_t* end = stale(1) + kLength;
+  int64_t index = -static_cast<int64_t>(kLength);
+  unsigned sum = 0, wanted = 0;
+  for (uint32_t at = 0; at < kLength; at++) wanted += expected(at);
+  for (; index < 0; index++) {
+    uint8_t value;
+    asm volatile("movb (%0,%2,1), %1" : "+r"(end), "=r"(value) : "r"(index) : "memory");
+    sum += value;
+  }
+  EXPECT_EQ(sum, wanted);
+  EXPECT_EQ(repaired, 1u);
+}
+
+// What compilers make of two pointers that advance together: one, and the distance to the other.
+TEST_F(StaleReferencesTest, ADifferenceOfTwoObjects) {
+  uint8_t* base = stale(0);
+  uint8_t* other = stale(3);
+  intptr_t difference = other - base;
+  uint8_t value;
+  asm volatile("movb (%0,%2,1), %1" : "+r"(base), "=r"(value), "+r"(difference) : : "memory");
+  EXPECT_EQ(value, expected(0));
+  EXPECT_EQ(base, now(stale(0)));
+  EXPECT_EQ(base + difference, now(stale(3)));
+}
+
+TEST_F(StaleReferencesTest, StoresVectorsAndStrings) {
+  uint8_t* base = stale(2);
+  asm volatile("movl $0x01020304, 100(%0)" : "+r"(base) : : "memory");
+  EXPECT_EQ(now(stale(2))[100], 4);
+  base = stale(2);
+  uint8_t vector[16];
+  asm volatile("movups 31(%0), %%xmm0; movups %%xmm0, %1" : "+r"(base), "=m"(vector) : : "xmm0", "memory");
+  EXPECT_EQ(vector[5], expected(36));
+  base = stale(2);
+  bool taken;
+  uint8_t seen = expected(50);
+  asm volatile("lock cmpxchgb %3, 50(%0)" : "+r"(base), "+a"(seen), "=@ccz"(taken) : "r"(uint8_t{77}) : "memory");
+  EXPECT_TRUE(taken);
+  EXPECT_EQ(now(stale(2))[50], 77);
+  // Both cursors of a string move.
+  uint8_t* from = stale(1);
+  uint8_t* to = stale(3);
+  uint64_t count = 1000;
+  asm volatile("rep movsb" : "+S"(from), "+D"(to), "+c"(count) : : "memory");
+  stale(1);
+  EXPECT_EQ(now(stale(3))[999], (stale(1), expected(999)));
+  EXPECT_EQ(from, now(stale(1)) + 1000);
+  EXPECT_EQ(to, now(stale(3)) + 1000);
+}
+
+// Every length, and both orders of overlapping blocks of which one or both names are stale.
+TEST_F(StaleReferencesTest, BlockMovesWithTwoNamesOfOneObject) {
+  std::vector<uint8_t> model(kLength);
+  for (int names = 0; names < 4; names++) {
+    for (size_t size : {1, 3, 8, 16, 17, 32, 33, 64, 65, 100, 127, 128, 500, 1024, 2048, 2500}) {
+      for (size_t distance : {0, 1, 8, 16, 64, 200, 1000}) {
+        for (bool up : {false, true}) {
+          for (bool references : {false, true}) {
+            if (references && (size % 8 != 0 || distance % 8 != 0)) continue;
+            uint8_t* old = stale(4);
+            uint8_t* current = now(old);
+            for (uint32_t at = 0; at < kLength; at++) model[at] = current[at] = static_cast<uint8_t>(at * 7 + size);
+            size_t from = up ? 0 : distance, to = up ? distance : 0;
+            memmove(&model[to], &model[from], size);
+            uint8_t* source = ((names & 1) != 0 ? old : current) + from;
+            uint8_t* target = ((names & 2) != 0 ? old : current) + to;
+            if (references) {
+              RhBulkMoveWithWriteBarrier(target, source, size);
+            } else {
+              freehold_memmove(target, source, size);
+            }
+            ASSERT_EQ(memcmp(current, model.data(), kLength), 0) << "names " << names << " size " << size << " distance " << distance << " up " << up << " references " << references;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_F(StaleReferencesTest, FillsAreWhole) {
+  for (size_t size : {1, 5, 9, 16, 40, 64, 65, 300, 2047, 2048, 3000}) {
+    uint8_t* current = now(stale(5));
+    memset(current, 1, kLength);
+    freehold_memset(stale(5) + 3, 9, size);
+    RhpGcSafeZeroMemory(stale(5) + 3 + size, size < 900 ? size : 900);
+    EXPECT_EQ(current[2], 1);
+    EXPECT_EQ(current[3], 9);
+    EXPECT_EQ(current[2 + size], 9);
+    EXPECT_EQ(current[3 + size], 0);
+    EXPECT_EQ(current[3 + size + (size < 900 ? size : 900)], 1);
+  }
+}
+
+// libc's, which the runtime calls on memory of objects.
+TEST_F(StaleReferencesTest, MovesOfTheLibrary) {
+  std::vector<uint8_t> buffer(kLength);
+  for (size_t size : {1, 7, 16, 31, 64, 100, 256, 1000, 3999, 4000}) {
+    uint8_t* old = stale(6);
+    memcpy(buffer.data(), old, size);
+    EXPECT_EQ(buffer[size - 1], expected(size - 1));
+    EXPECT_EQ(memcmp(buffer.data(), stale(6), size), 0);
+    memmove(stale(6), buffer.data(), size);
+    EXPECT_EQ(now(stale(6))[size - 1], expected(size - 1));
+    EXPECT_EQ(memchr(stale(6), expected(size / 2), size) != nullptr, true);
+  }
+}
+
+// A field that still has the old address is made current through a register that holds its object.
+TEST_F(StaleReferencesTest, FieldsOfObjectsInRegisters) {
+  Object* node = allocate(&node_type.table);
+  auto* fields = reinterpret_cast<uint64_t*>(node) + 1;
+  auto object = reinterpret_cast<uint64_t>(stale(2) - 16);
+  fields[1] = object;
+  fields[2] = reinterpret_cast<uint64_t>(stale(3) - 16);
+  uint64_t pointer = object;
+  uint8_t value;
+  asm volatile("movb 16(%0), %1" : "+r"(pointer), "=r"(value) : "r"(node) : "memory");
+  EXPECT_EQ(fields[1], current_address(object));
+  EXPECT_EQ(fields[2], reinterpret_cast<uint64_t>(now(stale(3) - 16)));
+  EXPECT_EQ(pointer, fields[1]);
+}
+
+}  // namespace
+}  // namespace freehold::testing

@@ -92,15 +92,43 @@ internal sealed class Worker<TKind> : Worker
     private void RunFifo()
     {
         var slots = _slots;
-        var next = 0;
+        var pairs = _pairs;
+        var warmUp = pairs / 4;
+        var next = ReplaceInTurn(slots, 0, 0, warmUp);
         var start = Stopwatch.GetTimestamp();
-        for (long i = 0; i < _pairs; i++)
-        {
-            if (i == _pairs / 4)
-            {
-                start = Stopwatch.GetTimestamp();
-            }
+        ReplaceInTurn(slots, next, warmUp, pairs);
+        EndTiming(start, pairs - warmUp);
+    }
 
+    private void RunLifo()
+    {
+        var slots = _slots;
+        var rounds = Math.Max(4, _pairs / slots.Length);
+        var warmUp = rounds / 4;
+        PileUpAndDown(slots, 0, warmUp);
+        var start = Stopwatch.GetTimestamp();
+        PileUpAndDown(slots, warmUp, rounds);
+        EndTiming(start, (rounds - warmUp) * slots.Length);
+    }
+
+    private void RunRandom()
+    {
+        var slots = _slots;
+        var pairs = _pairs;
+        var warmUp = pairs / 4;
+        var random = new Random64(2026);
+        ReplaceAtRandom(slots, ref random, 0, warmUp);
+        var start = Stopwatch.GetTimestamp();
+        ReplaceAtRandom(slots, ref random, warmUp, pairs);
+        EndTiming(start, pairs - warmUp);
+    }
+
+    // The measured loops. Methods of their own, so that what they need stays in registers.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static int ReplaceInTurn(Slot[] slots, int next, long from, long to)
+    {
+        for (var i = from; i < to; i++)
+        {
             Replace(ref slots[next], i);
             if (++next == slots.Length)
             {
@@ -108,21 +136,14 @@ internal sealed class Worker<TKind> : Worker
             }
         }
 
-        EndTiming(start, _pairs - (_pairs / 4));
+        return next;
     }
 
-    private void RunLifo()
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static void PileUpAndDown(Slot[] slots, long from, long to)
     {
-        var slots = _slots;
-        var rounds = Math.Max(4, _pairs / slots.Length);
-        var start = Stopwatch.GetTimestamp();
-        for (long round = 0; round < rounds; round++)
+        for (var round = from; round < to; round++)
         {
-            if (round == rounds / 4)
-            {
-                start = Stopwatch.GetTimestamp();
-            }
-
             for (var i = 0; i < slots.Length; i++)
             {
                 Begin(ref slots[i], round + i);
@@ -133,26 +154,15 @@ internal sealed class Worker<TKind> : Worker
                 End(ref slots[i]);
             }
         }
-
-        EndTiming(start, (rounds - (rounds / 4)) * slots.Length);
     }
 
-    private void RunRandom()
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static void ReplaceAtRandom(Slot[] slots, ref Random64 random, long from, long to)
     {
-        var slots = _slots;
-        var random = new Random64(2026);
-        var start = Stopwatch.GetTimestamp();
-        for (long i = 0; i < _pairs; i++)
+        for (var i = from; i < to; i++)
         {
-            if (i == _pairs / 4)
-            {
-                start = Stopwatch.GetTimestamp();
-            }
-
             Replace(ref slots[random.Next(slots.Length)], i);
         }
-
-        EndTiming(start, _pairs - (_pairs / 4));
     }
 
     private void EndTiming(long start, long pairs)

@@ -69,7 +69,8 @@ size_t next_walkable(const BlockRecord& record, size_t block, size_t offset) noe
     // Dead pages, perhaps without memory: on with the first object behind them.
     while (++page < kPagesPerBlock) {
       const uint8_t* found = heap::first_object(block * kPagesPerBlock + page);
-      if (found != nullptr && found >= arena.block_start(block) + page * kPageSize) return static_cast<size_t>(found - arena.block_start(block));
+      const uint8_t* start = arena.block_start(block) + page * kPageSize;
+      if (found != nullptr && found >= start && found < start + kPageSize) return static_cast<size_t>(found - arena.block_start(block));
     }
     return kBlockSize;
   }

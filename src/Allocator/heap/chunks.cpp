@@ -22,6 +22,14 @@ using core::kWindowsPerBlock;
 
 namespace {
 
+// What is zeroed at a time in memory that was another block's: a page, or room for so many objects. It is still in the first-level cache when the
+// objects are made there.
+constexpr size_t kObjectsPerStep = 16;
+// Zeros behind what is handed out: a walk of the window's objects ends there.
+constexpr size_t kStop = 64;
+
+uint8_t* align_up(uint8_t* address, size_t alignment) noexcept { return reinterpret_cast<uint8_t*>(core::align_up(reinterpret_cast<uintptr_t>(address), alignment)); }
+
 // Blocks that several threads take small chunks from: a thread that allocates little does not hold 2 MB.
 struct SharedBlock {
   size_t block = kNoBlock;
@@ -53,10 +61,16 @@ bool claim(AllocationContext* context, uint8_t* from, const uint8_t* to) noexcep
   return false;
 }
 
-void install(AllocationContext* context, size_t block, size_t window, size_t count) noexcept {
+// A chunk, or a filler in its place, starts with the window.
+uint8_t* begin_chunk(size_t block, size_t window) noexcept {
   uint8_t* start = arena.block_start(block) + window * kWindowSize;
   arena.blocks[block].chunk_starts.fetch_or(uint64_t{1} << window, std::memory_order_relaxed);
   __atomic_store_n(&arena.pages[arena.page_index(reinterpret_cast<uintptr_t>(start))].first, uint16_t{1}, __ATOMIC_RELAXED);
+  return start;
+}
+
+void install(AllocationContext* context, size_t block, size_t window, size_t count) noexcept {
+  uint8_t* start = begin_chunk(block, window);
   // The runtime's pointer is that of the next object, its header lies before it; so the limit lies a header's size behind the window's end.
   context->alloc_ptr = context->alloc_limit = start + kHeaderSize;
   context->chunk_end = start + count * kWindowSize;
@@ -80,8 +94,7 @@ bool next_chunk(AllocationContext* context, size_t size, BlockKind kind) noexcep
   if (left < needed) {
     if (left != 0) {
       // Fewer windows than one object needs: they become a filler, or the block would never die.
-      uint8_t* rest = arena.block_start(source.block) + source.next_window * kWindowSize;
-      __atomic_store_n(&arena.pages[arena.page_index(reinterpret_cast<uintptr_t>(rest))].first, uint16_t{1}, __ATOMIC_RELAXED);
+      uint8_t* rest = begin_chunk(source.block, source.next_window);
       source.next_window = kWindowsPerBlock;
       arena.blocks[source.block].claimed.fetch_or(window_mask(window_of(rest), left), std::memory_order_acq_rel);
       fill(rest, left * kWindowSize);
@@ -108,34 +121,44 @@ bool next_promoted_chunk(AllocationContext* context) noexcept {
 bool extend_window(AllocationContext* context, size_t size) noexcept {
   auto* chunk_end = static_cast<uint8_t*>(context->chunk_end);
   if (chunk_end == nullptr) return false;
-  uint8_t* object_end = context->alloc_ptr - kHeaderSize + size;
+  uint8_t* object_start = context->alloc_ptr - kHeaderSize;
+  uint8_t* object_end = object_start + size;
   if (object_end > chunk_end) return false;
-  uint8_t* from = context->alloc_limit - kHeaderSize;  // start of the first window that is not initialised
-  auto* to = reinterpret_cast<uint8_t*>(core::align_up(reinterpret_cast<uintptr_t>(object_end), kWindowSize));
-  if (to > from) {
-    BlockRecord& block = arena.blocks[arena.block_index(reinterpret_cast<uintptr_t>(from))];
-    if (!claim(context, from, to)) return false;
-    if (block.dirty) {
-      memset(from, 0, static_cast<size_t>(to - from));
-    } else {
-      // Fresh memory reads as zero, but an initialised window must also be there: userfaultfd takes a page that is not for a dead one.
-      for (uint8_t* page = from; page < to; page += kPageSize) *reinterpret_cast<volatile uint8_t*>(page) = 0;
-    }
-    // The object about to be made is the first of the new windows' first page. Noted here, no walk for a page goes back further than its window.
-    uint8_t* object_start = context->alloc_ptr - kHeaderSize;
-    uint16_t* first = &arena.pages[arena.page_index(reinterpret_cast<uintptr_t>(from))].first;
-    if (object_start <= from) __atomic_store_n(first, static_cast<uint16_t>(1 + (from - object_start) / kUnit), __ATOMIC_RELAXED);
-    // Release: who sees the bit sees zeros, or objects.
-    block.initialised.fetch_or(window_mask(window_of(from), static_cast<size_t>(to - from) / kWindowSize), std::memory_order_release);
-    context->alloc_bytes += to - from;
-    context->alloc_limit = to + kHeaderSize;
+  uint8_t* from = context->alloc_limit - kHeaderSize;  // start of the first page that is not handed out
+  if (object_end <= from) return true;
+  uint8_t* claimed_end = align_up(from, kWindowSize);
+  uint8_t* to = align_up(object_end, kPageSize);
+  uint8_t* wanted = align_up(object_start + kObjectsPerStep * size, kPageSize);
+  uint8_t* last = align_up(object_end, kWindowSize);
+  if (wanted > to) to = wanted < last ? wanted : last;
+  uint8_t* windows_end = align_up(to, kWindowSize);
+  BlockRecord& block = arena.blocks[arena.block_index(reinterpret_cast<uintptr_t>(from))];
+  if (windows_end > claimed_end) {
+    if (!claim(context, claimed_end, windows_end)) return false;
+    // An initialised window must be there, all of it: userfaultfd takes a page that is not for a dead one. Fresh memory is not, nor is what was a filler
+    // on fresh memory in a block's last life.
+    for (uint8_t* page = claimed_end; page < windows_end; page += kPageSize) *reinterpret_cast<volatile uint8_t*>(page) = 0;
   }
+  if (block.dirty) {
+    uint8_t* end = to + kStop < windows_end ? to + kStop : windows_end;
+    memset(from, 0, static_cast<size_t>(end - from));
+  }
+  // The object about to be made covers the first bytes of these pages. Noted here, nobody has to walk to find it.
+  for (uint8_t* page = from; page < object_end; page += kPageSize) {
+    __atomic_store_n(&arena.pages[arena.page_index(reinterpret_cast<uintptr_t>(page))].first, static_cast<uint16_t>(1 + (page - object_start) / kUnit), __ATOMIC_RELAXED);
+  }
+  if (windows_end > claimed_end) {
+    // Release: who sees the bit sees zeros, or objects.
+    block.initialised.fetch_or(window_mask(window_of(claimed_end), static_cast<size_t>(windows_end - claimed_end) / kWindowSize), std::memory_order_release);
+  }
+  context->alloc_bytes += to - from;
+  context->alloc_limit = to + kHeaderSize;
   return true;
 }
 
 void close_chunk(AllocationContext* context) noexcept {
   if (context->chunk_end == nullptr) return;
-  uint8_t* unused = context->alloc_limit - kHeaderSize;
+  uint8_t* unused = align_up(context->alloc_limit - kHeaderSize, kWindowSize);
   if (unused < context->chunk_end) (void)claim(context, unused, static_cast<uint8_t*>(context->chunk_end));
   uint8_t* start = context->alloc_ptr - kHeaderSize;
   size_t left = static_cast<size_t>(static_cast<uint8_t*>(context->chunk_end) - start);
@@ -194,15 +217,17 @@ size_t end_idle_chunks(size_t block) noexcept {
     if (claimed == ~uint64_t{0} || !record.claimed.compare_exchange_strong(claimed, ~uint64_t{0}, std::memory_order_acq_rel)) return 0;
     taken = ~claimed;
   }
+  // A filler for each chunk: where one began, its pages say so.
+  uint64_t starts = record.chunk_starts.load(std::memory_order_acquire);
   for (size_t window = 0; window < kWindowsPerBlock;) {
     size_t end = window;
-    while (end < kWindowsPerBlock && (taken >> end & 1) != 0) end++;
-    if (end > window) {
-      uint8_t* start = arena.block_start(block) + window * kWindowSize;
-      __atomic_store_n(&arena.pages[arena.page_index(reinterpret_cast<uintptr_t>(start))].first, uint16_t{1}, __ATOMIC_RELAXED);
-      fill(start, (end - window) * kWindowSize);
+    while (end < kWindowsPerBlock && (taken >> end & 1) != 0 && (end == window || (starts >> end & 1) == 0)) end++;
+    if (end == window) {
+      window++;
+      continue;
     }
-    window = end + 1;
+    fill(begin_chunk(block, window), (end - window) * kWindowSize);
+    window = end;
   }
   return static_cast<size_t>(__builtin_popcountll(taken)) * kWindowSize;
 }

@@ -62,7 +62,7 @@ uint8_t* try_allocate(AllocationContext* context, size_t size, uint32_t flags) n
   return object - core::kHeaderSize;
 }
 
-// The part of deletion behind the deleted bit: pages of its own die at once.
+// The part of deletion behind the deleted bit: pages of its own die at once. `type` is needed in debug mode.
 [[gnu::noinline]] DeleteResult finish_large(uint8_t* start, const MethodTable* type, size_t size) noexcept {
   if (core::knobs.debug) remember_type(start, size, type);
   release_large(start, size);
@@ -70,6 +70,7 @@ uint8_t* try_allocate(AllocationContext* context, size_t size, uint32_t flags) n
 }
 
 [[gnu::noinline]] DeleteResult finish_across_pages(uint8_t* start, size_t size) noexcept {
+  if (size > core::kLargeObject) return finish_large(start, nullptr, size);
   count_deleted(reinterpret_cast<uintptr_t>(start), size);
   return DeleteResult::kDeleted;
 }
@@ -106,36 +107,31 @@ uint8_t* try_allocate(AllocationContext* context, size_t size, uint32_t flags) n
   return keep_sync_entry ? delete_keeping_lock(again) : delete_object(again);
 }
 
-// The first deletion of a thread: its figures go on the list.
-[[gnu::noinline]] DeleteResult finish_first(void* object) noexcept {
-  register_thread();
-  return delete_object(object);
-}
-
-// Deleted bit and accounts; the object needs nothing else. Every way out is a tail call, so that the fast one needs no frame.
-[[gnu::always_inline]] inline DeleteResult finish(uint8_t* start, uint32_t header, const MethodTable* type, size_t size, bool keep_sync_entry) noexcept {
+// Deleted bit and accounts of any object; it needs nothing else.
+DeleteResult finish(uint8_t* start, uint32_t header, const MethodTable* type, size_t size, bool keep_sync_entry) noexcept {
   ThreadHeap& heap = thread_heap;
-  if (!heap.registered) [[unlikely]] return finish_first(start + core::kHeaderSize);
-  if (!core::try_store(reinterpret_cast<uint32_t*>(start), header | core::kDeletedBit)) [[unlikely]] return delete_elsewhere(start + core::kHeaderSize, keep_sync_entry);
+  register_thread();
+  if (!core::try_store(reinterpret_cast<uint32_t*>(start), header | core::kDeletedBit)) return delete_elsewhere(start + core::kHeaderSize, keep_sync_entry);
   heap.deleted_bytes += size;
   heap.deleted_objects++;
-  size_t offset = reinterpret_cast<uintptr_t>(start) - arena.start;
-  if (size > shared_at_most) [[unlikely]] return finish_large(start, type, size);
-  if (offset % core::kPageSize + size > core::kPageSize) [[unlikely]] return finish_across_pages(start, size);
-  size_t page = offset / core::kPageSize;
-  uint16_t* deleted = &arena.pages[page].deleted;
-  auto sum = static_cast<uint16_t>(__atomic_load_n(deleted, __ATOMIC_RELAXED) + size / core::kUnit);
-  __atomic_store_n(deleted, sum, __ATOMIC_RELAXED);
-  if (sum >= core::kUnitsPerPage) [[unlikely]] return finish_dead_page(page);
+  if (size > shared_at_most) return finish_large(start, type, size);
+  count_deleted(reinterpret_cast<uintptr_t>(start), size);
   return DeleteResult::kDeleted;
 }
 
-// An object with a finalizer, a sync-table entry or a deleted bit. `head` is what was read of its header.
-[[gnu::noinline]] DeleteResult delete_special(void* object, uint64_t head, const MethodTable* type, size_t size, bool keep_sync_entry) noexcept {
-  register_thread();
+// All that the fast path leaves: arrays, objects with a finalizer, a hash code, a lock or a deleted bit; the first deletion of a thread; debug mode.
+// `head` is what was read of the header.
+[[gnu::noinline]] DeleteResult delete_unusual(void* object, uint64_t head, const MethodTable* type, bool keep_sync_entry) noexcept {
   auto* start = static_cast<uint8_t*>(object) - core::kHeaderSize;
   auto header = static_cast<uint32_t>(head), sync = static_cast<uint32_t>(head >> 32);
+  size_t size = type->base_size;
+  if (type->has_component_size()) {
+    uint32_t length;
+    if (!core::try_load(static_cast<const uint32_t*>(object) + 2, &length)) return delete_elsewhere(object, keep_sync_entry);
+    size = core::align_up(size + static_cast<size_t>(type->component_size()) * length, core::kObjectAlignment);
+  }
   if ((header & core::kDeletedBit) != 0) {
+    register_thread();
     thread_heap.double_deletes++;
     return DeleteResult::kAlreadyDeleted;
   }
@@ -152,24 +148,32 @@ uint8_t* try_allocate(AllocationContext* context, size_t size, uint32_t flags) n
   return finish(start, header, type, size, keep_sync_entry);
 }
 
+// An object of fixed size with an empty header needs its deleted bit and accounts. Every way out is a tail call, so that this one needs no frame.
 [[gnu::always_inline]] inline DeleteResult delete_any(void* object, bool keep_sync_entry) noexcept {
   auto address = reinterpret_cast<uintptr_t>(object);
-  if (!arena.contains(address)) [[unlikely]] return DeleteResult::kNotDeletable;
+  uintptr_t place = address - arena.start;
+  if (place >= arena.size) [[unlikely]] return DeleteResult::kNotDeletable;
   auto* start = static_cast<uint8_t*>(object) - core::kHeaderSize;
   uint64_t head, table;
   if (!core::try_load(reinterpret_cast<const uint64_t*>(start), &head)) [[unlikely]] return delete_elsewhere(object, keep_sync_entry);
   if (!core::try_load(static_cast<const uint64_t*>(object), &table)) [[unlikely]] return delete_elsewhere(object, keep_sync_entry);
   const auto* type = reinterpret_cast<const MethodTable*>(table);
-  size_t size = type->base_size;
-  uint32_t flags = type->flags;
-  if ((flags & MethodTable::kHasComponentSize) != 0) {
-    uint32_t length;
-    if (!core::try_load(static_cast<const uint32_t*>(object) + 2, &length)) [[unlikely]] return delete_elsewhere(object, keep_sync_entry);
-    size = core::align_up(size + static_cast<size_t>(static_cast<uint16_t>(flags)) * length, core::kObjectAlignment);
+  ThreadHeap& heap = thread_heap;
+  if (head != 0 || (type->flags & (MethodTable::kHasComponentSize | MethodTable::kHasFinalizer)) != 0 || !heap.direct) [[unlikely]] {
+    return delete_unusual(object, head, type, keep_sync_entry);
   }
-  constexpr uint64_t kSpecial = core::kDeletedBit | uint64_t{core::kSyncIsHashOrIndex} << 32;
-  if ((head & kSpecial) != 0 || (flags & MethodTable::kHasFinalizer) != 0) [[unlikely]] return delete_special(object, head, type, size, keep_sync_entry);
-  return finish(start, static_cast<uint32_t>(head), type, size, keep_sync_entry);
+  size_t size = type->base_size;
+  if (!core::try_store(reinterpret_cast<uint32_t*>(start), core::kDeletedBit)) [[unlikely]] return delete_elsewhere(object, keep_sync_entry);
+  heap.deleted_bytes += size;
+  heap.deleted_objects++;
+  uintptr_t offset = place - core::kHeaderSize;
+  if (offset % core::kPageSize + size > core::kPageSize) [[unlikely]] return finish_across_pages(start, size);
+  size_t page = offset / core::kPageSize;
+  uint16_t* deleted = &arena.pages[page].deleted;
+  uint32_t sum = __atomic_load_n(deleted, __ATOMIC_RELAXED) + static_cast<uint32_t>(size / core::kUnit);
+  __atomic_store_n(deleted, static_cast<uint16_t>(sum), __ATOMIC_RELAXED);
+  if (sum >= core::kUnitsPerPage) [[unlikely]] return finish_dead_page(page);
+  return DeleteResult::kDeleted;
 }
 
 }  // namespace

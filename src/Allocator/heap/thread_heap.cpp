@@ -1,5 +1,6 @@
 #include "heap/thread_heap.h"
 
+#include "core/knobs.h"
 #include "platform/lock.h"
 
 namespace freehold::heap {
@@ -28,6 +29,7 @@ void register_thread() noexcept {
   if (threads != nullptr) threads->link = &heap->next;
   threads = heap;
   heap->registered = true;
+  heap->direct = !core::knobs.debug;
 }
 
 void unregister_thread() noexcept {

@@ -18,6 +18,7 @@ struct ThreadHeap {
   // one succeeds without.
   uint32_t emergency;
   bool registered;
+  bool direct;  // registered, and not in debug mode: deletions may take the short way
   ThreadHeap* next;
   ThreadHeap** link;  // what points to this one
 };

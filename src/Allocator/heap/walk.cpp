@@ -47,17 +47,19 @@ uint8_t* walk_to(const core::BlockRecord& block, uint8_t* cursor, const uint8_t*
 
 }  // namespace
 
+bool ends_with_window(const uint8_t* cursor) noexcept {
+  uintptr_t offset = reinterpret_cast<uintptr_t>(cursor) + core::kHeaderSize - arena.start;
+  if (offset % core::kBlockSize == 0) return true;
+  const core::BlockRecord& block = arena.blocks[offset / core::kBlockSize];
+  size_t window = offset % core::kBlockSize / core::kWindowSize;
+  return (block.initialised.load(std::memory_order_acquire) >> window & 1) == 0 || (block.chunk_starts.load(std::memory_order_acquire) >> window & 1) != 0;
+}
+
 bool is_walkable(const core::BlockRecord& block, const uint8_t* cursor) noexcept {
   size_t offset = (reinterpret_cast<uintptr_t>(cursor) - arena.start) % core::kBlockSize;
   if ((block.initialised.load(std::memory_order_acquire) >> (offset / core::kWindowSize) & 1) == 0) return false;
   // Large objects: memory is made ready page by page, each run marks its first page.
   return block.kind != core::BlockKind::kLarge || offset % kPageSize != 0 || load_first(arena.page_index(reinterpret_cast<uintptr_t>(cursor))) != 0;
-}
-
-bool is_behind_window(const uint8_t* cursor) noexcept {
-  size_t offset = (reinterpret_cast<uintptr_t>(cursor) - arena.start) % core::kBlockSize + core::kHeaderSize;
-  const core::BlockRecord& block = arena.blocks[arena.block_index(reinterpret_cast<uintptr_t>(cursor))];
-  return offset == core::kBlockSize || (block.initialised.load(std::memory_order_acquire) >> (offset / core::kWindowSize) & 1) == 0;
 }
 
 uint8_t* first_object(size_t page) noexcept {
@@ -82,18 +84,64 @@ void keep_first_object(size_t page) noexcept {
   if (start == nullptr || start >= target) return;
   Walked object = look_at(start);
   if (object.step == Step::kEnd) return;
+  // A filler may reach over several pages; where it covers all of one, no object starts there.
   size_t units = static_cast<size_t>(start + object.size - target) / kUnit;
-  if (units > kPageSize / kUnit) units = kPageSize / kUnit;
-  __atomic_store_n(&arena.pages[page].first, static_cast<uint16_t>(core::PageRecord::kStartsLater + units), __ATOMIC_RELAXED);
+  while (true) {
+    size_t here = units < kPageSize / kUnit ? units : kPageSize / kUnit;
+    __atomic_store_n(&arena.pages[page].first, static_cast<uint16_t>(core::PageRecord::kStartsLater + here), __ATOMIC_RELAXED);
+    units -= here;
+    if (units == 0 || ++page % core::kPagesPerBlock == 0) return;
+  }
 }
+
+namespace {
+
+using Pair = long long __attribute__((vector_size(16)));
+
+// A header and the type behind it in one load. False when the page is gone.
+[[gnu::always_inline]] inline bool try_load_pair(const uint8_t* start, Pair* value) noexcept {
+  Pair loaded;
+  asm volatile goto("1: movups (%1), %0\n\t" FREEHOLD_RECOVERY_ENTRY : "=x"(loaded) : "r"(start) : "memory" : fault);
+  *value = loaded;
+  return true;
+fault:
+  return false;
+}
+
+// Whether deleted objects of the first one's type, with nothing else in their headers, follow each other from `cursor` to `end`: true for most
+// pages that die. What is read at a wrong guess of an object's size is compared only.
+[[gnu::always_inline]] inline bool is_uniform_run_deleted(const uint8_t* cursor, const uint8_t* end) noexcept {
+  Pair first, differences = {};
+  if (!try_load_pair(cursor, &first) || first[0] != core::kDeletedBit) return false;
+  const auto* type = reinterpret_cast<const core::MethodTable*>(first[1]);
+  if (type->has_component_size()) return false;
+  size_t size = type->base_size;
+  cursor += size;
+  // Four at a time as long as all of them start on the page.
+  for (; cursor + 3 * size < end; cursor += 4 * size) {
+    Pair a, b, c, d;
+    if (!try_load_pair(cursor, &a) || !try_load_pair(cursor + size, &b) || !try_load_pair(cursor + 2 * size, &c) || !try_load_pair(cursor + 3 * size, &d)) return false;
+    differences |= ((a ^ first) | (b ^ first)) | ((c ^ first) | (d ^ first));
+  }
+  for (; cursor < end; cursor += size) {
+    Pair a;
+    if (!try_load_pair(cursor, &a)) return false;
+    differences |= a ^ first;
+  }
+  return (differences[0] | differences[1]) == 0;
+}
+
+}  // namespace
 
 bool is_all_deleted(size_t page) noexcept {
   const core::BlockRecord& block = arena.blocks[page / core::kPagesPerBlock];
   uint8_t* begin = arena.page_start(page);
   uint8_t* end = begin + kPageSize;
-  uint8_t* cursor = first_object(page);
+  uint16_t first = load_first(page);
+  uint8_t* cursor = first != 0 && first < core::PageRecord::kStartsLater ? begin - (first - 1) * kUnit : first_object(page);
   // A page lies in one window, so that this holds for all of its objects.
   if (cursor == nullptr || block.kind == core::BlockKind::kLarge || !is_walkable(block, cursor) || !is_walkable(block, begin)) return count_page(page).all_deleted;
+  if (is_uniform_run_deleted(cursor, end)) return true;
   // Neighbours mostly have one type: guessing the size of the next object from it takes two dependent loads off the way to the one after.
   uint64_t last_type = 0;
   size_t last_size = 0;

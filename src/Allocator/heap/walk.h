@@ -23,16 +23,16 @@ inline Walked cut_off(const uint8_t* cursor, uint64_t head) noexcept {
   return {Step::kFiller, static_cast<uint32_t>(head), core::kPageSize - reinterpret_cast<uintptr_t>(cursor) % core::kPageSize, nullptr};
 }
 
-// The header of the next object may be the last word of a window: what lies behind it then is of the next window, which is another life's until it is
-// initialised, or of the next block.
-[[gnu::noinline]] bool is_behind_window(const uint8_t* cursor) noexcept;
+// Whether the word behind `cursor` is the first of a window where no object goes on that starts at `cursor`: the window was not handed out (and may
+// hold what a block's last life left there), or belongs to another chunk.
+[[gnu::noinline]] bool ends_with_window(const uint8_t* cursor) noexcept;
 
 // What starts at `cursor`, which must be the start of an object, a filler, or memory not used yet.
 [[gnu::always_inline]] inline Walked look_at(const uint8_t* cursor) noexcept {
   uint64_t head, type;
   if (!core::try_load(reinterpret_cast<const uint64_t*>(cursor), &head)) return {Step::kEnd, 0, 0, nullptr};
   if ((head & core::kFillerBit) != 0) return {Step::kFiller, static_cast<uint32_t>(head), static_cast<size_t>(head >> 32), nullptr};
-  if (reinterpret_cast<uintptr_t>(cursor) % core::kWindowSize == core::kWindowSize - core::kHeaderSize && is_behind_window(cursor)) [[unlikely]] return {Step::kEnd, 0, 0, nullptr};
+  if (reinterpret_cast<uintptr_t>(cursor + core::kHeaderSize) % core::kWindowSize == 0 && ends_with_window(cursor)) [[unlikely]] return {Step::kEnd, 0, 0, nullptr};
   if (!core::try_load(reinterpret_cast<const uint64_t*>(cursor + core::kHeaderSize), &type)) return cut_off(cursor, head);
   if (type == 0) return {Step::kEnd, 0, 0, nullptr};
   const auto* table = reinterpret_cast<const core::MethodTable*>(type);

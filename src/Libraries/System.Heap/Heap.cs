@@ -37,7 +37,7 @@ public static class Heap
             return;
         }
 
-        DeleteResult result = NativeHeap.Delete(AddressOf(obj));
+        DeleteResult result = NativeHeap.Delete(obj);
         if (result != DeleteResult.Deleted)
         {
             DeleteSlowly(obj, result);
@@ -86,9 +86,6 @@ public static class Heap
         }
     }
 
-    [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    private static nint AddressOf(object? obj) => Unsafe.As<object?, nint>(ref obj);
-
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static unsafe void DeleteSlowly(object? obj, DeleteResult result)
     {
@@ -105,17 +102,17 @@ public static class Heap
                 throw NotDeletable();
             }
 
-            NativeHeap.GetFinalizer(AddressOf(obj))(obj);
-            result = NativeHeap.Delete(AddressOf(obj));
+            NativeHeap.GetFinalizer(obj)(obj);
+            result = NativeHeap.Delete(obj);
         }
 
         if (result == DeleteResult.HasSyncEntry)
         {
             // A lock that is held, or that another thread makes just now, outlives the object.
-            result = NativeHeap.ReleaseSyncEntry(obj) ? NativeHeap.Delete(AddressOf(obj)) : DeleteResult.HasSyncEntry;
+            result = NativeHeap.ReleaseSyncEntry(obj) ? NativeHeap.Delete(obj) : DeleteResult.HasSyncEntry;
             if (result == DeleteResult.HasSyncEntry)
             {
-                result = NativeHeap.DeleteKeepingLock(AddressOf(obj));
+                result = NativeHeap.DeleteKeepingLock(obj);
             }
         }
 

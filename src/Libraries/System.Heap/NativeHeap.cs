@@ -16,16 +16,16 @@ internal static unsafe partial class NativeHeap
 {
     [RuntimeImport("*", "freehold_delete")]
     [MethodImpl(MethodImplOptions.InternalCall)]
-    internal static extern DeleteResult Delete(nint obj);
+    internal static extern DeleteResult Delete(object? obj);
 
     // As Delete, for an object whose lock is held or waited for: its lock stays usable.
     [RuntimeImport("*", "freehold_delete_keeping_lock")]
     [MethodImpl(MethodImplOptions.InternalCall)]
-    internal static extern DeleteResult DeleteKeepingLock(nint obj);
+    internal static extern DeleteResult DeleteKeepingLock(object? obj);
 
     [RuntimeImport("*", "freehold_finalizer")]
     [MethodImpl(MethodImplOptions.InternalCall)]
-    internal static extern delegate*<object, void> GetFinalizer(nint obj);
+    internal static extern delegate*<object, void> GetFinalizer(object obj);
 
     [RuntimeImport("*", "freehold_get_statistics")]
     [MethodImpl(MethodImplOptions.InternalCall)]

@@ -11,8 +11,8 @@ namespace Freehold.Rewriter.Passes;
 /// its current name. Comparisons and subtractions, as instructions or as calls of <c>Unsafe</c>, which the JIT expands, become calls of methods of
 /// <c>FreeholdRuntime</c> that are inlined and ask for current addresses only when one of the two has bit 31 set, where promoted copies lie.
 /// Numbers that were made of references are treated like these: some methods subtract them.
-/// <c>SpanHelpers.Memmove</c> and <c>Buffer.BulkMoveWithWriteBarrier</c> name the source as they name the destination when the two overlap: their own
-/// tests, and those of the native moves behind them, are then right as they are.
+/// <c>SpanHelpers.Memmove</c> and <c>Buffer.BulkMoveWithWriteBarrier</c> go on only with original names. Else the source is named as the destination is
+/// when the two overlap, so that the overlap tests of the moves behind them, managed and native, are right as they are.
 /// </summary>
 public sealed class ReferenceComparisons : IRewritePass
 {
@@ -22,6 +22,9 @@ public sealed class ReferenceComparisons : IRewritePass
     private const string Difference = "ReferenceDifference";
     private const string Offset = "ReferenceOffset";
     private const string Source = "SourceOfMove";
+
+    /// <summary>What <c>Buffer.BulkMoveWithWriteBarrier</c> moves at once.</summary>
+    private const int Chunk = 16384;
 
     /// <inheritdoc/>
     public string Name => nameof(ReferenceComparisons);
@@ -39,11 +42,18 @@ public sealed class ReferenceComparisons : IRewritePass
         if (changed)
         {
             Inject(assembly);
-            RewriteMove(assembly, assembly.Method("System.SpanHelpers", "Memmove", "System.Byte&", "System.Byte&", "System.UIntPtr"), statistics);
-            RewriteMove(assembly, assembly.Method("System.Buffer", "BulkMoveWithWriteBarrier", "System.Byte&", "System.Byte&", "System.UIntPtr"), statistics);
-            RequireWrapper(assembly, "System.Buffer", "__BulkMoveWithWriteBarrier", "BulkMoveWithWriteBarrier", "_BulkMoveWithWriteBarrier");
-            RequireWrapper(assembly, "System.Buffer", "_BulkMoveWithWriteBarrier", "BulkMoveWithWriteBarrier");
-            RequireWrapper(assembly, "System.Buffer", "_Memmove", "Memmove");
+            string[] signature = ["System.Byte&", "System.Byte&", "System.UIntPtr"];
+            RequireWrapper(assembly, "__BulkMoveWithWriteBarrier", "BulkMoveWithWriteBarrier", "_BulkMoveWithWriteBarrier");
+            RequireWrapper(assembly, "_BulkMoveWithWriteBarrier", "BulkMoveWithWriteBarrier");
+            RequireWrapper(assembly, "_Memmove", "Memmove");
+            MethodDefinition move = assembly.Method("System.Buffer", "_Memmove", signature);
+            RewriteMove(assembly, assembly.Method("System.SpanHelpers", "Memmove", signature), move, move, statistics);
+            RewriteMove(
+                assembly,
+                assembly.Method("System.Buffer", "BulkMoveWithWriteBarrier", signature),
+                assembly.Method("System.Buffer", "__BulkMoveWithWriteBarrier", signature),
+                assembly.Method("System.Buffer", "_BulkMoveWithWriteBarrier", signature),
+                statistics);
         }
 
         foreach (MethodDefinition method in assembly.MethodsOfOthers)
@@ -200,17 +210,45 @@ public sealed class ReferenceComparisons : IRewritePass
         static Instruction[] Not() => [Instruction.Create(OpCodes.Ldc_I4_0), Instruction.Create(OpCodes.Ceq)];
     }
 
-    /// <summary>Puts before a move of (destination, source, size): <c>if ((int)(destination | source) &lt; 0) source = ref SourceOfMove(…);</c></summary>
-    private static void RewriteMove(AssemblyUnderRewrite assembly, MethodDefinition method, PassStatistics statistics)
+    /// <summary>
+    /// Puts before a move: <c>if ((int)(destination | source) &lt; 0) { Named(destination, source, size); return; }</c>, where Named calls
+    /// <paramref name="small"/> or <paramref name="large"/> with names that are made the same. A tail call: the move gets no frame by it. The large move
+    /// of references goes from chunk to chunk and must not be called for less than one.
+    /// </summary>
+    private static void RewriteMove(AssemblyUnderRewrite assembly, MethodDefinition method, MethodDefinition small, MethodDefinition large, PassStatistics statistics)
     {
         TypeSystem types = assembly.Module.TypeSystem;
         ByReferenceType reference = new(types.Byte);
+        MethodDefinition named = InjectedRuntime.AddMethod(
+            InjectedRuntime.Class(assembly), method.Name + "Named", MethodAttributes.Assembly, types.Void, reference, reference, types.UIntPtr);
+        named.ImplAttributes = MethodImplAttributes.NoInlining;
+        Instruction callLarge = Instruction.Create(OpCodes.Call, large);
+        named.Body.Append(
+            Instruction.Create(OpCodes.Ldarg_0),
+            Instruction.Create(OpCodes.Ldarg_0),
+            Instruction.Create(OpCodes.Ldarg_1),
+            Instruction.Create(OpCodes.Ldarg_2),
+            Instruction.Create(OpCodes.Call, assembly.Method(InjectedRuntime.FullName, Source, reference.FullName, reference.FullName, "System.UIntPtr")),
+            Instruction.Create(OpCodes.Ldarg_2),
+            Instruction.Create(OpCodes.Ldarg_2),
+            Instruction.Create(OpCodes.Ldc_I4, Chunk),
+            Instruction.Create(OpCodes.Conv_U),
+            Instruction.Create(OpCodes.Bgt_Un_S, callLarge),
+            Instruction.Create(OpCodes.Call, small),
+            Instruction.Create(OpCodes.Ret),
+            callLarge,
+            Instruction.Create(OpCodes.Ret));
+
         MethodBody body = method.Body;
+        if (small != large && !body.Instructions.Any(instruction => instruction.OpCode == OpCodes.Ldc_I4 && instruction.Operand is Chunk))
+        {
+            throw assembly.Unexpected(method, $"chunks of {Chunk} bytes");
+        }
+
         body.BeginEdit();
-        Instruction first = body.Instructions[0];
         Instruction start = Instruction.Create(OpCodes.Nop);
         body.InsertBefore(
-            first,
+            body.Instructions[0],
             Instruction.Create(OpCodes.Ldarg, method.Parameters[0]),
             Instruction.Create(OpCodes.Conv_U),
             Instruction.Create(OpCodes.Ldarg, method.Parameters[1]),
@@ -222,17 +260,17 @@ public sealed class ReferenceComparisons : IRewritePass
             Instruction.Create(OpCodes.Ldarg, method.Parameters[0]),
             Instruction.Create(OpCodes.Ldarg, method.Parameters[1]),
             Instruction.Create(OpCodes.Ldarg, method.Parameters[2]),
-            Instruction.Create(OpCodes.Call, assembly.Method(InjectedRuntime.FullName, Source, reference.FullName, reference.FullName, "System.UIntPtr")),
-            Instruction.Create(OpCodes.Starg, method.Parameters[1]),
+            Instruction.Create(OpCodes.Call, named),
+            Instruction.Create(OpCodes.Ret),
             start);
         body.EndEdit();
         statistics.Rewrite(method.FullName);
     }
 
-    /// <summary>The method must be called by these of its class only: they give it names that are made the same.</summary>
-    private static void RequireWrapper(AssemblyUnderRewrite assembly, string type, string name, params string[] wrappers)
+    /// <summary>A move of <c>System.Buffer</c> must be called by these only: they give it names that are made the same.</summary>
+    private static void RequireWrapper(AssemblyUnderRewrite assembly, string name, params string[] wrappers)
     {
-        foreach (MethodDefinition target in assembly.Type(type).Methods.Where(method => method.Name == name))
+        foreach (MethodDefinition target in assembly.Type("System.Buffer").Methods.Where(method => method.Name == name))
         {
             foreach ((MethodDefinition caller, Instruction _) in assembly.CallsOf(target))
             {

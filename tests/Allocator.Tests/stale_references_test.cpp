@@ -11,10 +11,15 @@
 #include "runtime/stale_references.h"
 
 // The runtime's part, which code without a map does not ask.
+extern "C" {
+__thread freehold::runtime::Thread tls_CurrentThread;
+}
+
 namespace freehold::runtime {
 RuntimeInstance* runtime_instance() { abort(); }
 bool find_method_info(void*, void*, MethodInfo*) { abort(); }
 void enumerate_references(void*, MethodInfo*, void*, RegisterDisplay*, void*, bool) { abort(); }
+bool unwind_frame(void*, MethodInfo*, uint32_t, RegisterDisplay*, void**) { abort(); }
 bool is_interruptible(void*, void*) { abort(); }
 }  // namespace freehold::runtime
 

@@ -29,6 +29,37 @@ bool parse_protection(const char* text) noexcept {
   return true;
 }
 
+// promote[:MICROSECONDS],fault,delay[:MICROSECONDS],seed:N in any order.
+bool parse_stress(const char* text) noexcept {
+  Stress stress;
+  while (true) {
+    size_t length = strcspn(text, ":,");
+    auto is = [&](const char* name) noexcept { return strlen(name) == length && strncmp(text, name, length) == 0; };
+    bool promote = is("promote"), delay = is("delay"), seed = is("seed"), fault = is("fault");
+    if (!promote && !delay && !seed && !fault) return false;
+    text += length;
+    uint64_t number = 0;
+    if (*text == ':') {
+      char* end = nullptr;
+      if (text[1] < '0' || text[1] > '9' || fault) return false;
+      number = strtoull(text + 1, &end, 10);
+      if (number == 0 || (number > 10'000'000 && !seed)) return false;
+      text = end;
+    } else if (seed) {
+      return false;
+    }
+    if (promote || (fault && stress.promote == 0)) stress.promote = number != 0 ? static_cast<uint32_t>(number) : 10'000;
+    if (fault) stress.fault = true;
+    if (delay) stress.delay = number != 0 ? static_cast<uint32_t>(number) : 100;
+    if (seed) stress.seed = number;
+    if (*text == 0) break;
+    if (*text++ != ',') return false;
+  }
+  if (stress.promote == 0) stress.promote = 10'000;
+  knobs.stress = stress;
+  return true;
+}
+
 struct Knob : KnobName {
   bool (*parse)(const char* text) noexcept;
 };
@@ -43,6 +74,7 @@ constexpr Knob kTable[] = {
     {{"FREEHOLD_MAP_BUDGET", "System.Heap.MapBudget", "a number of kernel mappings"}, [](const char* t) noexcept { return parse_count(t, &knobs.map_budget); }},
     {{"FREEHOLD_PROMOTION", "System.Heap.Promotion", "0 or 1"}, [](const char* t) noexcept { return parse_switch(t, &knobs.promotion); }},
     {{"FREEHOLD_HUGE_PAGES", "System.Heap.HugePages", "0 or 1"}, [](const char* t) noexcept { return parse_switch(t, &knobs.huge_pages); }},
+    {{"FREEHOLD_STRESS", nullptr, "promote[:MICROSECONDS], fault, delay[:MICROSECONDS] and seed:N, separated by commas"}, [](const char* t) noexcept { return parse_stress(t); }},
     {{"FREEHOLD_FAIL", nullptr, "CALL:N[+],… with mmap, mprotect, mremap, madvise, userfaultfd, register or membarrier"}, [](const char* t) noexcept { return os::inject_failures(t); }},
 };
 
@@ -92,7 +124,7 @@ bool read_knobs(const char* const* environment, ConfigurationLookup lookup, char
       if (strlen(knob.variable) == length && strncmp(knob.variable, *environment, length) == 0) found = &knob;
     }
     if (found == nullptr) {
-      snprintf(error, capacity, "The environment variable %.*s is not known. Known are FREEHOLD_STATS, _VERIFY, _DEBUG, _PROTECTION, _HEAP_LIMIT, _ADDRESS_SPACE, _MAP_BUDGET, _PROMOTION, _HUGE_PAGES and _FAIL.",
+      snprintf(error, capacity, "The environment variable %.*s is not known. Known are FREEHOLD_STATS, _VERIFY, _DEBUG, _PROTECTION, _HEAP_LIMIT, _ADDRESS_SPACE, _MAP_BUDGET, _PROMOTION, _HUGE_PAGES, _STRESS and _FAIL.",
                static_cast<int>(length), *environment);
       return false;
     }

@@ -9,6 +9,16 @@ namespace freehold::core {
 
 enum class Protection : uint8_t { kAuto, kUserfaultfd, kMprotect };
 
+// FREEHOLD_STRESS: forces the rare paths of promotion, in any program.
+struct Stress {
+  uint32_t promote = 0;  // microseconds between rounds that move a random half of all blocks, which are small then; 0 = off
+  uint32_t delay = 0;    // at most so many microseconds pass between two steps of a promotion
+  bool fault = false;    // nothing is patched in bulk: every stale reference faults
+  uint64_t seed = 1;
+
+  bool operator==(const Stress&) const = default;
+};
+
 struct Knobs {
   bool statistics = false;         // FREEHOLD_STATS
   bool verify = false;             // FREEHOLD_VERIFY
@@ -18,6 +28,7 @@ struct Knobs {
   uint64_t address_space = uint64_t{64} << 40;  // FREEHOLD_ADDRESS_SPACE, bytes
   uint64_t map_budget = 20000;     // FREEHOLD_MAP_BUDGET, kernel mappings
   bool promotion = true;           // FREEHOLD_PROMOTION
+  Stress stress;                   // FREEHOLD_STRESS
   bool huge_pages = true;          // FREEHOLD_HUGE_PAGES
 
   bool operator==(const Knobs&) const = default;

@@ -47,6 +47,7 @@ constexpr size_t kSmallHeap = size_t{16} << 20;
 os::Lock lock;              // one round at a time; guards what follows
 AllocationContext target;   // where the copies go
 uint64_t deleted_at_last_round = 0;
+uint64_t random_state = 0;
 
 void count(std::atomic<uint64_t>& counter, uint64_t more) noexcept { counter.fetch_add(more, std::memory_order_relaxed); }
 
@@ -54,6 +55,24 @@ uint64_t now() noexcept {
   timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
+}
+
+uint64_t next_random() noexcept {
+  if (random_state == 0) random_state = core::knobs.stress.seed * 2 + 1;
+  random_state ^= random_state << 13;
+  random_state ^= random_state >> 7;
+  random_state ^= random_state << 17;
+  return random_state;
+}
+
+void pause(uint64_t microseconds) noexcept {
+  timespec time = {static_cast<time_t>(microseconds / 1'000'000), static_cast<long>(microseconds % 1'000'000 * 1000)};
+  nanosleep(&time, nullptr);
+}
+
+// Between two steps of a promotion, under stress.
+void step() noexcept {
+  if (core::knobs.stress.delay != 0) [[unlikely]] pause(next_random() % core::knobs.stress.delay);
 }
 
 bool is_live(const Walked& walked) noexcept { return walked.step == Step::kObject && (walked.header & core::kDeletedBit) == 0; }
@@ -110,6 +129,7 @@ class Round {
     collect();
     for (size_t i = 0; i < count_; i++) {
       if (chosen_[i].complete && promote_block(chosen_[i].block)) {
+        step();
         patch(chosen_[i]);
       } else {
         count(promotion_counters.refused, 1);
@@ -157,7 +177,8 @@ void Round::choose(PromotionScope scope) noexcept {
       size_t units = __atomic_load_n(&arena.pages[page].deleted, __ATOMIC_RELAXED);
       deleted += units < kUnitsPerPage ? units : kUnitsPerPage;
     }
-    if (scope != PromotionScope::kAll && deleted * 2 < kUnitsPerBlock) return;
+    bool wanted = scope == PromotionScope::kAll || (scope == PromotionScope::kRandom ? next_random() % 2 == 0 : deleted * 2 >= kUnitsPerBlock);
+    if (!wanted) return;
     size_t live = kUnitsPerBlock - deleted, kind = live * kClasses / (kUnitsPerBlock + 1);
     // The list of its class is linked through `slots` until the blocks are in order.
     chosen_[candidates] = {static_cast<uint32_t>(block), static_cast<uint32_t>(live), true, reinterpret_cast<Slots*>(uintptr_t{heads[kind]})};
@@ -227,6 +248,7 @@ void Round::collect_from(size_t block, bool is_chosen) noexcept {
 }
 
 void Round::collect() noexcept {
+  if (core::knobs.stress.fault) return;
   for_each_lower_block([&](size_t block) noexcept {
     const BlockRecord& record = arena.blocks[block];
     if (record.state.load(std::memory_order_acquire) == BlockState::kLive) collect_from(block, record.chosen.load(std::memory_order_relaxed) != 0);
@@ -310,10 +332,12 @@ bool Round::promote_block(size_t block) noexcept {
     drop_forwarding(number);
     return false;
   }
+  step();
   Copies copies = {0, 0};
   thread_promotes = true;
   bool done = copy(block, forwarding, &copies);
   thread_promotes = false;
+  step();
   if (!done || !forward_block(block, number)) {
     thaw_block(block);
     bury_copies(*forwarding, copies.units);
@@ -377,7 +401,19 @@ uint64_t promote(PromotionScope scope, bool may_stop) noexcept {
   return objects;
 }
 
+void promote_for_ever(void (*round_done)(const char*)) noexcept {
+  // What the tables of the moves may take: there is one for each block that was ever promoted.
+  constexpr size_t kEnough = size_t{4} << 30;
+  while (true) {
+    pause(core::knobs.stress.promote);
+    if (forwarding_bytes() > kEnough) continue;
+    promote(PromotionScope::kRandom);
+    round_done("promotion");
+  }
+}
+
 void reset_promotion() noexcept {
+  random_state = 0;
   new (&promotion_counters) PromotionCounters();
   target = {};
   deleted_at_last_round = 0;

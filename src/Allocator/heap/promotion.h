@@ -30,10 +30,14 @@ enum class PromotionScope : uint8_t {
   kFragmented,  // as should_promote() has it: until f is below one third
   kSparse,      // every block that is at least half dead
   kAll,         // every block that is complete: for tests
+  kRandom,      // half of these, as the seed of FREEHOLD_STRESS has it
 };
 // One round; not in a signal handler. One at a time: others wait, unless they may not stop the threads (one that allocates is itself among those to
 // be stopped), in which case there is nothing done. Returns the number of objects promoted.
 uint64_t promote(PromotionScope scope, bool may_stop = true) noexcept;
+
+// FREEHOLD_STRESS: rounds for ever. `round_done` is called after each.
+[[noreturn]] void promote_for_ever(void (*round_done)(const char* phase)) noexcept;
 
 void reset_promotion() noexcept;  // tests only
 

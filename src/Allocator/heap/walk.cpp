@@ -9,6 +9,8 @@ using core::kUnit;
 
 namespace {
 
+std::atomic<bool> threads_stopped{false};
+
 uint16_t load_first(size_t page) noexcept { return __atomic_load_n(&arena.pages[page].first, __ATOMIC_RELAXED); }
 
 void learn_first(size_t page, uint16_t first) noexcept {
@@ -54,6 +56,23 @@ bool ends_with_window(const uint8_t* cursor) noexcept {
   size_t window = offset % core::kBlockSize / core::kWindowSize;
   return (block.initialised.load(std::memory_order_acquire) >> window & 1) == 0 || (block.chunk_starts.load(std::memory_order_acquire) >> window & 1) != 0;
 }
+
+bool may_be_unfinished(const uint8_t* cursor, size_t size) noexcept {
+  if (threads_stopped.load(std::memory_order_acquire)) return false;
+  const uint8_t* next = cursor + size;
+  // At the end of what its chunk has initialised there is no room for elements.
+  uintptr_t offset = reinterpret_cast<uintptr_t>(next) % core::kWindowSize;
+  if (offset == 0 && ends_with_window(next - core::kHeaderSize)) return false;
+  if (offset == core::kWindowSize - core::kHeaderSize && ends_with_window(next)) return false;
+  uint64_t head, type;
+  uint32_t length;
+  if (!try_load(reinterpret_cast<const uint64_t*>(next), &head) || !try_load(reinterpret_cast<const uint64_t*>(next + core::kHeaderSize), &type)) return false;
+  // The length is stored before any element: if there is none yet, what was just read are no elements.
+  if (!try_load(reinterpret_cast<const uint32_t*>(cursor + 2 * core::kHeaderSize), &length) || length != 0) return true;
+  return type == 0 && (head & core::kFillerBit) == 0;
+}
+
+void set_threads_stopped(bool stopped) noexcept { threads_stopped.store(stopped, std::memory_order_release); }
 
 bool is_walkable(const core::BlockRecord& block, const uint8_t* cursor) noexcept {
   size_t offset = (reinterpret_cast<uintptr_t>(cursor) - arena.start) % core::kBlockSize;

@@ -27,6 +27,11 @@ inline Walked cut_off(const uint8_t* cursor, uint64_t head) noexcept {
 // hold what a block's last life left there), or belongs to another chunk.
 [[gnu::noinline]] bool ends_with_window(const uint8_t* cursor) noexcept;
 
+// The runtime's allocation helpers store the type of an array before its length. Whether an array that says 0 may be one of those: a walk must not go
+// on behind it, where its elements will be. `size` is that of an empty one. Always false while the threads are stopped (set_threads_stopped).
+[[gnu::noinline]] bool may_be_unfinished(const uint8_t* cursor, size_t size) noexcept;
+void set_threads_stopped(bool stopped) noexcept;
+
 // What starts at `cursor`, which must be the start of an object, a filler, or memory not used yet.
 [[gnu::always_inline]] inline Walked look_at(const uint8_t* cursor) noexcept {
   uint64_t head, type;
@@ -41,6 +46,7 @@ inline Walked cut_off(const uint8_t* cursor, uint64_t head) noexcept {
     uint32_t length;
     if (!core::try_load(reinterpret_cast<const uint32_t*>(cursor + 2 * core::kHeaderSize), &length)) return cut_off(cursor, head);
     size += static_cast<size_t>(table->component_size()) * length;
+    if (length == 0 && (head & core::kDeletedBit) == 0 && may_be_unfinished(cursor, core::align_up(size, core::kObjectAlignment))) [[unlikely]] return {Step::kEnd, 0, 0, nullptr};
   }
   return {Step::kObject, static_cast<uint32_t>(head), core::align_up(size, core::kObjectAlignment), table};
 }

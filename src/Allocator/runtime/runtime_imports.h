@@ -113,6 +113,9 @@ bool find_method_info(void* manager, void* code, MethodInfo* method) asm("_ZN21U
 // `callback` points to a function pointer, which is called with `callback`, a slot, and its kind. `active`: the frame is on top of the stack.
 void enumerate_references(void* manager, MethodInfo* method, void* code, RegisterDisplay* registers, void* callback, bool active)
     asm("_ZN21UnixNativeCodeManager10EnumGcRefsEP10MethodInfoPvP10REGDISPLAYP13GCEnumContextb");
+// Turns the registers of a frame into those of its caller: those that the callee saved are then found on the stack. `transition`: set when the caller is native.
+bool unwind_frame(void* manager, MethodInfo* method, uint32_t flags, RegisterDisplay* registers, void** transition)
+    asm("_ZN21UnixNativeCodeManager16UnwindStackFrameEP10MethodInfojP10REGDISPLAYPP22PInvokeTransitionFrame");
 bool is_interruptible(void* manager, void* code) asm("_ZN21UnixNativeCodeManager11IsSafePointEPv");
 
 RuntimeInstance* runtime_instance() asm("_Z18GetRuntimeInstancev");

@@ -73,14 +73,48 @@ void patch_slot(void* context, uintptr_t* slot, uint32_t flags) noexcept {
   if ((flags & kInterior) == 0) frame.hold(current);
 }
 
-void patch_frame(greg_t* registers, Frame& frame) noexcept {
+RegisterDisplay display_of(greg_t* registers) noexcept {
   RegisterDisplay display;
   for (int number = 0, slot = 0; number < 16; number++) {
     if (number != 4) display.registers[slot++] = &registers[kRegisters[number]];
   }
-  auto ip = static_cast<uintptr_t>(registers[REG_RIP]);
   display.stack_pointer = static_cast<uintptr_t>(registers[REG_RSP]);
-  display.ip = ip;
+  display.ip = static_cast<uintptr_t>(registers[REG_RIP]);
+  return display;
+}
+
+// The frames above: a caller that passes a stale reference on, call after call, would fault each time. Ends at native code.
+void patch_callers(greg_t* registers, Frame& frame) noexcept {
+  constexpr int kDepth = 32;
+  void* manager = runtime_instance()->code_manager;
+  RegisterDisplay display = display_of(registers);
+  const Thread& thread = tls_CurrentThread;
+  for (int depth = 0; depth < kDepth; depth++) {
+    MethodInfo method;
+    void* transition = nullptr;
+    if (!is_managed_code(display.ip) || !find_method_info(manager, reinterpret_cast<void*>(display.ip), &method)) return;
+    auto ip = reinterpret_cast<void*>(display.ip);
+    if (depth != 0) enumerate_references(manager, &method, ip, &display, &frame, false);
+    if (!unwind_frame(manager, &method, 0, &display, &transition) || transition != nullptr) return;
+    // A suspension may have put its own address in the place of the return address.
+    if (thread.hijacked_slot != nullptr && reinterpret_cast<uintptr_t>(thread.hijacked_slot) + sizeof(void*) == display.stack_pointer) display.ip = reinterpret_cast<uintptr_t>(thread.hijacked_address);
+  }
+}
+
+// Whether this thread has lately repaired a reference to the same page: then its callers are worth a look.
+bool was_here(uintptr_t address) noexcept {
+  constexpr size_t kRemembered = 16;
+  [[gnu::tls_model("initial-exec")]] static thread_local constinit uint32_t pages[kRemembered] = {};
+  size_t page = address / core::kPageSize;
+  uint32_t& last = pages[page % kRemembered];
+  bool same = last == static_cast<uint32_t>(page);
+  last = static_cast<uint32_t>(page);
+  return same;
+}
+
+void patch_frame(greg_t* registers, Frame& frame) noexcept {
+  RegisterDisplay display = display_of(registers);
+  auto ip = static_cast<uintptr_t>(registers[REG_RIP]);
   void* manager = runtime_instance()->code_manager;
   MethodInfo method;
   if (!find_method_info(manager, reinterpret_cast<void*>(ip), &method)) return;
@@ -237,6 +271,7 @@ bool repair(greg_t* registers, uintptr_t address, CodeKind kind) noexcept {
   if (by_operand && operands.count == 1) patch_scratch_registers(registers);
   if (!patch_operand(registers, operands, before, address, &by_operand)) return false;
 
+  if (kind == CodeKind::kMapped && was_here(address)) patch_callers(registers, frame);
   hold_registers(registers, frame);
   size_t parents = 0, budget = kSlotsOfAll;
   for (size_t i = 0; i < frame.holder_count && budget != 0; i++) patch_fields(registers, frame.holders[i], &budget, &parents);

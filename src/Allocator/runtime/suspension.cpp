@@ -5,6 +5,7 @@
 
 #include "diag/verify.h"
 #include "heap/maintenance.h"
+#include "heap/walk.h"
 #include "platform/os.h"
 #include "runtime/runtime_imports.h"
 
@@ -71,7 +72,9 @@ int64_t verify_now(char* message, size_t capacity) noexcept {
   {
     // Only now: a thread that waits for maintenance can be stopped when it is through.
     heap::MaintenancePause pause;
+    heap::set_threads_stopped(true);
     diag::verify_heap(report);
+    heap::set_threads_stopped(false);
   }
   resume_all();
   return report.violations;

@@ -1,6 +1,7 @@
 // Pins: what threads and handles hold keeps its memory, whatever becomes of the object.
 #include <array>
 #include <atomic>
+#include <memory>
 #include <thread>
 
 #include "heap/forwarding.h"
@@ -172,13 +173,13 @@ TEST_P(PinsTest, PinWaitsWhileTheBlockIsFrozenAndFollowsItsObject) {
   Object* to = objects[objects.size() - 10];
   Object* dead = objects[11];
   core::BlockRecord& record = core::arena.blocks[block_of(from)];
-  uint32_t number;
-  heap::Forwarding* forwarding = heap::make_forwarding(&number);
-  ASSERT_NE(forwarding, nullptr);
+  auto draft = std::make_unique<heap::ForwardingDraft>();
   size_t unit = (reinterpret_cast<uintptr_t>(from->start()) - core::arena.start) % core::kBlockSize / core::kUnit;
-  for (size_t i = unit; i < unit + 3; i++) forwarding->live[i / 64] |= uint64_t{1} << (i % 64);
-  forwarding->target[0] = reinterpret_cast<uintptr_t>(to->start());
-  forwarding->split = UINT32_MAX;
+  for (size_t i = unit; i < unit + 3; i++) draft->live[i / 64] |= uint64_t{1} << (i % 64);
+  draft->target[0] = reinterpret_cast<uintptr_t>(to->start());
+  draft->split = UINT32_MAX;
+  uint32_t number = heap::make_forwarding(*draft);
+  ASSERT_NE(number, heap::kNoForwarding);
   record.state.store(BlockState::kFrozen);
   std::atomic<void*> result{nullptr};
   std::thread thread([&] { result = heap::pin(from); });

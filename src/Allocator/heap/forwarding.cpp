@@ -1,11 +1,12 @@
 #include "heap/forwarding.h"
 
 #include <sched.h>
+#include <string.h>
 
 #include <atomic>
 
 #include "core/fault_recovery.h"
-#include "platform/lock.h"
+#include "core/object.h"
 #include "platform/os.h"
 
 namespace freehold::heap {
@@ -15,29 +16,87 @@ using core::BlockState;
 
 namespace {
 
-constexpr uint32_t kNone = UINT32_MAX;
-constexpr size_t kAtMost = size_t{1} << 20;  // 2 TB of promoted addresses
-constexpr size_t kStride = (sizeof(Forwarding) + os::kPageSize - 1) & ~(os::kPageSize - 1);
+// A table: what is common, then the sorted runs and one more that ends the last (sparse), or a bitmap with the set bits before each page (dense).
+// Tables lie behind each other; a number counts units of kStep bytes.
+struct Header {
+  uintptr_t target[2];
+  uint32_t split;
+  uint32_t runs;  // or kDense
+};
+constexpr uint32_t kDense = UINT32_MAX;
+struct Run {
+  uint32_t first;  // unit of the block
+  uint32_t rank;   // promoted units before it
+};
+struct Dense {
+  uint64_t live[ForwardingDraft::kWords];
+  uint32_t rank[core::kPagesPerBlock];
+};
+constexpr size_t kRunsAtMost = sizeof(Dense) / sizeof(Run) - 1;
 
-os::Lock lock;
+constexpr size_t kStep = 32;
+constexpr size_t kAtMost = size_t{32} << 30;
+constexpr size_t kCommitStep = size_t{64} << 10;
+static_assert(kAtMost / kStep < kNoForwarding);
+
 uint8_t* tables = nullptr;
-uint32_t used = 0, free_count = 0;
-uint32_t free_head = kNone;  // a free table's first word is the next one
+size_t committed = 0;
+std::atomic<size_t> used{0};
 
-Forwarding* table(uint32_t number) noexcept { return reinterpret_cast<Forwarding*>(tables + number * kStride); }
+Header* header_of(uint32_t number) noexcept { return reinterpret_cast<Header*>(tables + number * kStep); }
+template <typename Body>
+Body* body_of(Header* header) noexcept { return reinterpret_cast<Body*>(header + 1); }
+
+constexpr uint32_t kNotPromoted = UINT32_MAX;
+
+uint32_t rank_in_runs(const Run* runs, uint32_t count, uint32_t unit) noexcept {
+  uint32_t low = 0, high = count;  // the last run that begins at or before the unit is in [low, high)
+  while (high - low > 1) {
+    uint32_t middle = (low + high) / 2;
+    (runs[middle].first <= unit ? low : high) = middle;
+  }
+  const Run& run = runs[low];
+  uint32_t rank = run.rank + (unit - run.first);
+  return run.first <= unit && rank < (&run)[1].rank ? rank : kNotPromoted;
+}
+
+uint32_t rank_in_bitmap(const Dense& dense, uint32_t unit) noexcept {
+  size_t word = unit / 64;
+  uint64_t bit = uint64_t{1} << (unit % 64);
+  if ((dense.live[word] & bit) == 0) return kNotPromoted;
+  uint32_t rank = dense.rank[unit / core::kUnitsPerPage];
+  for (size_t i = unit / core::kUnitsPerPage * (core::kUnitsPerPage / 64); i < word; i++) rank += static_cast<uint32_t>(__builtin_popcountll(dense.live[i]));
+  return rank + static_cast<uint32_t>(__builtin_popcountll(dense.live[word] & (bit - 1)));
+}
 
 // The copy of what lay at `address`, or 0.
 uintptr_t forwarded(const core::BlockRecord& record, uintptr_t address) noexcept {
-  const Forwarding& forwarding = *table(record.next);
+  Header* header = header_of(record.next);
   uintptr_t before = address - 1;
-  size_t unit = (before - arena.start) % core::kBlockSize / core::kUnit, word = unit / 64;
-  uint64_t bit = uint64_t{1} << (unit % 64);
-  if ((forwarding.live[word] & bit) == 0) return 0;
-  uint32_t rank = forwarding.rank[unit / core::kUnitsPerPage];
-  for (size_t i = unit / core::kUnitsPerPage * (core::kUnitsPerPage / 64); i < word; i++) rank += static_cast<uint32_t>(__builtin_popcountll(forwarding.live[i]));
-  rank += static_cast<uint32_t>(__builtin_popcountll(forwarding.live[word] & (bit - 1)));
-  uintptr_t start = rank < forwarding.split ? forwarding.target[0] + rank * core::kUnit : forwarding.target[1] + (rank - forwarding.split) * core::kUnit;
+  auto unit = static_cast<uint32_t>((before - arena.start) % core::kBlockSize / core::kUnit);
+  uint32_t rank = header->runs != kDense ? rank_in_runs(body_of<Run>(header), header->runs, unit) : rank_in_bitmap(*body_of<Dense>(header), unit);
+  if (rank == kNotPromoted) return 0;
+  uintptr_t start = rank < header->split ? header->target[0] + rank * core::kUnit : header->target[1] + (rank - header->split) * core::kUnit;
   return start + before % core::kUnit + 1;
+}
+
+// Calls function(first, count) for each run of set bits.
+template <typename Function>
+void for_each_run(const uint64_t* live, Function function) noexcept {
+  constexpr size_t kUnits = ForwardingDraft::kWords * 64;
+  // The next bit from `unit` on that is set (flip = 0) or clear (flip = ~0).
+  auto next = [live](size_t unit, uint64_t flip) noexcept {
+    for (; unit < kUnits; unit = (unit | 63) + 1) {
+      uint64_t rest = (live[unit / 64] ^ flip) >> (unit % 64);
+      if (rest != 0) return unit + static_cast<size_t>(__builtin_ctzll(rest));
+    }
+    return kUnits;
+  };
+  for (size_t first = next(0, 0); first < kUnits;) {
+    size_t end = next(first, ~uint64_t{0});
+    function(static_cast<uint32_t>(first), static_cast<uint32_t>(end - first));
+    first = next(end, 0);
+  }
 }
 
 core::BlockRecord& record_before(uintptr_t address) noexcept { return arena.blocks[arena.block_index(address - 1)]; }
@@ -95,43 +154,61 @@ void wait_while_frozen(uintptr_t address) noexcept {
   while (state_before(address) == BlockState::kFrozen) sched_yield();
 }
 
-Forwarding* make_forwarding(uint32_t* number) noexcept {
-  os::LockGuard guard(lock);
-  if (free_head != kNone) {
-    *number = free_head;
-    free_head = static_cast<uint32_t>(table(free_head)->live[0]);
-    free_count--;
-    // Zeros again, and no memory until they are written.
-    if (!os::discard(table(*number), kStride)) return nullptr;
-    return table(*number);
-  }
+uint32_t make_forwarding(const ForwardingDraft& draft) noexcept {
+  size_t runs = 0;
+  for_each_run(draft.live, [&](uint32_t, uint32_t) noexcept { runs++; });
+  bool dense = runs > kRunsAtMost;
+  size_t size = core::align_up(sizeof(Header) + (dense ? sizeof(Dense) : (runs + 1) * sizeof(Run)), kStep), start = used.load(std::memory_order_relaxed);
   if (tables == nullptr) {
-    tables = static_cast<uint8_t*>(os::reserve(kAtMost * kStride, os::kPageSize, 0));
-    if (tables == nullptr) return nullptr;
+    tables = static_cast<uint8_t*>(os::reserve(kAtMost, os::kPageSize, 0));
+    if (tables == nullptr) return kNoForwarding;
   }
-  if (used == kAtMost || !os::commit(tables + used * kStride, kStride)) return nullptr;
-  *number = used++;
-  return table(*number);
+  while (start + size > committed) {
+    if (committed == kAtMost || !os::commit(tables + committed, kCommitStep)) return kNoForwarding;
+    committed += kCommitStep;
+  }
+  auto number = static_cast<uint32_t>(start / kStep);
+  Header* header = header_of(number);
+  header->target[0] = draft.target[0];
+  header->target[1] = draft.target[1];
+  header->split = draft.split;
+  header->runs = dense ? kDense : static_cast<uint32_t>(runs);
+  if (dense) {
+    auto* body = body_of<Dense>(header);
+    memcpy(body->live, draft.live, sizeof body->live);
+    uint32_t rank = 0;
+    for (size_t page = 0; page < core::kPagesPerBlock; page++) {
+      constexpr size_t kWordsPerPage = core::kUnitsPerPage / 64;
+      body->rank[page] = rank;
+      for (size_t word = 0; word < kWordsPerPage; word++) rank += static_cast<uint32_t>(__builtin_popcountll(draft.live[page * kWordsPerPage + word]));
+    }
+  } else {
+    Run* run = body_of<Run>(header);
+    uint32_t rank = 0;
+    for_each_run(draft.live, [&](uint32_t first, uint32_t count) noexcept {
+      *run++ = {first, rank};
+      rank += count;
+    });
+    *run = {UINT32_MAX, rank};
+  }
+  used.store(start + size, std::memory_order_relaxed);
+  return number;
 }
 
-void drop_forwarding(uint32_t number) noexcept {
-  os::LockGuard guard(lock);
-  os::discard(table(number), kStride);
-  table(number)->live[0] = free_head;
-  free_head = number;
-  free_count++;
+void drop_last_forwarding(uint32_t number) noexcept { used.store(number * kStep, std::memory_order_relaxed); }
+
+void drop_all_forwardings() noexcept {
+  if (committed != 0) os::discard(tables, committed);
+  used.store(0, std::memory_order_relaxed);
 }
 
-size_t forwarding_bytes() noexcept {
-  os::LockGuard guard(lock);
-  return (used - free_count) * kStride;
-}
+size_t forwarding_bytes() noexcept { return used.load(std::memory_order_relaxed); }
 
 void reset_forwardings() noexcept {
-  if (tables != nullptr) os::unreserve(tables, kAtMost * kStride);
+  if (tables != nullptr) os::unreserve(tables, kAtMost);
   tables = nullptr;
-  used = free_count = 0;
-  free_head = kNone;
+  committed = 0;
+  used.store(0);
 }
 
 }  // namespace freehold::heap

@@ -1,8 +1,8 @@
 // Where promoted objects are: what Kedia et al. call the remap table (section 4).
 //
-// Each block that was promoted keeps one bit per unit of 8 bytes, set where a promoted object lay. The copies follow each other without gaps, so
-// that the number of set bits before a place is its distance in the target: any address is forwarded in constant time, whatever has become of
-// the copy since. (The bitmap is the one of Kermany and Petrank's Compressor, PLDI 2006.) It costs 1.7% of the address space that it describes.
+// The copies of a block's objects follow each other without gaps, so that what lay at a place is found by counting the promoted units before it: any
+// address is forwarded in constant time, whatever has become of the copy since. A block with many live objects keeps one bit per unit of 8 bytes
+// (1.7% of the address space that it describes; the bitmap is the one of Kermany and Petrank's Compressor, PLDI 2006), a sparse one its runs.
 #pragma once
 
 #include <cstddef>
@@ -40,19 +40,23 @@ void wait_while_frozen(uintptr_t address) noexcept;
 // Whether this thread is promoting a block: it must not wait for itself when it meets a page of it that has no memory. Signal-safe.
 [[gnu::tls_model("initial-exec")]] extern thread_local constinit bool thread_promotes;
 
-// The table of one promoted block.
-struct Forwarding {
+// What promotion notes of a block while it copies.
+struct ForwardingDraft {
   static constexpr size_t kWords = core::kBlockSize / core::kUnit / 64;
-  uint64_t live[kWords];
-  uint32_t rank[core::kPagesPerBlock];  // set bits before the page
-  // The copies begin at target[0]; those from rank `split` on at target[1].
+  uint64_t live[kWords];  // set where an object lay that was promoted
+  // The copies begin at target[0]; those from the split-th unit on at target[1].
   uintptr_t target[2];
   uint32_t split;
 };
 
-// An empty table, or null: no memory. Its number is what BlockRecord::next holds once the block is kForwarded.
-Forwarding* make_forwarding(uint32_t* number) noexcept;
-void drop_forwarding(uint32_t number) noexcept;
+// Makes the table of a block that was copied. Its number is what BlockRecord::next holds once the block is kForwarded. kNoForwarding: no memory.
+// Promotion makes and drops tables, one thread at a time; all others only read.
+inline constexpr uint32_t kNoForwarding = UINT32_MAX;
+uint32_t make_forwarding(const ForwardingDraft& draft) noexcept;
+// Takes back the table that was made last: its block was not promoted after all.
+void drop_last_forwarding(uint32_t number) noexcept;
+// All tables go. No name of before their promotions may be left anywhere: whoever asked for one would be told that the object is dead.
+void drop_all_forwardings() noexcept;
 size_t forwarding_bytes() noexcept;
 
 void reset_forwardings() noexcept;  // tests only

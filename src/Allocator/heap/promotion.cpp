@@ -122,7 +122,8 @@ class Round {
  public:
   uint64_t run(PromotionScope scope, bool may_stop) noexcept {
     chosen_ = static_cast<Chosen*>(scratch_.take(kChosenAtMost * sizeof(Chosen)));
-    if (chosen_ == nullptr) return 0;
+    draft_ = static_cast<ForwardingDraft*>(scratch_.take(sizeof(ForwardingDraft)));
+    if (chosen_ == nullptr || draft_ == nullptr) return 0;
     choose(scope);
     if (count_ == 0) return 0;
     if (may_stop) ask_for_pins();
@@ -146,11 +147,12 @@ class Round {
   void collect_from(size_t block, bool is_chosen) noexcept;
   void visit(uint64_t* slot) noexcept;
   bool promote_block(size_t block) noexcept;
-  bool copy(size_t block, Forwarding* forwarding, Copies* copies) noexcept;
+  bool copy(size_t block, ForwardingDraft* draft, Copies* copies) noexcept;
   void patch(const Chosen& chosen) noexcept;
 
   Scratch scratch_;
   Chosen* chosen_ = nullptr;
+  ForwardingDraft* draft_ = nullptr;
   size_t count_ = 0;
   uint64_t objects_ = 0;
 };
@@ -269,46 +271,41 @@ void copy_object(uint8_t* to, const uint8_t* from, size_t size) noexcept {
   __atomic_store_n(reinterpret_cast<uint64_t*>(to + kHeaderSize), *reinterpret_cast<const uint64_t*>(from + kHeaderSize), __ATOMIC_RELEASE);
 }
 
-// Copies the live objects of a frozen block and notes in the forwarding where they went. False: something is no object yet, or no memory.
-bool Round::copy(size_t block, Forwarding* forwarding, Copies* copies) noexcept {
+// Copies the live objects of a frozen block and notes in the draft where they went. False: something is no object yet, or no memory.
+bool Round::copy(size_t block, ForwardingDraft* draft, Copies* copies) noexcept {
   uint8_t* block_start = arena.block_start(block);
   bool good = true;
-  forwarding->split = UINT32_MAX;
+  *draft = {};
+  draft->split = UINT32_MAX;
   bool complete = walk_block(block, [&](uint8_t* from, const Walked& walked) noexcept {
     if (!is_live(walked) || !good) return;
     if (!extend_window(&target, walked.size)) {
-      good = (copies->units == 0 || forwarding->split == UINT32_MAX) && next_promoted_chunk(&target) && extend_window(&target, walked.size);
+      good = (copies->units == 0 || draft->split == UINT32_MAX) && next_promoted_chunk(&target) && extend_window(&target, walked.size);
       if (!good) return;
       if (copies->units != 0) {
-        forwarding->split = copies->units;
-        forwarding->target[1] = reinterpret_cast<uintptr_t>(target.alloc_ptr - kHeaderSize);
+        draft->split = copies->units;
+        draft->target[1] = reinterpret_cast<uintptr_t>(target.alloc_ptr - kHeaderSize);
       }
     }
     uint8_t* to = target.alloc_ptr - kHeaderSize;
-    if (copies->units == 0) forwarding->target[0] = reinterpret_cast<uintptr_t>(to);
+    if (copies->units == 0) draft->target[0] = reinterpret_cast<uintptr_t>(to);
     copy_object(to, from, walked.size);
     target.alloc_ptr += walked.size;
     size_t first = static_cast<size_t>(from - block_start) / kUnit, units = walked.size / kUnit;
     for (size_t unit = first; unit < first + units;) {
       size_t in_word = unit % 64, here = 64 - in_word < first + units - unit ? 64 - in_word : first + units - unit;
-      forwarding->live[unit / 64] |= (here == 64 ? ~uint64_t{0} : (uint64_t{1} << here) - 1) << in_word;
+      draft->live[unit / 64] |= (here == 64 ? ~uint64_t{0} : (uint64_t{1} << here) - 1) << in_word;
       unit += here;
     }
     copies->units += static_cast<uint32_t>(units);
     copies->objects++;
   });
-  if (!good || !complete) return false;
-  uint32_t rank = 0;
-  for (size_t page = 0; page < kPagesPerBlock; page++) {
-    forwarding->rank[page] = rank;
-    for (size_t word = 0; word < kUnitsPerPage / 64; word++) rank += static_cast<uint32_t>(__builtin_popcountll(forwarding->live[page * (kUnitsPerPage / 64) + word]));
-  }
-  return true;
+  return good && complete;
 }
 
 // Nobody has seen the copies: they become garbage.
-void bury_copies(const Forwarding& forwarding, uint32_t units) noexcept {
-  uint32_t first = units < forwarding.split ? units : forwarding.split;
+void bury_copies(const ForwardingDraft& draft, uint32_t units) noexcept {
+  uint32_t first = units < draft.split ? units : draft.split;
   auto bury = [](uintptr_t start, size_t size) noexcept {
     for (uintptr_t at = start; at < start + size;) {
       Walked walked = look_at(reinterpret_cast<uint8_t*>(at));
@@ -318,30 +315,25 @@ void bury_copies(const Forwarding& forwarding, uint32_t units) noexcept {
       at += walked.size;
     }
   };
-  if (first != 0) bury(forwarding.target[0], size_t{first} * kUnit);
-  if (units > first) bury(forwarding.target[1], size_t{units - first} * kUnit);
+  if (first != 0) bury(draft.target[0], size_t{first} * kUnit);
+  if (units > first) bury(draft.target[1], size_t{units - first} * kUnit);
 }
 
 bool Round::promote_block(size_t block) noexcept {
   MaintenancePause pause;  // what maintenance does with blocks, and the verifier, wait
-  uint32_t number;
-  Forwarding* forwarding = make_forwarding(&number);
-  if (forwarding == nullptr) return false;
   uint64_t before = now();
-  if (!freeze_block(block)) {
-    drop_forwarding(number);
-    return false;
-  }
+  if (!freeze_block(block)) return false;
   step();
   Copies copies = {0, 0};
   thread_promotes = true;
-  bool done = copy(block, forwarding, &copies);
+  bool done = copy(block, draft_, &copies);
   thread_promotes = false;
   step();
-  if (!done || !forward_block(block, number)) {
+  uint32_t forwarding = done ? make_forwarding(*draft_) : kNoForwarding;
+  if (forwarding == kNoForwarding || !forward_block(block, forwarding)) {
     thaw_block(block);
-    bury_copies(*forwarding, copies.units);
-    drop_forwarding(number);
+    bury_copies(*draft_, copies.units);
+    if (forwarding != kNoForwarding) drop_last_forwarding(forwarding);
     return false;
   }
   uint64_t frozen = now() - before;

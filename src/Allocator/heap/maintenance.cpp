@@ -201,6 +201,8 @@ void maintain(bool thorough, bool on_allocating_thread) noexcept {
   if (thorough || should_promote()) {
     promote(thorough ? PromotionScope::kSparse : PromotionScope::kFragmented, !on_allocating_thread);
     if (!on_allocating_thread) phase_done("promotion");
+    // The block that the copies went to has memory to its end.
+    if (thorough) phase("release of idle blocks", [] { release_idle_blocks(true); });
   }
   // What nobody needed since the last round goes back to the system.
   size_t surplus = pool_surplus(), pooled = block_counters.pooled.load(std::memory_order_relaxed);

@@ -2,11 +2,14 @@
 // every object must contain and whom it must refer to; nothing is compared by address, only by current_address().
 #include <atomic>
 #include <chrono>
+#include <list>
 #include <map>
+#include <mutex>
 #include <random>
 #include <set>
 #include <thread>
 
+#include "heap/dedangling.h"
 #include "heap/forwarding.h"
 #include "heap/promotion.h"
 #include "heap_fixture.h"
@@ -32,7 +35,9 @@ uint64_t load(Object* object, size_t index) {
   return value;
 }
 
+// References: with the write barrier.
 void store(Object* object, size_t index, uint64_t value) {
+  if (__atomic_load_n(&freehold_sweeping, __ATOMIC_RELAXED) != 0) value = freehold_current_name(value);
   while (true) {
     uint64_t* word = word_of(object, index);
     uint64_t before;
@@ -62,15 +67,41 @@ class PromotionTest : public HeapTest, public ::testing::WithParamInterface<core
     bool node;
   };
 
+  // A thread, and what it holds: what a sweep makes current while it has `safe`, which the thread has while it is not at a safe point.
+  struct Mutator {
+    std::mutex safe;
+    std::map<int64_t, Entry> live;
+  };
+
+  static bool stop(void (*patch)(uint64_t*), void (*stopped)(void*), void* argument) {
+    for (Mutator& mutator : mutators) mutator.safe.lock();
+    for (Mutator& mutator : mutators) {
+      for (auto& [id, entry] : mutator.live) {
+        if (patch != nullptr) patch(reinterpret_cast<uint64_t*>(&entry.object));
+      }
+    }
+    stopped(argument);
+    for (Mutator& mutator : mutators) mutator.safe.unlock();
+    return true;
+  }
+  static inline std::list<Mutator> mutators;
+  static constexpr heap::SweepSupport kSweepSupport = {stop, [](void (*)(uint8_t*, uint8_t*, void*), void*) {}};
+
+  void SetUp() override {
+    HeapTest::SetUp();
+    mutators.clear();
+    heap::set_sweep_support(&kSweepSupport);
+  }
+
   // One thread's program.
-  void run(uint64_t seed, int steps) {
+  void run(uint64_t seed, int steps, Mutator& mutator) {
     std::mt19937_64 random(seed);
     heap::AllocationContext context = {};
     struct Leave {
       heap::AllocationContext* context;
       ~Leave() { heap::retire(context); }
     } leave = {&context};
-    std::map<int64_t, Entry> live;
+    std::map<int64_t, Entry>& live = mutator.live;
     std::vector<int64_t> ids;
     int64_t next_id = 0;
     size_t target = 20'000;
@@ -92,6 +123,7 @@ class PromotionTest : public HeapTest, public ::testing::WithParamInterface<core
       }
     };
     for (int step = 0; step < steps; step++) {
+      std::lock_guard guard(mutator.safe);
       uint64_t draw = random();
       if (draw % 50'000 == 0) target = size_t{1} << (8 + random() % 9);
       if (ids.size() < target || draw % 4 == 0) {
@@ -130,25 +162,28 @@ class PromotionTest : public HeapTest, public ::testing::WithParamInterface<core
         draw = 1;
       }
     }
+    std::lock_guard guard(mutator.safe);
     for (auto& [id, entry] : live) ASSERT_NO_FATAL_FAILURE(check(id));
     for (auto& [id, entry] : live) ASSERT_EQ(heap::delete_object(entry.object), DeleteResult::kDeleted) << "seed " << seed;
   }
 
-  void run_threads(int threads, int steps, PromotionScope scope) {
+  void run_threads(int threads, int steps, PromotionScope scope, bool sweep = false) {
     uint64_t seed = seed_of_run();
     SCOPED_TRACE("FREEHOLD_TEST_SEED=" + std::to_string(seed));
     printf("FREEHOLD_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
     size_t in_use = heap::total_bytes_in_use();
     std::atomic<int> running{threads};
     std::vector<std::thread> workers;
+    for (int i = 0; i < threads; i++) mutators.emplace_back();
     for (int i = 0; i < threads; i++) {
       workers.emplace_back([&, i] {
-        run(seed + static_cast<uint64_t>(i), steps);
+        run(seed + static_cast<uint64_t>(i), steps, *std::next(mutators.begin(), i));
         running--;
       });
     }
     while (running.load() != 0) {
       heap::promote(scope);
+      if (sweep) heap::dedangle();
       // Each round makes the way from an old name to the current one a step longer.
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
@@ -157,6 +192,13 @@ class PromotionTest : public HeapTest, public ::testing::WithParamInterface<core
     printf("promoted %llu objects of %llu blocks, %llu refused; %llu references patched\n", (unsigned long long)heap::promotion_counters.objects.load(),
            (unsigned long long)heap::promotion_counters.blocks.load(), (unsigned long long)heap::promotion_counters.refused.load(), (unsigned long long)heap::promotion_counters.patched.load());
     EXPECT_GT(heap::promotion_counters.objects.load(), 0u);
+    if (sweep) {
+      const heap::SweepCounters& sweeps = heap::sweep_counters;
+      printf("%llu sweeps made %llu fields and %llu roots current\n", (unsigned long long)sweeps.sweeps.load(), (unsigned long long)sweeps.fields.load(), (unsigned long long)sweeps.roots.load());
+      EXPECT_GT(sweeps.sweeps.load(), 0u);
+      EXPECT_GT(sweeps.roots.load(), 0u);
+      EXPECT_EQ(sweeps.abandoned.load(), 0u);
+    }
     expect_valid("at the end of the threads");
     heap::unregister_thread();
     heap::collect();
@@ -255,6 +297,97 @@ TEST_P(PromotionTest, PinnedBlocksStay) {
   EXPECT_GT(heap::promote(PromotionScope::kAll), 0u);
 }
 
+TEST_P(PromotionTest, ASweepMakesEveryNameCurrent) {
+  core::knobs.stress.fault = true;  // promotion patches nothing
+  std::vector<Object*> kept = sparse_blocks(8, 10);
+  Mutator& thread = mutators.emplace_back();
+  for (size_t i = 0; i < kept.size(); i++) thread.live[static_cast<int64_t>(i)] = {.object = kept[i], .content = 0, .node = true};
+  ASSERT_GT(heap::promote(PromotionScope::kSparse), kept.size() / 2);
+  sparse_blocks(2, 1'000'000);
+  heap::promote(PromotionScope::kAll);
+  // Deleted, but its memory is there: what it refers to can still be reached through it.
+  Object* deleted = reinterpret_cast<Object*>(name(kept[kept.size() / 2]));
+  ASSERT_EQ(heap::delete_object(deleted), DeleteResult::kDeleted);
+  std::vector<uint64_t> before;
+  for (Object* object : kept) before.push_back(name(object));
+  ASSERT_GT(heap::forwarding_bytes(), 0u);
+  ASSERT_TRUE(heap::dedangle());
+  EXPECT_EQ(heap::forwarding_bytes(), 0u);
+  EXPECT_EQ(heap::block_counters.forwarded.load(), 0u);
+  EXPECT_EQ(heap::sweep_counters.abandoned.load(), 0u);
+  for (size_t i = 0; i < kept.size(); i++) {
+    auto* object = reinterpret_cast<uint64_t*>(thread.live.at(static_cast<int64_t>(i)).object);
+    ASSERT_EQ(reinterpret_cast<uint64_t>(object), before[i]);
+    // By its own name, without any table.
+    uint64_t type, reference;
+    ASSERT_TRUE(core::try_load(object, &type));
+    ASSERT_TRUE(core::try_load(object + 1, &reference));
+    EXPECT_EQ(type, reinterpret_cast<uint64_t>(&node_type.table));
+    EXPECT_EQ(reference, before[i == 0 ? 0 : i - 1]);
+    if (before[i] != reinterpret_cast<uint64_t>(kept[i])) {
+      EXPECT_EQ(heap::classify(kept[i]), heap::AddressState::kDead);
+      EXPECT_EQ(heap::delete_object(kept[i]), DeleteResult::kDangling);
+    }
+  }
+  heap::collapse_moved(0);
+  expect_valid("after a sweep");
+  // A second one finds nothing to do.
+  EXPECT_FALSE(heap::dedangle());
+}
+
+TEST_P(PromotionTest, WithoutAStopNothingIsSwept) {
+  core::knobs.stress.fault = true;
+  std::vector<Object*> kept = sparse_blocks(8, 10);
+  ASSERT_GT(heap::promote(PromotionScope::kSparse), 0u);
+  static constexpr heap::SweepSupport kNone = {[](void (*)(uint64_t*), void (*)(void*), void*) { return false; }, nullptr};
+  heap::set_sweep_support(&kNone);
+  EXPECT_FALSE(heap::dedangle());
+  EXPECT_EQ(freehold_sweeping, 0);
+  EXPECT_GT(heap::forwarding_bytes(), 0u);
+  for (size_t i = 1; i < kept.size(); i++) ASSERT_EQ(name(load(kept[i], 1)), name(kept[i - 1]));
+}
+
+TEST_P(PromotionTest, MovesDuringASweepAreMadeCurrent) {
+  core::knobs.stress.fault = true;
+  // References, and structures of one reference and 8 bytes that are none.
+  static TypeOf<core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | 8, 24> references_type = {{0, -24, 16, 1}, {core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | 8, 24, nullptr, 0, 0, 0}};
+  static TypeOf<core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | 16, 24> pairs_type = {{0, (int64_t{8} << 32) | 1, 16, -1}, {core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | 16, 24, nullptr, 0, 0, 0}};
+  std::vector<Object*> kept = sparse_blocks(8, 10);
+  ASSERT_GT(heap::promote(PromotionScope::kSparse), 0u);
+  uint64_t old = reinterpret_cast<uint64_t>(kept[kept.size() / 2]), current = name(old);
+  ASSERT_NE(old, current);
+  Object* references = allocate(&references_type.table, 100);
+  Object* pairs = allocate(&pairs_type.table, 50);
+  Object* huge = allocate(&references_type.table, 1'000'000);
+  allocate(&small_type.table);
+  for (Object* array : {references, pairs, huge}) {
+    auto* words = reinterpret_cast<uint64_t*>(array) + 2;
+    for (size_t i = 0; i < 100; i++) words[i] = old;
+    // Words 11 to 40 were moved.
+    freehold_after_move(reinterpret_cast<uint8_t*>(words + 11), nullptr, 30 * 8);
+    for (size_t i = 0; i < 100; i++) {
+      bool changed = i >= 11 && i < 41 && (array != pairs || i % 2 == 0);
+      EXPECT_EQ(words[i], changed ? current : old) << i;
+    }
+  }
+}
+
+TEST_P(PromotionTest, TheBlockThatCopiesGoToIsNotPromoted) {
+  core::knobs.stress.fault = true;  // no walk before that would find it unfinished
+  // The last ones live: there is something to copy from it.
+  std::list<std::vector<Object*>> rounds;
+  for (int round = 0; round < 150; round++) {
+    rounds.push_back(sparse_blocks(1, 100));
+    heap::promote(PromotionScope::kAll);
+    if (rounds.size() < 5) continue;
+    for (Object* object : rounds.front()) ASSERT_EQ(heap::delete_object(object), DeleteResult::kDeleted);
+    rounds.pop_front();
+  }
+  for (const std::vector<Object*>& kept : rounds) {
+    for (size_t i = 1; i < kept.size(); i++) ASSERT_EQ(name(load(kept[i], 1)), name(kept[i - 1]));
+  }
+}
+
 TEST_P(PromotionTest, FailuresLeaveEverythingInPlace) {
   for (const char* call : {"mmap", "mprotect", "mremap", "madvise", "register"}) {
     for (const char* where : {"1", "2", "3", "4", "5", "7", "10", "1+", "4+"}) {
@@ -273,6 +406,11 @@ TEST_P(PromotionTest, FailuresLeaveEverythingInPlace) {
 
 TEST_P(PromotionTest, OneThreadAndEverythingMoves) { run_threads(1, 150'000, PromotionScope::kAll); }
 TEST_P(PromotionTest, FourThreadsAndEverythingMoves) { run_threads(4, 60'000, PromotionScope::kAll); }
+TEST_P(PromotionTest, FourThreadsAndSweeps) { run_threads(4, 100'000, PromotionScope::kAll, true); }
+TEST_P(PromotionTest, FourThreadsAndSweepsAreAllThatPatches) {
+  core::knobs.stress.fault = true;
+  run_threads(4, 60'000, PromotionScope::kAll, true);
+}
 TEST_P(PromotionTest, FourThreadsAndSparseBlocksMove) { run_threads(4, 200'000, PromotionScope::kSparse); }
 
 INSTANTIATE_TEST_SUITE_P(Protections, PromotionTest, ::testing::Values(core::Protection::kUserfaultfd, core::Protection::kMprotect),

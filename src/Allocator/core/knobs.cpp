@@ -29,27 +29,28 @@ bool parse_protection(const char* text) noexcept {
   return true;
 }
 
-// promote[:MICROSECONDS],fault,delay[:MICROSECONDS],seed:N in any order.
+// promote[:MICROSECONDS],fault,dedangle,delay[:MICROSECONDS],seed:N in any order.
 bool parse_stress(const char* text) noexcept {
   Stress stress;
   while (true) {
     size_t length = strcspn(text, ":,");
     auto is = [&](const char* name) noexcept { return strlen(name) == length && strncmp(text, name, length) == 0; };
-    bool promote = is("promote"), delay = is("delay"), seed = is("seed"), fault = is("fault");
-    if (!promote && !delay && !seed && !fault) return false;
+    bool promote = is("promote"), delay = is("delay"), seed = is("seed"), fault = is("fault"), dedangle = is("dedangle");
+    if (!promote && !delay && !seed && !fault && !dedangle) return false;
     text += length;
     uint64_t number = 0;
     if (*text == ':') {
       char* end = nullptr;
-      if (text[1] < '0' || text[1] > '9' || fault) return false;
+      if (text[1] < '0' || text[1] > '9' || fault || dedangle) return false;
       number = strtoull(text + 1, &end, 10);
       if (number == 0 || (number > 10'000'000 && !seed)) return false;
       text = end;
     } else if (seed) {
       return false;
     }
-    if (promote || (fault && stress.promote == 0)) stress.promote = number != 0 ? static_cast<uint32_t>(number) : 10'000;
+    if (promote || ((fault || dedangle) && stress.promote == 0)) stress.promote = number != 0 ? static_cast<uint32_t>(number) : 10'000;
     if (fault) stress.fault = true;
+    if (dedangle) stress.dedangle = true;
     if (delay) stress.delay = number != 0 ? static_cast<uint32_t>(number) : 100;
     if (seed) stress.seed = number;
     if (*text == 0) break;
@@ -74,7 +75,7 @@ constexpr Knob kTable[] = {
     {{"FREEHOLD_MAP_BUDGET", "System.Heap.MapBudget", "a number of kernel mappings"}, [](const char* t) noexcept { return parse_count(t, &knobs.map_budget); }},
     {{"FREEHOLD_PROMOTION", "System.Heap.Promotion", "0 or 1"}, [](const char* t) noexcept { return parse_switch(t, &knobs.promotion); }},
     {{"FREEHOLD_HUGE_PAGES", "System.Heap.HugePages", "0 or 1"}, [](const char* t) noexcept { return parse_switch(t, &knobs.huge_pages); }},
-    {{"FREEHOLD_STRESS", nullptr, "promote[:MICROSECONDS], fault, delay[:MICROSECONDS] and seed:N, separated by commas"}, [](const char* t) noexcept { return parse_stress(t); }},
+    {{"FREEHOLD_STRESS", nullptr, "promote[:MICROSECONDS], fault, dedangle, delay[:MICROSECONDS] and seed:N, separated by commas"}, [](const char* t) noexcept { return parse_stress(t); }},
     {{"FREEHOLD_FAIL", nullptr, "CALL:N[+],… with mmap, mprotect, mremap, madvise, userfaultfd, register or membarrier"}, [](const char* t) noexcept { return os::inject_failures(t); }},
 };
 

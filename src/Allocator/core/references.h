@@ -37,4 +37,38 @@ inline void for_each_reference(const Object* object, const MethodTable* type, si
   }
 }
 
+// The same for those in [begin, end), a part of the object; both are multiples of 8 bytes from its start.
+template <typename Function>
+inline void for_each_reference_between(const Object* object, const MethodTable* type, size_t size, uint64_t* begin, uint64_t* end, Function function) noexcept {
+  if (!type->has_pointers()) return;
+  const auto* description = reinterpret_cast<const int64_t*>(type);
+  auto* base = reinterpret_cast<uint8_t*>(const_cast<Object*>(object));
+  int64_t series = description[-1];
+  if (series > 0) {
+    for (int64_t i = 0; i < series; i++) {
+      int64_t extent = description[-3 - 2 * i] + static_cast<int64_t>(size), offset = description[-2 - 2 * i];
+      auto* slot = reinterpret_cast<uint64_t*>(base + offset);
+      auto* last = reinterpret_cast<uint64_t*>(base + offset + extent);
+      if (slot < begin) slot = begin;
+      if (last > end) last = end;
+      for (; slot < last; slot++) function(slot);
+    }
+    return;
+  }
+  // From the structure that `begin` lies in.
+  uint8_t* cursor = base + description[-2];
+  uint8_t* last = base + size - kHeaderSize;
+  if (reinterpret_cast<uint8_t*>(begin) > cursor) cursor += static_cast<size_t>(reinterpret_cast<uint8_t*>(begin) - cursor) / type->component_size() * type->component_size();
+  while (cursor < last && cursor < reinterpret_cast<uint8_t*>(end)) {
+    for (int64_t i = 0; i < -series; i++) {
+      const auto* item = reinterpret_cast<const uint32_t*>(description - 3 - i);
+      for (uint32_t n = 0; n < item[0]; n++, cursor += sizeof(uint64_t)) {
+        auto* slot = reinterpret_cast<uint64_t*>(cursor);
+        if (slot >= begin && slot < end) function(slot);
+      }
+      cursor += item[1];
+    }
+  }
+}
+
 }  // namespace freehold::core

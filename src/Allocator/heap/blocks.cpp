@@ -569,6 +569,20 @@ bool forward_block(size_t block, uint32_t forwarding) noexcept {
   return true;
 }
 
+void retire_forwarded() noexcept {
+  for_each_lower_block([](size_t block) noexcept {
+    BlockRecord& record = arena.blocks[block];
+    if (record.state.load(std::memory_order_acquire) != BlockState::kForwarded) return;
+    os::LockGuard guard(lock);
+    block_counters.forwarded.fetch_sub(1, std::memory_order_relaxed);
+    record.next = moved_head;
+    moved_head = static_cast<uint32_t>(block);
+    moved_size++;
+    block_counters.moved.store(moved_size, std::memory_order_relaxed);
+    record.state.store(BlockState::kMoved, std::memory_order_release);
+  });
+}
+
 size_t trim_pool(size_t keep) noexcept {
   size_t trimmed = 0;
   while (true) {

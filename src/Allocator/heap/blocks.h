@@ -2,7 +2,7 @@
 //
 //   fresh → kLive → (every page dead) kPooled → its frames move to a fresh address: kMoved → kGone
 //                                             → or go back to the system: kGone
-//                 → (promotion) kFrozen → kForwarded
+//                 → (promotion) kFrozen → kForwarded → (de-dangling) kMoved → kGone
 //
 // A dead block that may be pinned (heap/pins.h) is kPooled, but on a list of its own: it keeps its memory until nothing in it is pinned any more.
 //
@@ -53,6 +53,8 @@ void thaw_block(size_t block) noexcept;
 // Takes a frozen block's memory away: its frames go to the pool. From now on whoever uses an address of it asks its forwarding. False: the kernel
 // refuses, it is still frozen.
 bool forward_block(size_t block, uint32_t forwarding) noexcept;
+// No name of before their promotion is left: blocks that were forwarded are dead from now on, and need no table any more. The promoting thread only.
+void retire_forwarded() noexcept;
 // Something waits for a pin to go, and a look at the stacks would tell more: release_unpinned() is worth its stop of the threads.
 bool wait_for_threads() noexcept;
 // The last handle to pin something in a dead block is gone. The next look may release it.

@@ -7,6 +7,7 @@
 
 #include "core/fault_recovery.h"
 #include "core/object.h"
+#include "heap/dedangling.h"
 #include "platform/os.h"
 
 namespace freehold::heap {
@@ -212,3 +213,5 @@ void reset_forwardings() noexcept {
 }
 
 }  // namespace freehold::heap
+
+extern "C" uint64_t freehold_current_name(uint64_t reference) noexcept { return freehold::heap::current_address(reference); }

@@ -7,6 +7,7 @@
 #include "core/object.h"
 #include "heap/blocks.h"
 #include "heap/chunks.h"
+#include "heap/dedangling.h"
 #include "heap/forwarding.h"
 #include "heap/large.h"
 #include "heap/maintenance.h"
@@ -301,6 +302,7 @@ void reset_heap() noexcept {
   reset_blocks();
   reset_forwardings();
   reset_promotion();
+  reset_dedangling();
   reset_pins();
 }
 

@@ -13,6 +13,7 @@
 #include "core/knobs.h"
 #include "heap/blocks.h"
 #include "heap/chunks.h"
+#include "heap/dedangling.h"
 #include "heap/large.h"
 #include "heap/pins.h"
 #include "heap/promotion.h"
@@ -139,13 +140,13 @@ void* maintenance_thread(void*) noexcept {
   while (true) {
     // Once a second without being asked: deletions that kill no page wake nobody, and may have left every page half empty.
     timespec second = {1, 0};
-    while (work.load(std::memory_order_acquire) == 0 && !should_promote()) syscall(SYS_futex, &work, FUTEX_WAIT_PRIVATE, 0, &second, nullptr, 0);
+    while (work.load(std::memory_order_acquire) == 0 && !should_promote() && !should_sweep()) syscall(SYS_futex, &work, FUTEX_WAIT_PRIVATE, 0, &second, nullptr, 0);
     work.store(0, std::memory_order_release);
     // Until two rounds in a row had nothing left to give back.
     do {
       wait_for_tick();
       maintain(false, false);
-    } while (should_promote() || wait_for_threads() || block_counters.pooled.load(std::memory_order_relaxed) != 0 || block_counters.moved.load(std::memory_order_relaxed) > kMovedKept);
+    } while (should_promote() || should_sweep() || wait_for_threads() || block_counters.pooled.load(std::memory_order_relaxed) != 0 || block_counters.moved.load(std::memory_order_relaxed) > kMovedKept);
   }
   return nullptr;
 }
@@ -204,6 +205,7 @@ void maintain(bool thorough, bool on_allocating_thread) noexcept {
     // The block that the copies went to has memory to its end.
     if (thorough) phase("release of idle blocks", [] { release_idle_blocks(true); });
   }
+  if (!on_allocating_thread && (thorough || should_sweep()) && dedangle()) phase_done("de-dangling");
   // What nobody needed since the last round goes back to the system.
   size_t surplus = pool_surplus(), pooled = block_counters.pooled.load(std::memory_order_relaxed);
   if (thorough || surplus != 0) phase("trim", [&] { trim_pool(thorough || surplus > pooled ? 0 : pooled - surplus); });

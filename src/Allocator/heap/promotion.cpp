@@ -12,6 +12,7 @@
 #include "core/references.h"
 #include "heap/blocks.h"
 #include "heap/chunks.h"
+#include "heap/dedangling.h"
 #include "heap/forwarding.h"
 #include "heap/heap.h"
 #include "heap/maintenance.h"
@@ -170,9 +171,12 @@ void Round::choose(PromotionScope scope) noexcept {
   uint32_t heads[kClasses];
   for (uint32_t& head : heads) head = UINT32_MAX;
   size_t candidates = 0;
+  // Where the copies go is never frozen, even if its last window is in use already.
+  auto target_place = reinterpret_cast<uintptr_t>(target.alloc_ptr) - kHeaderSize;
+  size_t target_block = arena.contains(target_place) ? arena.block_index(target_place) : kNoBlock;
   for_each_lower_block([&](size_t block) noexcept {
     const BlockRecord& record = arena.blocks[block];
-    if (candidates == kChosenAtMost || record.state.load(std::memory_order_acquire) != BlockState::kLive || record.kind != BlockKind::kSmall) return;
+    if (candidates == kChosenAtMost || block == target_block || record.state.load(std::memory_order_acquire) != BlockState::kLive || record.kind != BlockKind::kSmall) return;
     if (record.claimed.load(std::memory_order_acquire) != ~uint64_t{0} || record.initialised.load(std::memory_order_acquire) != ~uint64_t{0}) return;
     size_t deleted = 0;
     for (size_t page = block * kPagesPerBlock; page < (block + 1) * kPagesPerBlock; page++) {
@@ -393,14 +397,17 @@ uint64_t promote(PromotionScope scope, bool may_stop) noexcept {
   return objects;
 }
 
+bool dedangle() noexcept {
+  os::LockGuard guard(lock);
+  return sweep();
+}
+
 void promote_for_ever(void (*round_done)(const char*)) noexcept {
-  // What the tables of the moves may take: there is one for each block that was ever promoted.
-  constexpr size_t kEnough = size_t{4} << 30;
   while (true) {
     pause(core::knobs.stress.promote);
-    if (forwarding_bytes() > kEnough) continue;
     promote(PromotionScope::kRandom);
     round_done("promotion");
+    if ((core::knobs.stress.dedangle || should_sweep()) && dedangle()) round_done("de-dangling");
   }
 }
 

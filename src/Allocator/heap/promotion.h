@@ -4,8 +4,9 @@
 //   collect    a walk over the references of all live objects notes the fields that lead into the chosen blocks
 //   per block  freeze (readers go on, writers fault and wait) -> copy -> forwarding -> no access -> patch the fields noted
 //
-// No thread is stopped, except once, briefly, when something was pinned in a chosen block and may still be (heap/pins.h). What the walk did not see (registers, stacks, references stored since) faults at its first use and is repaired there
-// (runtime/stale_references.h).
+// No thread is stopped, except once, briefly, when something was pinned in a chosen block and may still be (heap/pins.h). What the walk did not see
+// (registers, stacks, references stored since) faults at its first use and is repaired there (runtime/stale_references.h), or by a later sweep
+// (heap/dedangling.h).
 #pragma once
 
 #include <atomic>
@@ -36,7 +37,10 @@ enum class PromotionScope : uint8_t {
 // be stopped), in which case there is nothing done. Returns the number of objects promoted.
 uint64_t promote(PromotionScope scope, bool may_stop = true) noexcept;
 
-// FREEHOLD_STRESS: rounds for ever. `round_done` is called after each.
+// One sweep (heap/dedangling.h) between two rounds. The caller holds no lock that a managed thread may want. True: no old name is left.
+bool dedangle() noexcept;
+
+// FREEHOLD_STRESS: rounds for ever, and sweeps. `round_done` is called after each.
 [[noreturn]] void promote_for_ever(void (*round_done)(const char* phase)) noexcept;
 
 void reset_promotion() noexcept;  // tests only

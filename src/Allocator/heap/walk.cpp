@@ -218,7 +218,8 @@ core::Object* find_object(uintptr_t address) noexcept {
   size_t block_index = arena.block_index(address);
   if (!arena.in_lower_half(address)) {
     const core::BlockRecord& record = arena.blocks[block_index];
-    if (record.state.load(std::memory_order_acquire) != core::BlockState::kLive) return nullptr;
+    core::BlockState state = record.state.load(std::memory_order_acquire);
+    if (state != core::BlockState::kLive && state != core::BlockState::kPooled) return nullptr;
     return core::Object::at(arena.block_start(record.kind == core::BlockKind::kHugeTail ? block_index - record.next : block_index));
   }
   const core::BlockRecord& block = arena.blocks[block_index];

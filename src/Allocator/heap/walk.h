@@ -70,20 +70,23 @@ bool is_all_deleted(size_t page) noexcept;
 // Whether an object, a filler or zeros are at `cursor`, and not what a block's last life left there.
 bool is_walkable(const core::BlockRecord& block, const uint8_t* cursor) noexcept;
 
-// Calls function(uint8_t* start, const Walked&) for each object and filler of a block of the lower half, dead pages excepted, in the order of
+enum class Pages { kLive, kWithMemory };  // kWithMemory: dead ones too, as long as they can be read
+
+// Calls function(uint8_t* start, const Walked&) for each object and filler of a block of the lower half that begins on such a page, in the order of
 // their addresses. False: somewhere there was no object yet, or not any more; what follows on that page was left out.
-template <typename Function>
+template <Pages which = Pages::kLive, typename Function>
 bool walk_block(size_t block, Function function) noexcept;
 
 // The object that contains an address, or null. For diagnosis, and for interior references.
 core::Object* find_object(uintptr_t address) noexcept;
 
-template <typename Function>
+template <Pages which, typename Function>
 bool walk_block(size_t block, Function function) noexcept {
   const core::BlockRecord& record = core::arena.blocks[block];
+  const std::atomic<uint64_t>* excepted = which == Pages::kLive ? record.dead : record.released;
   bool complete = true;
   for (size_t in_block = 0; in_block < core::kPagesPerBlock; in_block++) {
-    if ((record.dead[in_block / 64].load(std::memory_order_acquire) >> (in_block % 64) & 1) != 0) continue;
+    if ((excepted[in_block / 64].load(std::memory_order_acquire) >> (in_block % 64) & 1) != 0) continue;
     size_t page = block * core::kPagesPerBlock + in_block;
     uint8_t* begin = core::arena.page_start(page);
     uint8_t* cursor = first_object(page);

@@ -200,6 +200,7 @@ bool start() noexcept {
   }
   if (!heap::initialize()) return false;
   heap::set_pin_scanner(scan_pins);
+  heap::set_sweep_support(&sweep_support);
   if (core::knobs.verify) heap::set_phase_hook(verify_after_phase);
   if (core::knobs.statistics) atexit(print_statistics);
   return true;

@@ -46,6 +46,9 @@ freehold_fast_strings:
     jne     .Lnames_\@
 .endm
 
+    .hidden freehold_sweeping
+    .hidden freehold_after_move
+
     .p2align 4
     .globl freehold_frameless_moves_begin
     .hidden freehold_frameless_moves_begin
@@ -260,13 +263,14 @@ END_FUNCTION freehold_memset
 
 // void RhBulkMoveWithWriteBarrier(destination = rdi, source = rsi, size = rdx): an array of references, or of structs that hold some. Addresses
 // and size are multiples of 8. No word is written twice: a store by another thread is lost only when it came before ours, as with single moves.
+// While a sweep is under way (heap/dedangling.h), freehold_after_move makes what was moved current.
 FUNCTION RhBulkMoveWithWriteBarrier
     test    rdx, rdx
-    jz      .Lbulk_done
+    jz      .Lbulk_nothing
     SAME_NAMES
     mov     rax, rdi
     sub     rax, rsi
-    jz      .Lbulk_done
+    jz      .Lbulk_nothing
     cmp     rax, rdx
     jb      .Lbulk_backward
     xor     ecx, ecx
@@ -302,6 +306,9 @@ FUNCTION RhBulkMoveWithWriteBarrier
     mov     rax, qword ptr [rsi + rcx]
     mov     qword ptr [rdi + rcx], rax
 .Lbulk_done:
+    cmp     byte ptr [rip + freehold_sweeping], 0
+    jne     freehold_after_move
+.Lbulk_nothing:
     ret
 
 .Lbulk_backward:
@@ -336,7 +343,7 @@ FUNCTION RhBulkMoveWithWriteBarrier
     jz      5f
     mov     rax, qword ptr [rsi + rcx - 8]
     mov     qword ptr [rdi + rcx - 8], rax
-5:  ret
+5:  jmp     .Lbulk_done
 END_FUNCTION RhBulkMoveWithWriteBarrier
 
 // void* RhpGcSafeZeroMemory(memory = rdi, size = rsi): no aligned word inside is ever seen half zero.

@@ -97,6 +97,11 @@ void suspend_runtime(int32_t reason) asm("_ZN15GCToEEInterface9SuspendEEE14SUSPE
 void restart_runtime(bool finished) asm("_ZN15GCToEEInterface9RestartEEEb");
 void scan_roots(RootCallback callback, int32_t condemned, int32_t oldest, ScanContext* context)
     asm("_ZN15GCToEEInterface11GcScanRootsEPFvPP6ObjectP11ScanContextjEiiS4_");
+// The handle table: calls `callback` for every handle but pinning ones, and for both objects of dependent handles. Threads are stopped.
+void scan_handles(uint32_t condemned, uint32_t oldest, ScanContext* context, RootCallback callback)
+    asm("_Z18Ref_UpdatePointersjjP11ScanContextPFvPP6ObjectS0_jE");
+void scan_dependent_handles(uint32_t condemned, uint32_t oldest, ScanContext* context, RootCallback callback)
+    asm("_Z37Ref_ScanDependentHandlesForRelocationjjP11ScanContextPFvPP6ObjectS0_jE");
 void enumerate_contexts(ContextCallback callback, void* argument) asm("_ZN15GCToEEInterface19GcEnumAllocContextsEPFvP16gc_alloc_contextPvES2_");
 bool leave_cooperative_mode() asm("_ZN15GCToEEInterface18EnablePreemptiveGCEv");  // was the thread in it?
 void enter_cooperative_mode() asm("_ZN15GCToEEInterface19DisablePreemptiveGCEv");

@@ -7,6 +7,7 @@
 #include "heap/maintenance.h"
 #include "heap/walk.h"
 #include "platform/os.h"
+#include "runtime/frozen_segments.h"
 #include "runtime/runtime_imports.h"
 
 namespace freehold::runtime {
@@ -48,21 +49,55 @@ void for_each_root(void (*fn)(const Root&, void*), void* argument) noexcept {
   scan_roots(report_root, 0, 0, &scan);
 }
 
-bool scan_pins(const heap::PinScan& scan) noexcept {
-  // Before the module is registered there is nothing to stop, and no object.
+void for_each_handle(void (*fn)(const Root&, void*), void* argument) noexcept {
+  constexpr uint32_t kOldest = 2;
+  RootScan scan = {};
+  scan.thread_count = 1;
+  scan.fn = fn;
+  scan.argument = argument;
+  scan_handles(kOldest, kOldest, &scan, report_root);
+  scan_dependent_handles(kOldest, kOldest, &scan, report_root);
+}
+
+namespace {
+
+// Calls work() with the threads stopped. False: before the module is registered there is nothing to stop, and no object.
+template <typename Work>
+bool with_threads_stopped(Work work) noexcept {
   if (runtime_instance()->code_manager == nullptr) return false;
   bool attached = (tls_CurrentThread.state & Thread::kAttached) != 0;
   bool cooperative = attached && leave_cooperative_mode();
   suspend_all();
-  scan.stopped(scan.argument);
-  for_each_root(
-      [](const Root& root, void* argument) {
-        if (root.pinned) static_cast<const heap::PinScan*>(argument)->pinned(*root.slot, static_cast<const heap::PinScan*>(argument)->argument);
-      },
-      const_cast<heap::PinScan*>(&scan));
+  work();
   resume_all();
   if (cooperative) enter_cooperative_mode();
   return true;
+}
+
+bool stop_for_sweep(void (*patch)(uint64_t* slot), void (*stopped)(void*), void* argument) noexcept {
+  return with_threads_stopped([&]() noexcept {
+    if (patch != nullptr) {
+      auto patch_root = [](const Root& root, void* patch) { reinterpret_cast<void (*)(uint64_t*)>(patch)(reinterpret_cast<uint64_t*>(root.slot)); };
+      for_each_root(patch_root, reinterpret_cast<void*>(patch));
+      for_each_handle(patch_root, reinterpret_cast<void*>(patch));
+    }
+    stopped(argument);
+  });
+}
+
+}  // namespace
+
+const heap::SweepSupport sweep_support = {stop_for_sweep, for_each_frozen_segment};
+
+bool scan_pins(const heap::PinScan& scan) noexcept {
+  return with_threads_stopped([&]() noexcept {
+    scan.stopped(scan.argument);
+    for_each_root(
+        [](const Root& root, void* argument) {
+          if (root.pinned) static_cast<const heap::PinScan*>(argument)->pinned(*root.slot, static_cast<const heap::PinScan*>(argument)->argument);
+        },
+        const_cast<heap::PinScan*>(&scan));
+  });
 }
 
 int64_t verify_now(char* message, size_t capacity) noexcept {

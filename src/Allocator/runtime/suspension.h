@@ -1,6 +1,7 @@
 // Stops the managed threads and walks what they hold. For the verifier and for those who move objects; deletion never needs it.
 #pragma once
 
+#include "heap/dedangling.h"
 #include "heap/heap.h"
 #include "heap/pins.h"
 
@@ -24,6 +25,12 @@ void for_each_root(void (*fn)(const Root& root, void* argument), void* argument)
 
 // The heap's pin scanner. Any thread that holds no lock.
 bool scan_pins(const heap::PinScan& scan) noexcept;
+
+// A handle that does not pin: `slot` holds an object's address. Between suspend_all and resume_all.
+void for_each_handle(void (*fn)(const Root& root, void* argument), void* argument) noexcept;
+
+// What a sweep needs of the runtime (heap/dedangling.h).
+extern const heap::SweepSupport sweep_support;
 
 // Verifies the whole heap with the threads stopped. Returns the number of violations and describes the first one.
 int64_t verify_now(char* message, size_t capacity) noexcept;

@@ -3,6 +3,9 @@
 // Invariant: between freehold_frameless_barriers_begin and _end every function is frameless, so at any fault the return address is at [rsp]
 // and the callee-saved registers are the caller's. The fault handler relies on it; no function here may touch the stack.
 // Registers destroyed are a subset of what the originals destroy (rdi, r10, r11; ByRef: rax, rcx): the compiler keeps values in all others.
+//
+// While a sweep is under way (heap/dedangling.h), what is stored must be a current name: SWEEPING goes to a function behind the frameless ones to
+// ask for it, which comes back to the label given.
     .intel_syntax noprefix
     .text
 
@@ -16,6 +19,14 @@
     .size \name, . - \name
 .endm
 
+    .hidden freehold_sweeping
+    .hidden freehold_current_name
+
+.macro IF_SWEEPING target
+    cmp     byte ptr [rip + freehold_sweeping], 0
+    jne     \target
+.endm
+
     .p2align 4
     .globl freehold_frameless_barriers_begin
     .hidden freehold_frameless_barriers_begin
@@ -26,9 +37,15 @@ freehold_frameless_barriers_begin:
 FUNCTION RhpAssignRef
     .globl RhpAssignRefESI
 RhpAssignRefESI:
+    IF_SWEEPING .LRhpAssignRef_sweeping
     .globl RhpAssignRefAVLocation
 RhpAssignRefAVLocation:
     mov     qword ptr [rdi], rsi
+    ret
+.LRhpAssignRef_sweeping:
+    lea     r10, [rip + 1f]
+    jmp     freehold_name_rsi
+1:  mov     qword ptr [rdi], r11
     ret
 END_FUNCTION RhpAssignRef
     .cfi_endproc
@@ -38,9 +55,15 @@ END_FUNCTION RhpAssignRef
 FUNCTION RhpCheckedAssignRef
     .globl RhpCheckedAssignRefESI
 RhpCheckedAssignRefESI:
+    IF_SWEEPING .LRhpCheckedAssignRef_sweeping
     .globl RhpCheckedAssignRefAVLocation
 RhpCheckedAssignRefAVLocation:
     mov     qword ptr [rdi], rsi
+    ret
+.LRhpCheckedAssignRef_sweeping:
+    lea     r10, [rip + 1f]
+    jmp     freehold_name_rsi
+1:  mov     qword ptr [rdi], r11
     ret
 END_FUNCTION RhpCheckedAssignRef
     .cfi_endproc
@@ -52,12 +75,16 @@ FUNCTION RhpByRefAssignRef
     .globl RhpByRefAssignRefAVLocation1
 RhpByRefAssignRefAVLocation1:
     mov     rcx, qword ptr [rsi]
+    IF_SWEEPING .LRhpByRefAssignRef_sweeping
     .globl RhpByRefAssignRefAVLocation2
 RhpByRefAssignRefAVLocation2:
     mov     qword ptr [rdi], rcx
     add     rdi, 8
     add     rsi, 8
     ret
+.LRhpByRefAssignRef_sweeping:
+    lea     rax, [rip + RhpByRefAssignRefAVLocation2]
+    jmp     freehold_name_rcx
 END_FUNCTION RhpByRefAssignRef
     .cfi_endproc
 
@@ -65,9 +92,15 @@ END_FUNCTION RhpByRefAssignRef
     .p2align 4
     .cfi_startproc
 FUNCTION RhpCheckedLockCmpXchg
-    mov     rax, rdx
+    IF_SWEEPING .LRhpCheckedLockCmpXchg_sweeping
+1:  mov     rax, rdx
     lock cmpxchg qword ptr [rdi], rsi
     ret
+.LRhpCheckedLockCmpXchg_sweeping:
+    lea     r10, [rip + 2f]
+    jmp     freehold_name_rsi
+2:  mov     rsi, r11
+    jmp     1b
 END_FUNCTION RhpCheckedLockCmpXchg
     .cfi_endproc
 
@@ -75,9 +108,15 @@ END_FUNCTION RhpCheckedLockCmpXchg
     .p2align 4
     .cfi_startproc
 FUNCTION RhpCheckedXchg
-    mov     rax, rsi
+    IF_SWEEPING .LRhpCheckedXchg_sweeping
+1:  mov     rax, rsi
     xchg    qword ptr [rdi], rax
     ret
+.LRhpCheckedXchg_sweeping:
+    lea     r10, [rip + 2f]
+    jmp     freehold_name_rsi
+2:  mov     rsi, r11
+    jmp     1b
 END_FUNCTION RhpCheckedXchg
     .cfi_endproc
 
@@ -163,5 +202,49 @@ END_FUNCTION __wrap_RhpThrowEx
     .globl freehold_frameless_barriers_end
     .hidden freehold_frameless_barriers_end
 freehold_frameless_barriers_end:
+
+// The current name of what is in a register; then on at the address in another. All other registers stay as they are: freehold_current_name is compiled
+// to use none but general ones. Nothing faults in here.
+.macro SAVE registers:vararg
+    .irp register, \registers
+    push    \register
+    .cfi_adjust_cfa_offset 8
+    .endr
+    sub     rsp, 8                        // the stack is aligned for a call
+    .cfi_adjust_cfa_offset 8
+.endm
+
+.macro RESTORE registers:vararg
+    add     rsp, 8
+    .cfi_adjust_cfa_offset -8
+    .irp register, \registers
+    pop     \register
+    .cfi_adjust_cfa_offset -8
+    .endr
+.endm
+
+    .p2align 4
+    .cfi_startproc
+// r11 = name of rsi; back to r10.
+freehold_name_rsi:
+    SAVE    r10, rax, rcx, rdx, rsi, rdi, r8, r9
+    mov     rdi, rsi
+    call    freehold_current_name
+    mov     r11, rax
+    RESTORE r9, r8, rdi, rsi, rdx, rcx, rax, r10
+    jmp     r10
+    .cfi_endproc
+
+    .p2align 4
+    .cfi_startproc
+// rcx = name of rcx; back to rax.
+freehold_name_rcx:
+    SAVE    rax, rdx, rsi, rdi, r8, r9, r10, r11
+    mov     rdi, rcx
+    call    freehold_current_name
+    mov     rcx, rax
+    RESTORE r11, r10, r9, r8, rdi, rsi, rdx, rax
+    jmp     rax
+    .cfi_endproc
 
     .section .note.GNU-stack, "", @progbits

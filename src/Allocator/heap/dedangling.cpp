@@ -1,0 +1,223 @@
+#include "heap/dedangling.h"
+
+#include <time.h>
+
+#include <new>
+
+#include "core/arena.h"
+#include "core/fault_counters.h"
+#include "core/fault_recovery.h"
+#include "core/knobs.h"
+#include "core/object.h"
+#include "core/references.h"
+#include "heap/blocks.h"
+#include "heap/forwarding.h"
+#include "heap/walk.h"
+
+uint8_t freehold_sweeping = 0;
+
+namespace freehold::heap {
+
+using core::arena;
+using core::BlockKind;
+using core::BlockRecord;
+using core::BlockState;
+using core::Object;
+
+SweepCounters sweep_counters;
+
+namespace {
+
+const SweepSupport* support = nullptr;
+
+// Moves whose destination could not be looked at beside running threads, for the second stop.
+struct Moved {
+  std::atomic<uint8_t*> destination;
+  size_t size;
+};
+constexpr size_t kLeftOverAtMost = 4096;
+Moved left_over[kLeftOverAtMost];
+std::atomic<size_t> left_over_count{0};
+std::atomic<bool> moved_outside{false};  // a destination was not in the arena
+
+uint64_t last_sweep = 0;  // nanoseconds
+uint64_t repairs_at_last_sweep = 0;
+
+uint64_t now() noexcept {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
+}
+
+bool is_old(uint64_t name) noexcept {
+  return arena.in_lower_half(name) && whereabouts_of(name) == Whereabouts::kMoved;
+}
+
+// A field, while threads may write to it.
+void make_current(uint64_t* slot, uint64_t* patched) noexcept {
+  uint64_t value;
+  bool swapped;
+  if (!core::try_load(slot, &value) || !is_old(value)) return;
+  if (core::try_compare_and_swap(slot, value, current_address(value), &swapped) && swapped) (*patched)++;
+}
+
+void make_object_current(uint8_t* start, const Walked& walked, uint64_t* patched) noexcept {
+  core::for_each_reference(Object::at(start), walked.type, walked.size, [patched](uint64_t* slot) noexcept { make_current(slot, patched); });
+}
+
+// All objects of the heap that can be read. What is allocated from now on is filled through barriers, so that a walk may end at what is no object yet:
+// whatever follows there in its chunk is younger.
+void walk_heap(uint64_t* patched) noexcept {
+  auto has_memory = [](const BlockRecord& record) noexcept {
+    BlockState state = record.state.load(std::memory_order_acquire);
+    return state == BlockState::kLive || state == BlockState::kPooled;
+  };
+  for_each_lower_block([&](size_t block) noexcept {
+    if (!has_memory(arena.blocks[block])) return;
+    walk_block<Pages::kWithMemory>(block, [patched](uint8_t* start, const Walked& walked) noexcept {
+      if (walked.step == Step::kObject) make_object_current(start, walked, patched);
+    });
+  });
+  for (size_t block = arena.block_count() / 2, end = upper_frontier(); block < end; block++) {
+    const BlockRecord& record = arena.blocks[block];
+    if (record.kind != BlockKind::kHuge || !has_memory(record)) continue;
+    Walked walked = look_at(arena.block_start(block));
+    if (walked.step == Step::kObject) make_object_current(arena.block_start(block), walked, patched);
+  }
+}
+
+void walk_frozen(uint64_t* patched) noexcept {
+  support->for_each_frozen(
+      [](uint8_t* begin, uint8_t* end, void* argument) {
+        for (uint8_t* cursor = begin; cursor < end;) {
+          auto* object = reinterpret_cast<Object*>(cursor);
+          if (object->type == nullptr) return;
+          size_t size = object->size();
+          core::for_each_reference(object, object->type, size, [argument](uint64_t* slot) noexcept { make_current(slot, static_cast<uint64_t*>(argument)); });
+          cursor += size;
+        }
+      },
+      patched);
+}
+
+// The fields within a destination. False: the object there was not found.
+bool make_moved_current(uint8_t* destination, size_t size, uint64_t* patched) noexcept {
+  Object* object = find_object(reinterpret_cast<uintptr_t>(destination));
+  if (object == nullptr) return false;
+  Walked walked = look_at(object->start());
+  if (walked.step != Step::kObject) return false;
+  auto* begin = reinterpret_cast<uint64_t*>(destination);
+  core::for_each_reference_between(object, walked.type, walked.size, begin, begin + size / sizeof(uint64_t), [patched](uint64_t* slot) noexcept { make_current(slot, patched); });
+  return true;
+}
+
+struct Sweep {
+  uint64_t fields = 0;
+  bool complete = false;
+  uint64_t stopped_at = 0;
+};
+
+void make_root_current(uint64_t* slot) noexcept {
+  uint64_t current = current_address(*slot);
+  if (current == *slot) return;
+  *slot = current;
+  sweep_counters.roots.fetch_add(1, std::memory_order_relaxed);
+}
+
+// Threads are stopped, what they hold is current.
+void finish(void* argument) noexcept {
+  auto& sweep = *static_cast<Sweep*>(argument);
+  set_threads_stopped(true);
+  if (moved_outside.load(std::memory_order_relaxed)) walk_frozen(&sweep.fields);
+  size_t count = left_over_count.load(std::memory_order_relaxed);
+  sweep.complete = count <= kLeftOverAtMost;
+  for (size_t i = 0; i < count && sweep.complete; i++) {
+    uint8_t* destination = left_over[i].destination.load(std::memory_order_relaxed);
+    // Not found: its memory is gone, or its header is.
+    if (destination != nullptr) make_moved_current(destination, left_over[i].size, &sweep.fields);
+  }
+  set_threads_stopped(false);
+  __atomic_store_n(&freehold_sweeping, uint8_t{0}, __ATOMIC_RELEASE);
+}
+
+bool timed_stop(void (*patch)(uint64_t* slot), void (*stopped)(void*), void* argument) noexcept {
+  uint64_t before = now();
+  bool done = support->stop(patch, stopped, argument);
+  uint64_t took = now() - before;
+  if (took > sweep_counters.longest_stop.load(std::memory_order_relaxed)) sweep_counters.longest_stop.store(took, std::memory_order_relaxed);
+  return done;
+}
+
+}  // namespace
+
+void set_sweep_support(const SweepSupport* given) noexcept { support = given; }
+
+bool sweep() noexcept {
+  size_t tables = forwarding_bytes();
+  if (support == nullptr || tables == 0) return false;
+  left_over_count.store(0, std::memory_order_relaxed);
+  moved_outside.store(false, std::memory_order_relaxed);
+  for (Moved& moved : left_over) moved.destination.store(nullptr, std::memory_order_relaxed);
+  __atomic_store_n(&freehold_sweeping, uint8_t{1}, __ATOMIC_SEQ_CST);
+  if (!timed_stop(nullptr, [](void*) {}, nullptr)) {
+    __atomic_store_n(&freehold_sweeping, uint8_t{0}, __ATOMIC_RELEASE);
+    return false;
+  }
+  Sweep sweep;
+  walk_heap(&sweep.fields);
+  walk_frozen(&sweep.fields);
+  bool stopped = timed_stop(make_root_current, finish, &sweep);
+  __atomic_store_n(&freehold_sweeping, uint8_t{0}, __ATOMIC_RELEASE);
+  sweep_counters.fields.fetch_add(sweep.fields, std::memory_order_relaxed);
+  last_sweep = now();
+  repairs_at_last_sweep = core::fault_counters.repairs.load(std::memory_order_relaxed);
+  if (!stopped || !sweep.complete) {
+    sweep_counters.abandoned.fetch_add(1, std::memory_order_relaxed);
+    return false;
+  }
+  retire_forwarded();
+  drop_all_forwardings();
+  sweep_counters.sweeps.fetch_add(1, std::memory_order_relaxed);
+  sweep_counters.tables.fetch_add(tables, std::memory_order_relaxed);
+  return true;
+}
+
+bool should_sweep() noexcept {
+  size_t tables = forwarding_bytes();
+  if (tables == 0) return false;
+  constexpr size_t kTablesAtLeast = size_t{1} << 20;
+  // Each keeps a kernel mapping and an entry of every walk over the blocks.
+  constexpr uint64_t kForwardedAtMost = 1024;
+  constexpr uint64_t kRepairNanoseconds = 4000, kRepairsAtLeast = 1000;
+  if (tables > kTablesAtLeast && tables > resident_memory() / 32) return true;
+  if (block_counters.forwarded.load(std::memory_order_relaxed) > kForwardedAtMost) return true;
+  // Faults take more than 12.5% of the time of one thread (Kedia et al.).
+  uint64_t repairs = core::fault_counters.repairs.load(std::memory_order_relaxed) - repairs_at_last_sweep;
+  return repairs > kRepairsAtLeast && repairs * kRepairNanoseconds * 8 > now() - last_sweep;
+}
+
+void reset_dedangling() noexcept {
+  support = nullptr;
+  freehold_sweeping = 0;
+  last_sweep = repairs_at_last_sweep = 0;
+  new (&sweep_counters) SweepCounters();
+}
+
+}  // namespace freehold::heap
+
+extern "C" void freehold_after_move(uint8_t* destination, const uint8_t*, size_t size) noexcept {
+  using namespace freehold::heap;
+  if (!freehold::core::arena.contains(reinterpret_cast<uintptr_t>(destination))) {
+    moved_outside.store(true, std::memory_order_relaxed);
+    return;
+  }
+  uint64_t patched = 0;
+  if (make_moved_current(destination, size, &patched)) {
+    if (patched != 0) sweep_counters.fields.fetch_add(patched, std::memory_order_relaxed);
+    return;
+  }
+  size_t index = left_over_count.fetch_add(1, std::memory_order_relaxed);
+  if (index >= kLeftOverAtMost) return;
+  left_over[index].size = size;
+  left_over[index].destination.store(destination, std::memory_order_release);
+}

@@ -1,0 +1,54 @@
+// De-dangling (Kedia et al., section 4): a sweep that makes every name in the process current, so that the names of before can be forgotten.
+//
+// Promotion leaves old names behind: in fields that its walk missed, on stacks, in handles, in thread statics. While one of them may be left, its
+// block's remap table must stay, and each first use costs a fault. A sweep ends both, beside running threads:
+//
+//   1. From now on write barriers store current names only (freehold_sweeping). One stop of the threads, without work, so that none is inside a barrier
+//      that has not seen it.
+//   2. A walk over all objects that can be read, deleted ones too, makes their fields current by compare-and-swap. What threads read before the walk came
+//      by may be old, but it cannot get back into the heap.
+//   3. One stop in which stacks, thread statics and handles are made current. Then no old name is left: the tables go, and their blocks are dead.
+//
+// A name read out of a deleted object whose header has no memory any more stays old: its use throws.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace freehold::heap {
+
+struct SweepCounters {
+  std::atomic<uint64_t> sweeps, abandoned;  // abandoned: something could not be looked at; the tables stay until the next one
+  std::atomic<uint64_t> fields, roots;      // made current
+  std::atomic<uint64_t> tables;             // bytes of remap tables that went
+  std::atomic<uint64_t> longest_stop;       // nanoseconds
+};
+extern SweepCounters sweep_counters;
+
+// What the layer above does for a sweep. `stop` stops the threads, calls patch(slot) for each place outside the heap that may hold a name if `patch` is
+// not null, then stopped(argument), and lets them run; false: there is nothing to stop yet. `for_each_frozen` calls fn(first, end) for
+// each piece of memory with objects that are not in the arena; `first` is the address of one, not of its header.
+struct SweepSupport {
+  bool (*stop)(void (*patch)(uint64_t* slot), void (*stopped)(void* argument), void* argument);
+  void (*for_each_frozen)(void (*fn)(uint8_t* first, uint8_t* end, void* argument), void* argument);
+};
+void set_sweep_support(const SweepSupport* support) noexcept;
+
+// One sweep. The caller holds no lock that a managed thread may want, and the lock of promotion. True: all tables went.
+bool sweep() noexcept;
+// Whether tables, mappings or faults have become so many that a sweep is worth its time.
+bool should_sweep() noexcept;
+
+void reset_dedangling() noexcept;  // tests only
+
+}  // namespace freehold::heap
+
+extern "C" {
+// 1 while names that are stored must be current: read by the write barriers (runtime/write_barriers.S).
+[[gnu::visibility("hidden")]] extern uint8_t freehold_sweeping;
+// The current name of what a barrier stores.
+[[gnu::visibility("hidden")]] uint64_t freehold_current_name(uint64_t reference) noexcept;
+// A block move has copied references to [destination, destination + size): makes them current. On the thread that moved, before its next safe point.
+[[gnu::visibility("hidden")]] void freehold_after_move(uint8_t* destination, const uint8_t* source, size_t size) noexcept;
+}

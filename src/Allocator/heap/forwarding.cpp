@@ -2,6 +2,7 @@
 
 #include <sched.h>
 #include <string.h>
+#include <time.h>
 
 #include <atomic>
 
@@ -152,7 +153,14 @@ Whereabouts whereabouts_of(uintptr_t address) noexcept {
 }
 
 void wait_while_frozen(uintptr_t address) noexcept {
-  while (state_before(address) == BlockState::kFrozen) sched_yield();
+  if (thread_promotes) os::fail_fast("Promotion writes to a block that it has frozen.", "Report it; FREEHOLD_PROMOTION=0 avoids it.");
+  // A thread that promotes may have to wait for a processor: it must not be one that those who wait keep busy.
+  constexpr int kYields = 20;
+  constexpr timespec kBetween = {0, 50'000};
+  for (int i = 0; state_before(address) == BlockState::kFrozen; i++) {
+    if (i < kYields) sched_yield();
+    else nanosleep(&kBetween, nullptr);
+  }
 }
 
 uint32_t make_forwarding(const ForwardingDraft& draft) noexcept {

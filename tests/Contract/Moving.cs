@@ -147,6 +147,10 @@ internal static partial class Moving
     [LibraryImport("freehold")]
     private static partial nint freehold_current_address(nint address);
 
+    // What these cases keep as numbers no sweep can make current.
+    [LibraryImport("freehold")]
+    private static partial void freehold_hold_sweeps(int hold);
+
     private static Case Of(string name, Func<Subject, object?> use) => Make(name, i => i % 2 == 0 ? new DerivedSubject(i % 50) : new Subject(i % 50), use);
 
     private static Case Array(string name, Func<int[], object?> use) => Make(name, i => (int[])[.. Enumerable.Range(0, 100 + i % 9)], use);
@@ -178,9 +182,9 @@ internal static partial class Moving
     private static nint[] Promoted<T>(Func<int, T> make)
         where T : class
     {
-        nint[] addresses = Scattered(make);
         for (int round = 0; ; round++)
         {
+            nint[] addresses = Scattered(make);
             Heap.Promote();
             if (addresses.All(address => freehold_current_address(address) != address))
                 return addresses;
@@ -194,6 +198,7 @@ internal static partial class Moving
     private static nint[] Scattered<T>(Func<int, T> make)
         where T : class
     {
+        freehold_hold_sweeps(1);
         var addresses = new nint[Victims];
         byte[][] padding = new byte[Victims * 1_000][];
         // So many that each block is left behind, full, and the thread's chunk is a whole block.

@@ -23,6 +23,8 @@ uintptr_t current_address(uintptr_t address) noexcept;
 bool is_same(uintptr_t a, uintptr_t b) noexcept;
 // Both names at one moment, so that they can be compared or subtracted: addresses in one object then differ by what they ever differed by.
 void current_addresses(uintptr_t* a, uintptr_t* b) noexcept;
+// a - b, of both names at one moment.
+intptr_t difference(uintptr_t a, uintptr_t b) noexcept;
 
 // What is known of an address after a fault there. Signal-safe.
 enum class Whereabouts : uint8_t {

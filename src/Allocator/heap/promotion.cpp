@@ -49,6 +49,7 @@ os::Lock lock;              // one round at a time; guards what follows
 AllocationContext target;   // where the copies go
 uint64_t deleted_at_last_round = 0;
 uint64_t random_state = 0;
+uint32_t sweeps_held = 0;
 
 void count(std::atomic<uint64_t>& counter, uint64_t more) noexcept { counter.fetch_add(more, std::memory_order_relaxed); }
 
@@ -399,7 +400,13 @@ uint64_t promote(PromotionScope scope, bool may_stop) noexcept {
 
 bool dedangle() noexcept {
   os::LockGuard guard(lock);
-  return sweep();
+  return sweeps_held == 0 && sweep();
+}
+
+void hold_sweeps(bool hold) noexcept {
+  os::LockGuard guard(lock);
+  if (hold) sweeps_held++;
+  else if (sweeps_held != 0) sweeps_held--;
 }
 
 void promote_for_ever(void (*round_done)(const char*)) noexcept {
@@ -413,6 +420,7 @@ void promote_for_ever(void (*round_done)(const char*)) noexcept {
 
 void reset_promotion() noexcept {
   random_state = 0;
+  sweeps_held = 0;
   new (&promotion_counters) PromotionCounters();
   target = {};
   deleted_at_last_round = 0;

@@ -39,6 +39,8 @@ uint64_t promote(PromotionScope scope, bool may_stop = true) noexcept;
 
 // One sweep (heap/dedangling.h) between two rounds. The caller holds no lock that a managed thread may want. True: no old name is left.
 bool dedangle() noexcept;
+// Until it is called with false again, sweeps are refused: for tests that keep old names where no sweep finds them. May wait.
+void hold_sweeps(bool hold) noexcept;
 
 // FREEHOLD_STRESS: rounds for ever, and sweeps. `round_done` is called after each.
 [[noreturn]] void promote_for_ever(void (*round_done)(const char* phase)) noexcept;

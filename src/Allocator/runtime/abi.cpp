@@ -51,9 +51,15 @@ void* freehold_pin(void* address) noexcept { return freehold::heap::pin(address)
 
 uintptr_t freehold_current_address(uintptr_t address) noexcept { return freehold::heap::current_address(address); }
 
+uint64_t freehold_is_same(uintptr_t a, uintptr_t b) noexcept { return freehold::heap::is_same(a, b) ? 1 : 0; }
+
+intptr_t freehold_difference(uintptr_t a, uintptr_t b) noexcept { return freehold::heap::difference(a, b); }
+
 void freehold_get_statistics(uint64_t* values, int32_t count) noexcept { freehold::diag::collect_statistics(values, count); }
 
 int64_t freehold_promote() noexcept { return static_cast<int64_t>(freehold::heap::promote(freehold::heap::PromotionScope::kSparse)); }
+
+void freehold_hold_sweeps(int32_t hold) noexcept { freehold::heap::hold_sweeps(hold != 0); }
 
 int64_t freehold_verify(char* message, int64_t capacity) noexcept { return freehold::runtime::verify_now(message, static_cast<size_t>(capacity)); }
 

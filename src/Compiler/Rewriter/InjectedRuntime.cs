@@ -118,9 +118,19 @@ public static class InjectedRuntime
     public static MethodDefinition CreateDanglingReference(AssemblyUnderRewrite coreLib) =>
         Import(coreLib, "CreateDanglingReference", "FreeholdCreateDanglingReference", coreLib.Type("System.Exception"));
 
-    /// <summary><c>freehold_current_address</c>: the name under which an object, or a place in one, is to be found now.</summary>
-    public static MethodDefinition CurrentAddress(AssemblyUnderRewrite coreLib) =>
-        Import(coreLib, "CurrentAddress", "freehold_current_address", coreLib.Module.TypeSystem.UIntPtr, coreLib.Module.TypeSystem.UIntPtr);
+    /// <summary>
+    /// <c>freehold_is_same</c>: whether two references that differ name one object, or one place in it. References, not numbers, are passed: while the
+    /// function runs no thread is stopped, before it both are made current if one is.
+    /// </summary>
+    public static MethodDefinition IsSame(AssemblyUnderRewrite coreLib, string name, TypeReference reference) =>
+        Import(coreLib, name, "freehold_is_same", coreLib.Module.TypeSystem.Boolean, reference, reference);
+
+    /// <summary><c>freehold_difference</c>: <c>a - b</c> of two managed pointers, by the names that both have at one moment.</summary>
+    public static MethodDefinition CurrentDifference(AssemblyUnderRewrite coreLib)
+    {
+        ByReferenceType reference = new(coreLib.Module.TypeSystem.Byte);
+        return Import(coreLib, "CurrentDifference", "freehold_difference", coreLib.Module.TypeSystem.IntPtr, reference, reference);
+    }
 
     /// <summary>
     /// Fills an inlined equality: <c>a == b || (int)(a | b) &lt; 0 &amp;&amp; slow(a, b)</c>. Bit 31 is set where promoted copies lie. The JIT lays out
@@ -162,76 +172,6 @@ public static class InjectedRuntime
             Instruction.Create(OpCodes.Conv_I4),
             Instruction.Create(OpCodes.Ldc_I4_0),
             Instruction.Create(OpCodes.Bge_S, target));
-    }
-
-    /// <summary>
-    /// <c>nint CurrentDifference(nuint a, nuint b)</c>: <c>a - b</c>, of the current names of both.
-    /// </summary>
-    public static MethodDefinition CurrentDifference(AssemblyUnderRewrite coreLib)
-    {
-        const string Name = "CurrentDifference";
-        const int BlockSize = 2 << 20;
-        MethodDefinition? existing = Class(coreLib).Methods.FirstOrDefault(method => method.Name == Name);
-        if (existing is not null)
-        {
-            return existing;
-        }
-
-        TypeSystem types = coreLib.Module.TypeSystem;
-        MethodDefinition current = CurrentAddress(coreLib);
-        MethodDefinition method = AddMethod(Class(coreLib), Name, MethodAttributes.Assembly, types.IntPtr, types.UIntPtr, types.UIntPtr);
-        method.ImplAttributes = MethodImplAttributes.NoInlining;
-        VariableDefinition left = new(types.UIntPtr);
-        VariableDefinition right = new(types.UIntPtr);
-        method.Body.Variables.Add(left);
-        method.Body.Variables.Add(right);
-        Instruction again = Instruction.Create(OpCodes.Ldarg_0);
-        Instruction difference = Instruction.Create(OpCodes.Ldloc_0);
-        Instruction near = Instruction.Create(OpCodes.Ldarg_0);
-
-        // if (((a - 1) ^ (b - 1)) < block) return a - b;
-        // do { left = current(a); right = current(b); } while ((left != a || right != b) && current(left) != left);
-        // return left - right;
-        // Two names of one object never lie in the same block; one past its end still belongs to the object. The loop makes both answers those of one
-        // moment: the object may be promoted between the two calls. When neither was news, they are: the later name existed before the first call.
-        method.Body.Append(
-            Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Ldc_I4_1),
-            Instruction.Create(OpCodes.Sub),
-            Instruction.Create(OpCodes.Ldarg_1),
-            Instruction.Create(OpCodes.Ldc_I4_1),
-            Instruction.Create(OpCodes.Sub),
-            Instruction.Create(OpCodes.Xor),
-            Instruction.Create(OpCodes.Ldc_I4, BlockSize),
-            Instruction.Create(OpCodes.Conv_U),
-            Instruction.Create(OpCodes.Blt_Un_S, near),
-            again,
-            Instruction.Create(OpCodes.Call, current),
-            Instruction.Create(OpCodes.Stloc_0),
-            Instruction.Create(OpCodes.Ldarg_1),
-            Instruction.Create(OpCodes.Call, current),
-            Instruction.Create(OpCodes.Stloc_1),
-            Instruction.Create(OpCodes.Ldloc_0),
-            Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Xor),
-            Instruction.Create(OpCodes.Ldloc_1),
-            Instruction.Create(OpCodes.Ldarg_1),
-            Instruction.Create(OpCodes.Xor),
-            Instruction.Create(OpCodes.Or),
-            Instruction.Create(OpCodes.Brfalse_S, difference),
-            Instruction.Create(OpCodes.Ldloc_0),
-            Instruction.Create(OpCodes.Call, current),
-            Instruction.Create(OpCodes.Ldloc_0),
-            Instruction.Create(OpCodes.Bne_Un_S, again),
-            difference,
-            Instruction.Create(OpCodes.Ldloc_1),
-            Instruction.Create(OpCodes.Sub),
-            Instruction.Create(OpCodes.Ret),
-            near,
-            Instruction.Create(OpCodes.Ldarg_1),
-            Instruction.Create(OpCodes.Sub),
-            Instruction.Create(OpCodes.Ret));
-        return method;
     }
 
     private static void AddParameters(MethodDefinition method, TypeReference[] parameters)

@@ -288,20 +288,7 @@ public sealed class ReferenceComparisons : IRewritePass
         ByReferenceType reference = new(types.Byte);
         MethodDefinition current = InjectedRuntime.CurrentDifference(assembly);
 
-        MethodDefinition slow = InjectedRuntime.AddMethod(
-            InjectedRuntime.Class(assembly), "SameReferenceSlow", MethodAttributes.Assembly, types.Boolean, reference, reference);
-        slow.ImplAttributes = MethodImplAttributes.NoInlining;
-        slow.Body.Append(
-            Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Conv_U),
-            Instruction.Create(OpCodes.Ldarg_1),
-            Instruction.Create(OpCodes.Conv_U),
-            Instruction.Create(OpCodes.Call, current),
-            Instruction.Create(OpCodes.Ldc_I4_0),
-            Instruction.Create(OpCodes.Conv_I),
-            Instruction.Create(OpCodes.Ceq),
-            Instruction.Create(OpCodes.Ret));
-        InjectedRuntime.AppendEquality(Inlined(Same, types.Boolean), slow);
+        InjectedRuntime.AppendEquality(Inlined(Same, types.Boolean), InjectedRuntime.IsSame(assembly, "IsSameReference", reference));
 
         // (int)(a | b) < 0 ? CurrentDifference(a, b) < 0 : a < b
         Order(Less, OpCodes.Clt_Un, OpCodes.Clt);
@@ -324,9 +311,7 @@ public sealed class ReferenceComparisons : IRewritePass
             InjectedRuntime.AppendNamesAreOriginal(method, Instruction.Create(OpCodes.Ldarg_0), original);
             method.Body.Append(
                 Instruction.Create(OpCodes.Ldarg_0),
-                Instruction.Create(OpCodes.Conv_U),
                 Instruction.Create(OpCodes.Ldarg_1),
-                Instruction.Create(OpCodes.Conv_U),
                 Instruction.Create(OpCodes.Call, current),
                 Instruction.Create(OpCodes.Ldc_I4_0),
                 Instruction.Create(OpCodes.Conv_I),
@@ -345,9 +330,7 @@ public sealed class ReferenceComparisons : IRewritePass
             InjectedRuntime.AppendNamesAreOriginal(method, Instruction.Create(OpCodes.Ldarg_0), original);
             method.Body.Append(
                 Instruction.Create(to),
-                Instruction.Create(OpCodes.Conv_U),
                 Instruction.Create(from),
-                Instruction.Create(OpCodes.Conv_U),
                 Instruction.Create(OpCodes.Call, current),
                 Instruction.Create(OpCodes.Ret),
                 original,
@@ -374,9 +357,7 @@ public sealed class ReferenceComparisons : IRewritePass
         // return distance + size < 2 * size ? ref destination + distance : ref source;
         method.Body.Append(
             Instruction.Create(OpCodes.Ldarg_1),
-            Instruction.Create(OpCodes.Conv_U),
             Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Conv_U),
             Instruction.Create(OpCodes.Call, current),
             Instruction.Create(OpCodes.Stloc_0),
             Instruction.Create(OpCodes.Ldloc_0),

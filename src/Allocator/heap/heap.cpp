@@ -221,6 +221,8 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
   return start == nullptr ? nullptr : start + core::kHeaderSize;
 }
 
+bool extend(AllocationContext* context, size_t size) noexcept { return size <= shared_at_most && extend_window(context, size); }
+
 void retire(AllocationContext* context) noexcept {
   {
     MaintenancePause pause;  // a thread that ends is not stopped by the verifier

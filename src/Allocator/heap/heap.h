@@ -35,6 +35,10 @@ bool initialize() noexcept;
 // result is the object pointer, 8 bytes into it. Null when memory is exhausted. Any thread, with its own context.
 void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept;
 
+// The short part of it: moves the limit of the context within its chunk, so that an object of `size` bytes fits. False: that takes allocate(). Blocks on
+// nothing. Any thread, with its own context.
+bool extend(AllocationContext* context, size_t size) noexcept;
+
 // Gives back what is left of a thread's chunk. The thread itself, on exit.
 void retire(AllocationContext* context) noexcept;
 

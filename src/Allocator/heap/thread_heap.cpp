@@ -1,5 +1,6 @@
 #include "heap/thread_heap.h"
 
+#include "core/arena.h"
 #include "core/knobs.h"
 #include "platform/lock.h"
 
@@ -29,7 +30,7 @@ void register_thread() noexcept {
   if (threads != nullptr) threads->link = &heap->next;
   threads = heap;
   heap->registered = true;
-  heap->direct = !core::knobs.debug;
+  heap->direct = core::knobs.debug ? 0 : core::arena.size;
 }
 
 void unregister_thread() noexcept {

@@ -18,7 +18,8 @@ struct ThreadHeap {
   // one succeeds without.
   uint32_t emergency;
   bool registered;
-  bool direct;  // registered, and not in debug mode: deletions may take the short way
+  // The first so many bytes of the arena are where deletions may take the short way: all, but none before the thread is registered, and in debug mode.
+  size_t direct;
   ThreadHeap* next;
   ThreadHeap** link;  // what points to this one
 };

@@ -14,6 +14,7 @@ struct ThreadHeap {
   uint64_t deleted_bytes;
   uint64_t deleted_objects;
   uint64_t double_deletes;
+  uint64_t dead_pages;  // that this thread found dead, ever
   // Bytes beyond the limit that this thread may take: what throwing an OutOfMemoryException needs. Refilled when an allocation fails, gone when
   // one succeeds without.
   uint32_t emergency;
@@ -33,7 +34,7 @@ void register_thread() noexcept;
 void unregister_thread() noexcept;
 
 struct ThreadTotals {
-  uint64_t allocated_bytes, deleted_bytes, deleted_objects, double_deletes;
+  uint64_t allocated_bytes, deleted_bytes, deleted_objects, double_deletes, dead_pages;
 };
 // Sums over all threads, past and present.
 ThreadTotals thread_totals() noexcept;

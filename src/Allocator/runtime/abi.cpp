@@ -49,6 +49,8 @@ void* freehold_pin(void* address) noexcept { return freehold::heap::pin(address)
 
 uintptr_t freehold_current_address(uintptr_t address) noexcept { return freehold::heap::current_address(address); }
 
+int32_t freehold_is_same(uintptr_t a, uintptr_t b) noexcept { return freehold::heap::is_same(a, b) ? 1 : 0; }
+
 void freehold_get_statistics(uint64_t* values, int32_t count) noexcept { freehold::diag::collect_statistics(values, count); }
 
 int64_t freehold_promote() noexcept { return static_cast<int64_t>(freehold::heap::promote(freehold::heap::PromotionScope::kSparse)); }

@@ -13,6 +13,7 @@ const void* freehold_take_fault_type() noexcept;
 int32_t freehold_is_deleted(void* object) noexcept;
 void* freehold_pin(void* address) noexcept;
 uintptr_t freehold_current_address(uintptr_t address) noexcept;
+int32_t freehold_is_same(uintptr_t a, uintptr_t b) noexcept;
 void freehold_get_statistics(uint64_t* values, int32_t count) noexcept;
 int64_t freehold_promote() noexcept;  // an ordinary P/Invoke: a round takes time
 int64_t freehold_verify(char* message, int64_t capacity) noexcept;

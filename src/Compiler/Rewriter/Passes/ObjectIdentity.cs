@@ -19,7 +19,7 @@ public sealed class ObjectIdentity : IRewritePass
     public string Name => nameof(ObjectIdentity);
 
     /// <inheritdoc/>
-    public int Version => 1;
+    public int Version => 2;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => true;
@@ -150,26 +150,7 @@ public sealed class ObjectIdentity : IRewritePass
         TypeSystem types = assembly.Module.TypeSystem;
         TypeDefinition owner = InjectedRuntime.Class(assembly);
 
-        // a != null && b != null && CurrentDifference(a, b) == 0
-        MethodDefinition slow = InjectedRuntime.AddMethod(owner, "SameObjectSlow", MethodAttributes.Assembly, types.Boolean, types.Object, types.Object);
-        slow.ImplAttributes = MethodImplAttributes.NoInlining;
-        Instruction different = Instruction.Create(OpCodes.Ldc_I4_0);
-        slow.Body.Append(
-            Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Brfalse_S, different),
-            Instruction.Create(OpCodes.Ldarg_1),
-            Instruction.Create(OpCodes.Brfalse_S, different),
-            Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Conv_U),
-            Instruction.Create(OpCodes.Ldarg_1),
-            Instruction.Create(OpCodes.Conv_U),
-            Instruction.Create(OpCodes.Call, InjectedRuntime.CurrentDifference(assembly)),
-            Instruction.Create(OpCodes.Ldc_I4_0),
-            Instruction.Create(OpCodes.Conv_I),
-            Instruction.Create(OpCodes.Ceq),
-            Instruction.Create(OpCodes.Ret),
-            different,
-            Instruction.Create(OpCodes.Ret));
+        MethodDefinition slow = InjectedRuntime.Import(assembly, "SameObjectSlow", "freehold_is_same", types.Boolean, types.Object, types.Object);
 
         // a == b || (int)(a | b) < 0 && SameObjectSlow(a, b)
         MethodDefinition same = InjectedRuntime.AddMethod(owner, SameObject, MethodAttributes.Public, types.Boolean, types.Object, types.Object);

@@ -181,9 +181,9 @@ TEST_F(HeapTest, LostUpdatesOfCountersAreFound) {
     uint16_t& deleted = core::arena.pages[core::arena.page_index(reinterpret_cast<uintptr_t>(object))].deleted;
     if (deleted > 30) deleted = static_cast<uint16_t>(deleted - 3);
   }
-  EXPECT_EQ(heap::block_counters.dead_pages.load(), 0u);
+  EXPECT_EQ(heap::dead_pages(), 0u);
   heap::collect();
-  EXPECT_GT(heap::block_counters.dead_pages.load(), 20'000u * 24 / core::kPageSize - 2);
+  EXPECT_GT(heap::dead_pages(), 20'000u * 24 / core::kPageSize - 2);
   expect_valid("after the recount");
 }
 

@@ -23,7 +23,7 @@ uintptr_t find_recovery(uintptr_t instruction) noexcept;
 // Each returns false when the page is gone.
 [[gnu::always_inline]] inline bool try_load(const uint64_t* address, uint64_t* value) noexcept {
   uint64_t loaded;
-  asm volatile goto("1: mov (%1), %0\n\t" FREEHOLD_RECOVERY_ENTRY : "=r"(loaded) : "r"(address) : "memory" : fault);
+  asm volatile goto("1: mov %1, %0\n\t" FREEHOLD_RECOVERY_ENTRY : "=r"(loaded) : "m"(*address) : "memory" : fault);
   *value = loaded;
   return true;
 fault:
@@ -32,7 +32,7 @@ fault:
 
 [[gnu::always_inline]] inline bool try_load(const uint32_t* address, uint32_t* value) noexcept {
   uint32_t loaded;
-  asm volatile goto("1: mov (%1), %0\n\t" FREEHOLD_RECOVERY_ENTRY : "=r"(loaded) : "r"(address) : "memory" : fault);
+  asm volatile goto("1: mov %1, %0\n\t" FREEHOLD_RECOVERY_ENTRY : "=r"(loaded) : "m"(*address) : "memory" : fault);
   *value = loaded;
   return true;
 fault:
@@ -40,7 +40,7 @@ fault:
 }
 
 [[gnu::always_inline]] inline bool try_store(uint32_t* address, uint32_t value) noexcept {
-  asm volatile goto("1: movl %0, (%1)\n\t" FREEHOLD_RECOVERY_ENTRY : : "r"(value), "r"(address) : "memory" : fault);
+  asm volatile goto("1: movl %0, %1\n\t" FREEHOLD_RECOVERY_ENTRY : : "ri"(value), "m"(*address) : "memory" : fault);
   return true;
 fault:
   return false;

@@ -18,6 +18,7 @@ void collect_statistics(uint64_t* values, int32_t count) noexcept {
   heap::ThreadTotals totals = heap::thread_totals();
   heap::BlockCounters& blocks = heap::block_counters;
   auto load = [](const std::atomic<uint64_t>& counter) noexcept { return counter.load(std::memory_order_relaxed); };
+  uint64_t dead = heap::dead_pages(), released_pages = load(blocks.released_pages);
   uint64_t figures[kFigureCount] = {};
   figures[kAllocatedBytes] = totals.allocated_bytes;
   figures[kDeletedBytes] = totals.deleted_bytes;
@@ -25,8 +26,8 @@ void collect_statistics(uint64_t* values, int32_t count) noexcept {
   figures[kDoubleDeletes] = totals.double_deletes;
   figures[kReleasedBytes] = heap::released_bytes();
   figures[kResidentBytes] = heap::resident_bytes();
-  figures[kLivePages] = load(blocks.live) * core::kPagesPerBlock + load(blocks.huge_bytes) / core::kPageSize - load(blocks.dead_pages);
-  figures[kDeadPages] = load(blocks.dead_pages) - load(blocks.released_pages);
+  figures[kLivePages] = load(blocks.live) * core::kPagesPerBlock + load(blocks.huge_bytes) / core::kPageSize - dead;
+  figures[kDeadPages] = dead > released_pages ? dead - released_pages : 0;
   figures[kFreshBlocks] = load(blocks.fresh);
   figures[kRecycledBlocks] = load(blocks.recycled);
   figures[kPooledBlocks] = load(blocks.pooled);

@@ -126,7 +126,7 @@ void forget_pages(BlockRecord& record) noexcept {
   size_t released = 0;
   for (const auto& word : record.released) released += static_cast<size_t>(__builtin_popcountll(word.load(std::memory_order_relaxed)));
   block_counters.released_pages.fetch_sub(released, std::memory_order_relaxed);
-  block_counters.dead_pages.fetch_sub(record.dead_pages.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  block_counters.dead_pages_of_no_thread.fetch_sub(record.dead_pages.load(std::memory_order_relaxed), std::memory_order_relaxed);
   block_counters.mapping_splits.fetch_sub(record.splits, std::memory_order_relaxed);
   record.splits = 0;
 }
@@ -321,6 +321,12 @@ void release_huge(size_t block) noexcept {
   }
 }
 
+uint64_t dead_pages() noexcept {
+  // Threads count on meanwhile: the sum may be a little less than nothing.
+  auto sum = static_cast<int64_t>(block_counters.dead_pages_of_no_thread.load(std::memory_order_relaxed) + thread_totals().dead_pages);
+  return sum > 0 ? static_cast<uint64_t>(sum) : 0;
+}
+
 bool is_page_dead(size_t page) noexcept {
   const BlockRecord& record = arena.blocks[page / kPagesPerBlock];
   size_t in_block = page % kPagesPerBlock;
@@ -418,7 +424,7 @@ void bury_dead_block(size_t block) noexcept {
     record.state.store(BlockState::kPooled, std::memory_order_release);
     block_counters.pinned.fetch_add(1, std::memory_order_relaxed);
     block_counters.live.fetch_sub(1, std::memory_order_relaxed);
-    block_counters.dead_pages.fetch_sub(kPagesPerBlock, std::memory_order_relaxed);
+    block_counters.dead_pages_of_no_thread.fetch_sub(kPagesPerBlock, std::memory_order_relaxed);
   }
   if (is_pinned(block)) {
     if (core::knobs.debug) {
@@ -439,7 +445,9 @@ void mark_page_dead(size_t page) noexcept {
   BlockRecord& record = arena.blocks[block];
   uint64_t bit = uint64_t{1} << (in_block % 64);
   if ((record.dead[in_block / 64].fetch_or(bit, std::memory_order_acq_rel) & bit) != 0) return;
-  block_counters.dead_pages.fetch_add(1, std::memory_order_relaxed);
+  // A counter that all threads write would cost each of them a cache miss for each page.
+  if (thread_heap.registered) thread_heap.dead_pages++;
+  else block_counters.dead_pages_of_no_thread.fetch_add(1, std::memory_order_relaxed);
   if (record.dead_pages.fetch_add(1, std::memory_order_acq_rel) + 1u < kPagesPerBlock) return;
   bury_dead_block(block);
 }
@@ -674,6 +682,7 @@ void reset_blocks() noexcept {
   memory_limit = SIZE_MAX - kEmergencyMemory;
   use_userfaultfd = false;
   new (&block_counters) BlockCounters();
+  block_counters.dead_pages_of_no_thread.store(0 - thread_totals().dead_pages);
 }
 
 }  // namespace freehold::heap

@@ -1,6 +1,6 @@
 #include "heap/chunks.h"
 
-#include <string.h>
+#include <emmintrin.h>
 
 #include "core/knobs.h"
 #include "core/object.h"
@@ -28,6 +28,28 @@ namespace {
 constexpr size_t kObjectsPerStep = 16;
 // Zeros behind what is handed out: a walk of the window's objects ends there.
 constexpr size_t kStop = 64;
+
+// Zeros [start, end), whole cache lines, and asks for as much behind it, up to `horizon`: the memory was some other block's, a while ago, and is to be in
+// the cache when its turn comes. Stores of 16 bytes: the string instructions of a memset of this size start too slowly.
+void zero_ahead(uint8_t* start, const uint8_t* end, const uint8_t* horizon) noexcept {
+  const __m128i zero = _mm_setzero_si128();
+  size_t distance = static_cast<size_t>(end - start);
+  const uint8_t* asking_end = end + distance <= horizon ? end : horizon - distance;
+  uint8_t* line = start;
+  auto zero_line = [&]() noexcept {
+    auto* words = reinterpret_cast<__m128i*>(line);
+    _mm_store_si128(words, zero);
+    _mm_store_si128(words + 1, zero);
+    _mm_store_si128(words + 2, zero);
+    _mm_store_si128(words + 3, zero);
+    line += 64;
+  };
+  while (line < asking_end) {
+    __builtin_prefetch(line + distance, 1);
+    zero_line();
+  }
+  while (line < end) zero_line();
+}
 
 uint8_t* align_up(uint8_t* address, size_t alignment) noexcept { return reinterpret_cast<uint8_t*>(core::align_up(reinterpret_cast<uintptr_t>(address), alignment)); }
 
@@ -154,7 +176,7 @@ bool extend_window(AllocationContext* context, size_t size) noexcept {
   }
   if (block.dirty) {
     uint8_t* end = to + kStop < windows_end ? to + kStop : windows_end;
-    memset(from, 0, static_cast<size_t>(end - from));
+    zero_ahead(from, end, chunk_end);
   }
   // The object about to be made covers the first bytes of these pages. Noted here, nobody has to walk to find it.
   for (uint8_t* page = from; page < object_end; page += kPageSize) {

@@ -120,7 +120,7 @@ DeleteResult finish(uint8_t* start, uint32_t header, const MethodTable* type, si
   return DeleteResult::kDeleted;
 }
 
-// All that the fast path leaves: arrays, objects with a finalizer, a hash code, a lock or a deleted bit; the first deletion of a thread; debug mode.
+// All that the fast path leaves: arrays, objects with a finalizer, a hash code, a lock or a deleted bit.
 // `head` is what was read of the header.
 [[gnu::noinline]] DeleteResult delete_unusual(void* object, uint64_t head, const MethodTable* type, bool keep_sync_entry) noexcept {
   auto* start = static_cast<uint8_t*>(object) - core::kHeaderSize;
@@ -149,20 +149,28 @@ DeleteResult finish(uint8_t* start, uint32_t header, const MethodTable* type, si
   return finish(start, header, type, size, keep_sync_entry);
 }
 
+// The first deletion of a thread, debug mode, and what is not in the arena.
+[[gnu::noinline]] DeleteResult delete_indirectly(void* object, bool keep_sync_entry) noexcept {
+  if (!arena.contains(reinterpret_cast<uintptr_t>(object))) return DeleteResult::kNotDeletable;
+  auto* start = static_cast<uint8_t*>(object) - core::kHeaderSize;
+  uint64_t head, type;
+  if (!core::try_load(reinterpret_cast<const uint64_t*>(start), &head)) return delete_elsewhere(object, keep_sync_entry);
+  if (!core::try_load(static_cast<const uint64_t*>(object), &type)) return delete_elsewhere(object, keep_sync_entry);
+  return delete_unusual(object, head, reinterpret_cast<const MethodTable*>(type), keep_sync_entry);
+}
+
 // An object of fixed size with an empty header needs its deleted bit and accounts. Every way out is a tail call, so that this one needs no frame.
 [[gnu::always_inline]] inline DeleteResult delete_any(void* object, bool keep_sync_entry) noexcept {
   auto address = reinterpret_cast<uintptr_t>(object);
   uintptr_t place = address - arena.start;
-  if (place >= arena.size) [[unlikely]] return DeleteResult::kNotDeletable;
+  ThreadHeap& heap = thread_heap;
+  if (place >= heap.direct) [[unlikely]] return delete_indirectly(object, keep_sync_entry);
   auto* start = static_cast<uint8_t*>(object) - core::kHeaderSize;
   uint64_t head, table;
   if (!core::try_load(reinterpret_cast<const uint64_t*>(start), &head)) [[unlikely]] return delete_elsewhere(object, keep_sync_entry);
   if (!core::try_load(static_cast<const uint64_t*>(object), &table)) [[unlikely]] return delete_elsewhere(object, keep_sync_entry);
   const auto* type = reinterpret_cast<const MethodTable*>(table);
-  ThreadHeap& heap = thread_heap;
-  if (head != 0 || (type->flags & (MethodTable::kHasComponentSize | MethodTable::kHasFinalizer)) != 0 || !heap.direct) [[unlikely]] {
-    return delete_unusual(object, head, type, keep_sync_entry);
-  }
+  if ((head | (type->flags & (MethodTable::kHasComponentSize | MethodTable::kHasFinalizer))) != 0) [[unlikely]] return delete_unusual(object, head, type, keep_sync_entry);
   size_t size = type->base_size;
   if (!core::try_store(reinterpret_cast<uint32_t*>(start), core::kDeletedBit)) [[unlikely]] return delete_elsewhere(object, keep_sync_entry);
   heap.deleted_bytes += size;
@@ -172,7 +180,7 @@ DeleteResult finish(uint8_t* start, uint32_t header, const MethodTable* type, si
   size_t page = offset / core::kPageSize;
   uint16_t* deleted = &arena.pages[page].deleted;
   uint32_t sum = __atomic_load_n(deleted, __ATOMIC_RELAXED) + static_cast<uint32_t>(size / core::kUnit);
-  __atomic_store_n(deleted, static_cast<uint16_t>(sum), __ATOMIC_RELAXED);
+  *const_cast<volatile uint16_t*>(deleted) = static_cast<uint16_t>(sum);  // an atomic store would cost a register more
   if (sum >= core::kUnitsPerPage) [[unlikely]] return finish_dead_page(page);
   return DeleteResult::kDeleted;
 }
@@ -221,6 +229,8 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
   }
   return start == nullptr ? nullptr : start + core::kHeaderSize;
 }
+
+bool extend(AllocationContext* context, size_t size) noexcept { return size <= shared_at_most && extend_window(context, size); }
 
 void retire(AllocationContext* context) noexcept {
   {

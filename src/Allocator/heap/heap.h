@@ -35,13 +35,17 @@ bool initialize() noexcept;
 // result is the object pointer, 8 bytes into it. Null when memory is exhausted. Any thread, with its own context.
 void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept;
 
+// The short part of it: moves the limit of the context within its chunk, so that an object of `size` bytes fits. False: that takes allocate(). Blocks on
+// nothing. Any thread, with its own context.
+bool extend(AllocationContext* context, size_t size) noexcept;
+
 // Gives back what is left of a thread's chunk. The thread itself, on exit.
 void retire(AllocationContext* context) noexcept;
 
 enum class DeleteResult : int32_t { kDeleted = 0, kNeedsFinalizer = 1, kAlreadyDeleted = 2, kNotDeletable = 3, kDangling = 4, kHasSyncEntry = 5 };
 // Ends the life of an object. Any thread in cooperative mode. Never faults, never blocks. kNeedsFinalizer is answered to one caller, once: it must
-// run the finalizer and come again.
-DeleteResult delete_object(void* object) noexcept;
+// run the finalizer and come again. Managed code calls it by its symbol, without a wrapper in between (runtime/abi.h).
+DeleteResult delete_object(void* object) noexcept asm("freehold_delete");
 // The same, whatever the runtime's table of locks has for the object: a lock that is held stays usable, its entry is not reused.
 DeleteResult delete_keeping_lock(void* object) noexcept;
 

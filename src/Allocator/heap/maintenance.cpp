@@ -81,7 +81,7 @@ bool should_recount() noexcept {
 }
 
 bool dead_pages_weigh() noexcept {
-  uint64_t dead = block_counters.dead_pages.load(std::memory_order_relaxed), released = block_counters.released_pages.load(std::memory_order_relaxed);
+  uint64_t dead = dead_pages(), released = block_counters.released_pages.load(std::memory_order_relaxed);
   return dead > released && (dead - released) * 2 * core::kPageSize > resident_memory();
 }
 

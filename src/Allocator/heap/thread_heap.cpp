@@ -1,5 +1,6 @@
 #include "heap/thread_heap.h"
 
+#include "core/arena.h"
 #include "core/knobs.h"
 #include "platform/lock.h"
 
@@ -29,7 +30,7 @@ void register_thread() noexcept {
   if (threads != nullptr) threads->link = &heap->next;
   threads = heap;
   heap->registered = true;
-  heap->direct = !core::knobs.debug;
+  heap->direct = core::knobs.debug ? 0 : core::arena.size;
 }
 
 void unregister_thread() noexcept {
@@ -40,6 +41,7 @@ void unregister_thread() noexcept {
   gone.deleted_bytes += heap->deleted_bytes;
   gone.deleted_objects += heap->deleted_objects;
   gone.double_deletes += heap->double_deletes;
+  gone.dead_pages += heap->dead_pages;
   *heap->link = heap->next;
   if (heap->next != nullptr) heap->next->link = heap->link;
   *heap = {};
@@ -53,6 +55,7 @@ ThreadTotals thread_totals() noexcept {
     totals.deleted_bytes += heap->deleted_bytes;
     totals.deleted_objects += heap->deleted_objects;
     totals.double_deletes += heap->double_deletes;
+    totals.dead_pages += heap->dead_pages;
   }
   return totals;
 }

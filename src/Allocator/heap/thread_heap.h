@@ -14,11 +14,13 @@ struct ThreadHeap {
   uint64_t deleted_bytes;
   uint64_t deleted_objects;
   uint64_t double_deletes;
+  uint64_t dead_pages;  // that this thread found dead, ever
   // Bytes beyond the limit that this thread may take: what throwing an OutOfMemoryException needs. Refilled when an allocation fails, gone when
   // one succeeds without.
   uint32_t emergency;
   bool registered;
-  bool direct;  // registered, and not in debug mode: deletions may take the short way
+  // The first so many bytes of the arena are where deletions may take the short way: all, but none before the thread is registered, and in debug mode.
+  size_t direct;
   ThreadHeap* next;
   ThreadHeap** link;  // what points to this one
 };
@@ -32,7 +34,7 @@ void register_thread() noexcept;
 void unregister_thread() noexcept;
 
 struct ThreadTotals {
-  uint64_t allocated_bytes, deleted_bytes, deleted_objects, double_deletes;
+  uint64_t allocated_bytes, deleted_bytes, deleted_objects, double_deletes, dead_pages;
 };
 // Sums over all threads, past and present.
 ThreadTotals thread_totals() noexcept;

@@ -28,8 +28,6 @@ bool is_weak(uint32_t type) noexcept {
 
 extern "C" {
 
-int32_t freehold_delete(void* object) noexcept { return static_cast<int32_t>(freehold::heap::delete_object(object)); }
-
 int32_t freehold_delete_keeping_lock(void* object) noexcept { return static_cast<int32_t>(freehold::heap::delete_keeping_lock(object)); }
 
 void* freehold_finalizer(void* object) noexcept {

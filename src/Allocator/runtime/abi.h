@@ -6,7 +6,7 @@
 #include <cstdint>
 
 extern "C" {
-int32_t freehold_delete(void* object) noexcept;
+int32_t freehold_delete(void* object) noexcept;  // heap::delete_object itself
 int32_t freehold_delete_keeping_lock(void* object) noexcept;
 void* freehold_finalizer(void* object) noexcept;
 const void* freehold_take_fault_type() noexcept;

@@ -212,6 +212,11 @@ bool start() noexcept {
 
 extern "C" {
 
+// For runtime/allocation.S. Whether an object of `size` bytes fits now; cooperative mode without a frame.
+bool freehold_extend(freehold::heap::AllocationContext* context, size_t size) noexcept {
+  return !freehold::runtime::allocations_are_noted() && freehold::heap::extend(context, size);
+}
+
 struct GcVersion {
   uint32_t major, minor, build;
   const char* name;

@@ -155,6 +155,8 @@ int32_t enable_no_gc_callback(NoGcRegionCallback* item, uint64_t threshold) noex
 FinalizerWorkItem* take_finalizer_work() noexcept;
 // Allocation's slow path: runs the callback of a no-GC region whose threshold was passed. One load when there is none.
 void note_allocation() noexcept;
+// Whether there is one: then every way to more memory leads there.
+bool allocations_are_noted() noexcept;
 int32_t refresh_memory_limit() noexcept;
 // Memory for managed objects, bytes: the limit if there is one, else the machine's or the container's.
 uint64_t available_memory() noexcept;

@@ -154,8 +154,10 @@ int32_t enable_no_gc_callback(NoGcRegionCallback* item, uint64_t threshold) noex
 }
 
 // The threshold is looked at when a thread's chunk is used up (2 MB at most), and when the region ends.
+bool allocations_are_noted() noexcept { return callback.load(std::memory_order_acquire) != nullptr; }
+
 void note_allocation() noexcept {
-  if (callback.load(std::memory_order_acquire) == nullptr) [[likely]] return;
+  if (!allocations_are_noted()) [[likely]] return;
   if (heap::total_allocated_bytes() - region_start < callback_threshold) return;
   NoGcRegionCallback* due = callback.exchange(nullptr, std::memory_order_acq_rel);
   if (due != nullptr) give_to_finalizer_thread(due, false);

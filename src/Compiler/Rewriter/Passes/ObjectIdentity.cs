@@ -19,7 +19,7 @@ public sealed class ObjectIdentity : IRewritePass
     public string Name => nameof(ObjectIdentity);
 
     /// <inheritdoc/>
-    public int Version => 1;
+    public int Version => 2;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => true;

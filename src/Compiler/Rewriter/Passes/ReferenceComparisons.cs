@@ -30,7 +30,7 @@ public sealed class ReferenceComparisons : IRewritePass
     public string Name => nameof(ReferenceComparisons);
 
     /// <inheritdoc/>
-    public int Version => 1;
+    public int Version => 2;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => true;

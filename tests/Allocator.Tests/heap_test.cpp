@@ -1,4 +1,7 @@
 // Allocation, deletion and release, step by step.
+#include <atomic>
+#include <thread>
+
 #include "heap_fixture.h"
 
 namespace freehold::testing {
@@ -289,6 +292,30 @@ TEST_F(HeapTest, WalkStopsAtAWindowThatIsNotInUseYet) {
   ASSERT_EQ(reinterpret_cast<uintptr_t>(object->start() + 24) % core::kWindowSize, core::kWindowSize - 8);
   EXPECT_FALSE(heap::recount_page(core::arena.page_index(reinterpret_cast<uintptr_t>(object))));
   expect_valid("with a full window");
+}
+
+class SmallBlocksHeapTest : public HeapTest {
+  void configure(core::Knobs& knobs) override { knobs.stress.promote = 1; }
+};
+
+// What a thread has just taken looks idle to a collection: its windows become a filler, and the block may die before its owner has used any of it.
+TEST_F(SmallBlocksHeapTest, ACollectionBesideAnAllocationTakesNothingFromIt) {
+  std::atomic<bool> stop{false};
+  std::thread collector([&] {
+    while (!stop) heap::collect();
+  });
+  std::vector<Object*> objects;
+  for (int i = 0; i < 300; i++) {
+    Object* object = allocate(&bytes_type.table, 20'000);  // a block each
+    if (object == nullptr) break;
+    memset(reinterpret_cast<uint8_t*>(object) + 16, i & 0xff, 20'000);
+    objects.push_back(object);
+  }
+  stop = true;
+  collector.join();
+  ASSERT_EQ(objects.size(), 300u) << "out of memory";
+  for (size_t i = 0; i < objects.size(); i++) ASSERT_EQ(reinterpret_cast<uint8_t*>(objects[i])[20'000], i & 0xff);
+  expect_valid("beside a collector");
 }
 
 }  // namespace

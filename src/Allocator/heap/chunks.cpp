@@ -88,11 +88,9 @@ bool next_chunk(AllocationContext* context, size_t size, BlockKind kind) noexcep
     size_t block = acquire_block(kind);
     if (block == kNoBlock) return false;
     install(context, block, 0, needed);
-    if (needed < kWindowsPerBlock) {
-      uint8_t* rest = begin_chunk(block, needed);
-      arena.blocks[block].claimed.fetch_or(window_mask(needed, kWindowsPerBlock - needed), std::memory_order_acq_rel);
-      fill(rest, (kWindowsPerBlock - needed) * kWindowSize);
-    }
+    // Unless maintenance took the whole block for idle meanwhile: then it has become a filler, and may be gone.
+    uint64_t rest = needed < kWindowsPerBlock ? window_mask(needed, kWindowsPerBlock - needed) : 0;
+    if ((arena.blocks[block].claimed.fetch_or(rest, std::memory_order_acq_rel) & rest) == 0 && rest != 0) fill(begin_chunk(block, needed), (kWindowsPerBlock - needed) * kWindowSize);
     return true;
   }
   if (wanted == kWindowsPerBlock && kind == BlockKind::kSmall) {

@@ -36,9 +36,17 @@ size_t shared_at_most = core::kLargeObject;
 os::Lock pinned_lock;
 AllocationContext pinned_context;  // all threads allocate pinned objects from one chunk: there are few
 
+// Room for an object of `size` in the context's chunk, or in another. More than one may be needed: maintenance may take one that is new for idle.
+bool make_room(AllocationContext* context, size_t size, BlockKind kind) noexcept {
+  while (!extend_window(context, size)) {
+    if (!next_chunk(context, size, kind)) return false;
+  }
+  return true;
+}
+
 uint8_t* allocate_pinned(size_t size) noexcept {
   os::LockGuard guard(pinned_lock);
-  if (!extend_window(&pinned_context, size) && !(next_chunk(&pinned_context, size, BlockKind::kPinned) && extend_window(&pinned_context, size))) return nullptr;
+  if (!make_room(&pinned_context, size, BlockKind::kPinned)) return nullptr;
   uint8_t* object = pinned_context.alloc_ptr;
   pinned_context.alloc_ptr += size;
   return object - core::kHeaderSize;
@@ -56,7 +64,7 @@ uint8_t* try_allocate(AllocationContext* context, size_t size, uint32_t flags) n
     if (start != nullptr) add_allocated(context, size);
     return start;
   }
-  if (!extend_window(context, size) && !(next_chunk(context, size, BlockKind::kSmall) && extend_window(context, size))) return nullptr;
+  if (!make_room(context, size, BlockKind::kSmall)) return nullptr;
   uint8_t* object = context->alloc_ptr;
   context->alloc_ptr += size;
   return object - core::kHeaderSize;

@@ -170,7 +170,10 @@ void Round::choose(PromotionScope scope) noexcept {
   uint32_t heads[kClasses];
   for (uint32_t& head : heads) head = UINT32_MAX;
   size_t candidates = 0;
+  // Where the copies go looks complete when maintenance has taken what is left of it for idle.
+  size_t of_copies = target.chunk_end != nullptr ? arena.block_index(reinterpret_cast<uintptr_t>(target.chunk_end) - 1) : kNoBlock;
   for_each_lower_block([&](size_t block) noexcept {
+    if (block == of_copies) return;
     const BlockRecord& record = arena.blocks[block];
     if (candidates == kChosenAtMost || record.state.load(std::memory_order_acquire) != BlockState::kLive || record.kind != BlockKind::kSmall) return;
     if (record.claimed.load(std::memory_order_acquire) != ~uint64_t{0} || record.initialised.load(std::memory_order_acquire) != ~uint64_t{0}) return;

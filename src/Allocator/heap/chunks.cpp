@@ -83,7 +83,7 @@ bool next_chunk(AllocationContext* context, size_t size, BlockKind kind) noexcep
   close_chunk(context);
   size_t wanted = windows_wanted(context), needed = (size + kWindowSize - 1) / kWindowSize;
   if (wanted < needed) wanted = needed;
-  if (core::knobs.stress.promote != 0 && kind == BlockKind::kSmall) [[unlikely]] {
+  if (core::knobs.stress.moves() && kind == BlockKind::kSmall) [[unlikely]] {
     // Blocks as small as possible, so that also programs of little memory have some that are complete.
     size_t block = acquire_block(kind);
     if (block == kNoBlock) return false;

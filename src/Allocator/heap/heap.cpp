@@ -122,9 +122,12 @@ DeleteResult finish(uint8_t* start, uint32_t header, const MethodTable* type, si
   if (!core::try_store(reinterpret_cast<uint32_t*>(start), header | core::kDeletedBit)) return delete_elsewhere(start + core::kHeaderSize, keep_sync_entry);
   heap.deleted_bytes += size;
   heap.deleted_objects++;
-  if (size > shared_at_most) return finish_large(start, type, size);
-  count_deleted(reinterpret_cast<uintptr_t>(start), size);
-  return DeleteResult::kDeleted;
+  DeleteResult result = DeleteResult::kDeleted;
+  if (size > shared_at_most) result = finish_large(start, type, size);
+  else count_deleted(reinterpret_cast<uintptr_t>(start), size);
+  // The caller is managed code without a frame: it cannot be stopped here, so it must not stop others.
+  if (uint32_t every = core::knobs.stress.deletion; every != 0 && heap.deleted_objects % every == 0) [[unlikely]] promote(PromotionScope::kRandom, false);
+  return result;
 }
 
 // All that the fast path leaves: arrays, objects with a finalizer, a hash code, a lock or a deleted bit; the first deletion of a thread; debug mode.

@@ -29,7 +29,7 @@ void register_thread() noexcept {
   if (threads != nullptr) threads->link = &heap->next;
   threads = heap;
   heap->registered = true;
-  heap->direct = !core::knobs.debug;
+  heap->direct = !core::knobs.debug && core::knobs.stress.deletion == 0;
 }
 
 void unregister_thread() noexcept {

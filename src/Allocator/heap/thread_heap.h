@@ -18,7 +18,7 @@ struct ThreadHeap {
   // one succeeds without.
   uint32_t emergency;
   bool registered;
-  bool direct;  // registered, and not in debug mode: deletions may take the short way
+  bool direct;  // registered, neither in debug mode nor with promotion at deletions: deletions may take the short way
   ThreadHeap* next;
   ThreadHeap** link;  // what points to this one
 };

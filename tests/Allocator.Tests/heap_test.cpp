@@ -226,6 +226,32 @@ TEST_F(HeapTest, ReleasedPagesInALiveBlockStayDeadAndTheRestGoesOn) {
   expect_valid("after the chunk");
 }
 
+// The kernel may make one mapping of moved frames and of the empty, watched mapping beside their new address, when these were neighbours once: then it
+// forgets to watch it.
+TEST_F(HeapTest, WhatFramesLeftIsWatchedWhateverComesBesideIt) {
+  if (!os::has_userfaultfd()) GTEST_SKIP();
+  auto acquire = [](bool promoted) {
+    size_t block = heap::acquire_block(core::BlockKind::kSmall, promoted);
+    *reinterpret_cast<volatile uint64_t*>(core::arena.block_start(block)) = block + 1;
+    return block;
+  };
+  auto bury = [](size_t block) {
+    for (size_t page = 0; page < core::kPagesPerBlock; page++) heap::mark_page_dead(block * core::kPagesPerBlock + page);
+  };
+  size_t first = acquire(false), second = acquire(false);
+  bury(first);
+  size_t left = acquire(false);  // the first one's frames, which go on from here
+  bury(left);
+  acquire(true);
+  bury(second);
+  size_t beside = acquire(false);
+  ASSERT_EQ(second, first + 1);
+  ASSERT_EQ(beside, left + 1);
+  uint64_t value;
+  for (size_t gone : {first, second, left}) EXPECT_FALSE(core::try_load(reinterpret_cast<uint64_t*>(core::arena.block_start(gone)), &value)) << gone;
+  EXPECT_TRUE(core::try_load(reinterpret_cast<uint64_t*>(core::arena.block_start(beside)), &value));
+}
+
 class MprotectHeapTest : public HeapTest {
   void configure(core::Knobs& knobs) override { knobs.protection = core::Protection::kMprotect; }
 };

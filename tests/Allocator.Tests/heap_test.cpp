@@ -1,4 +1,7 @@
 // Allocation, deletion and release, step by step.
+#include <atomic>
+#include <thread>
+
 #include "heap_fixture.h"
 
 namespace freehold::testing {
@@ -223,6 +226,32 @@ TEST_F(HeapTest, ReleasedPagesInALiveBlockStayDeadAndTheRestGoesOn) {
   expect_valid("after the chunk");
 }
 
+// The kernel may make one mapping of moved frames and of the empty, watched mapping beside their new address, when these were neighbours once: then it
+// forgets to watch it.
+TEST_F(HeapTest, WhatFramesLeftIsWatchedWhateverComesBesideIt) {
+  if (!os::has_userfaultfd()) GTEST_SKIP();
+  auto acquire = [](bool promoted) {
+    size_t block = heap::acquire_block(core::BlockKind::kSmall, promoted);
+    *reinterpret_cast<volatile uint64_t*>(core::arena.block_start(block)) = block + 1;
+    return block;
+  };
+  auto bury = [](size_t block) {
+    for (size_t page = 0; page < core::kPagesPerBlock; page++) heap::mark_page_dead(block * core::kPagesPerBlock + page);
+  };
+  size_t first = acquire(false), second = acquire(false);
+  bury(first);
+  size_t left = acquire(false);  // the first one's frames, which go on from here
+  bury(left);
+  acquire(true);
+  bury(second);
+  size_t beside = acquire(false);
+  ASSERT_EQ(second, first + 1);
+  ASSERT_EQ(beside, left + 1);
+  uint64_t value;
+  for (size_t gone : {first, second, left}) EXPECT_FALSE(core::try_load(reinterpret_cast<uint64_t*>(core::arena.block_start(gone)), &value)) << gone;
+  EXPECT_TRUE(core::try_load(reinterpret_cast<uint64_t*>(core::arena.block_start(beside)), &value));
+}
+
 class MprotectHeapTest : public HeapTest {
   void configure(core::Knobs& knobs) override { knobs.protection = core::Protection::kMprotect; }
 };
@@ -289,6 +318,30 @@ TEST_F(HeapTest, WalkStopsAtAWindowThatIsNotInUseYet) {
   ASSERT_EQ(reinterpret_cast<uintptr_t>(object->start() + 24) % core::kWindowSize, core::kWindowSize - 8);
   EXPECT_FALSE(heap::recount_page(core::arena.page_index(reinterpret_cast<uintptr_t>(object))));
   expect_valid("with a full window");
+}
+
+class SmallBlocksHeapTest : public HeapTest {
+  void configure(core::Knobs& knobs) override { knobs.stress.promote = 1; }
+};
+
+// What a thread has just taken looks idle to a collection: its windows become a filler, and the block may die before its owner has used any of it.
+TEST_F(SmallBlocksHeapTest, ACollectionBesideAnAllocationTakesNothingFromIt) {
+  std::atomic<bool> stop{false};
+  std::thread collector([&] {
+    while (!stop) heap::collect();
+  });
+  std::vector<Object*> objects;
+  for (int i = 0; i < 300; i++) {
+    Object* object = allocate(&bytes_type.table, 20'000);  // a block each
+    if (object == nullptr) break;
+    memset(reinterpret_cast<uint8_t*>(object) + 16, i & 0xff, 20'000);
+    objects.push_back(object);
+  }
+  stop = true;
+  collector.join();
+  ASSERT_EQ(objects.size(), 300u) << "out of memory";
+  for (size_t i = 0; i < objects.size(); i++) ASSERT_EQ(reinterpret_cast<uint8_t*>(objects[i])[20'000], i & 0xff);
+  expect_valid("beside a collector");
 }
 
 }  // namespace

@@ -39,6 +39,32 @@ TEST(Knobs, UnknownAndMalformedAreNamed) {
   }
 }
 
+TEST(Knobs, StressIsAListOfModes) {
+  std::string error;
+  struct {
+    const char* text;
+    core::Stress expected;
+  } cases[] = {
+      {"FREEHOLD_STRESS=promote", {.promote = 10'000}},
+      {"FREEHOLD_STRESS=promote:500", {.promote = 500}},
+      {"FREEHOLD_STRESS=fault", {.promote = 10'000, .fault = true}},
+      {"FREEHOLD_STRESS=delay,promote:7", {.promote = 7, .delay = 100}},
+      {"FREEHOLD_STRESS=seed:123456789012", {.promote = 10'000, .seed = 123456789012}},
+      {"FREEHOLD_STRESS=deletion:100", {.deletion = 100}},
+      {"FREEHOLD_STRESS=fault,deletion:3,seed:2,delay:5", {.deletion = 3, .delay = 5, .fault = true, .seed = 2}},
+      {"FREEHOLD_STRESS=deletion:3,promote:9", {.promote = 9, .deletion = 3}},
+  };
+  for (const auto& [text, expected] : cases) {
+    ASSERT_TRUE(read({text}, &error)) << error;
+    EXPECT_EQ(core::knobs.stress, expected) << text;
+  }
+  for (const char* bad : {"FREEHOLD_STRESS=move", "FREEHOLD_STRESS=promote,", "FREEHOLD_STRESS=,promote", "FREEHOLD_STRESS=promote:", "FREEHOLD_STRESS=promote:0", "FREEHOLD_STRESS=promote:-1", "FREEHOLD_STRESS=promote:99999999",
+                          "FREEHOLD_STRESS=deletion", "FREEHOLD_STRESS=deletion:0", "FREEHOLD_STRESS=fault:3", "FREEHOLD_STRESS=seed", "FREEHOLD_STRESS=promote;fault"}) {
+    EXPECT_FALSE(read({bad}, &error)) << bad;
+    EXPECT_NE(error.find("FREEHOLD_STRESS"), std::string::npos) << error;
+  }
+}
+
 TEST(Knobs, TheEnvironmentHasTheLastWord) {
   std::string error;
   auto lookup = [](const char* key, char* value, size_t capacity) {

@@ -388,6 +388,34 @@ TEST_P(PromotionTest, TheBlockThatCopiesGoToIsNotPromoted) {
   }
 }
 
+// A collection makes what is left of that block a filler: then it looks complete, and only a walk of its references, which this setting leaves out, would tell.
+TEST_P(PromotionTest, TheBlockThatTakesTheCopiesStays) {
+  core::knobs.stress.fault = true;
+  heap::hold_sweeps(true);
+  for (size_t n : {100, 130, 170}) {
+    std::vector<Object*> kept = sparse_blocks(4, n);
+    ASSERT_GT(heap::promote(PromotionScope::kSparse), 0u);
+    heap::collect();
+    heap::promote(PromotionScope::kAll);
+    for (size_t i = 1; i < kept.size(); i++) ASSERT_EQ(name(load(kept[i], 1)), name(kept[i - 1]));
+  }
+  expect_valid("at the end");
+}
+
+TEST_P(PromotionTest, EveryNthDeletionMovesWhatIsLeft) {
+  core::knobs.stress.deletion = 100;
+  heap::unregister_thread();  // that it was registered without is over
+  uint64_t before = heap::thread_totals().deleted_objects;
+  std::vector<Object*> kept = sparse_blocks(1, 3);
+  uint64_t deletions = heap::thread_totals().deleted_objects - before, rounds = heap::promotion_counters.rounds.load();
+  EXPECT_EQ(rounds, deletions / 100);
+  EXPECT_GT(heap::promotion_counters.objects.load(), kept.size());
+  for (int i = 0; i < 100; i++) ASSERT_EQ(heap::delete_object(allocate(&small_type.table)), DeleteResult::kDeleted);
+  EXPECT_EQ(heap::promotion_counters.rounds.load(), rounds + 1);
+  for (size_t i = 1; i < kept.size(); i++) ASSERT_EQ(name(load(kept[i], 1)), name(kept[i - 1]));
+  expect_valid("at the end");
+}
+
 TEST_P(PromotionTest, FailuresLeaveEverythingInPlace) {
   for (const char* call : {"mmap", "mprotect", "mremap", "madvise", "register"}) {
     for (const char* where : {"1", "2", "3", "4", "5", "7", "10", "1+", "4+"}) {

@@ -1,34 +1,68 @@
 namespace Freehold.Contract;
 
-/// <summary>`model SEED STEPS THREADS`: random graphs of objects, held beside a model that knows what each object must contain.</summary>
+/// <summary>
+/// `model SEED STEPS THREADS`: random graphs of objects, held beside a model that knows what each object must contain;
+/// `model-collections SEED STEPS THREADS`: the framework's collections, beside numbers.
+/// </summary>
 internal static class Modelling
 {
     public static IEnumerable<Case> All()
     {
-        yield return new("model", Run);
+        yield return new("model", RunGraphs);
+        yield return new("model-collections", RunCollections);
     }
 
-    private static void Run(string[] arguments)
+    private static void RunGraphs(string[] arguments)
     {
-        if (arguments is not [string seedText, string stepsText, string threadsText])
-            throw new ContractException("arguments: model SEED STEPS THREADS");
-        int seed = int.Parse(seedText), steps = int.Parse(stepsText), threads = int.Parse(threadsText);
-        Console.WriteLine($"seed {seed}, {steps} steps, {threads} threads");
         var shared = new SharedSlots();
-        var failures = new string?[threads];
-        Thread[] workers = [.. Enumerable.Range(0, threads).Select(id => new Thread(() =>
+        Run(arguments, (seed, thread, steps, _) =>
         {
-            var model = new Model(seed * 1_000 + id, id, shared);
+            var model = new Model(seed, thread, shared);
             try
             {
                 for (int step = 0; step < steps; step++)
                     model.Step(step);
                 model.CheckAll();
+                return null;
             }
             catch (Exception exception)
             {
-                failures[id] = $"seed {seed}, thread {id}, step {model.LastStep} ({model.LastOperation}): {exception}";
+                return $"step {model.LastStep} ({model.LastOperation}): {exception}";
             }
+        });
+    }
+
+    private static void RunCollections(string[] arguments)
+    {
+        SharedTable? shared = null;
+        Run(arguments, (seed, thread, steps, threads) =>
+        {
+            SharedTable table = Interlocked.CompareExchange(ref shared, new SharedTable(threads), null) ?? shared!;
+            var models = new CollectionModels(seed, thread, table);
+            try
+            {
+                models.Run(steps);
+                return null;
+            }
+            catch (Exception exception)
+            {
+                return $"step {models.LastStep} ({models.LastModel}): {exception}";
+            }
+        });
+    }
+
+    /// <summary>`work` is given a seed, the number of the thread, the steps and how many threads there are; it says what went wrong.</summary>
+    private static void Run(string[] arguments, Func<int, int, int, int, string?> work)
+    {
+        if (arguments is not [string seedText, string stepsText, string threadsText])
+            throw new ContractException("arguments: SEED STEPS THREADS");
+        int seed = int.Parse(seedText), steps = int.Parse(stepsText), threads = int.Parse(threadsText);
+        Console.WriteLine($"seed {seed}, {steps} steps, {threads} threads");
+        var failures = new string?[threads];
+        Thread[] workers = [.. Enumerable.Range(0, threads).Select(id => new Thread(() =>
+        {
+            if (work(seed * 1_000 + id, id, steps, threads) is { } failure)
+                failures[id] = $"seed {seed}, thread {id}, {failure}";
         }))];
         Array.ForEach(workers, thread => thread.Start());
         Array.ForEach(workers, thread => thread.Join());

@@ -29,14 +29,14 @@ bool parse_protection(const char* text) noexcept {
   return true;
 }
 
-// promote[:MICROSECONDS],fault,dedangle,delay[:MICROSECONDS],seed:N in any order.
+// promote[:MICROSECONDS],deletion:N,fault,dedangle,delay[:MICROSECONDS],seed:N in any order.
 bool parse_stress(const char* text) noexcept {
   Stress stress;
   while (true) {
     size_t length = strcspn(text, ":,");
     auto is = [&](const char* name) noexcept { return strlen(name) == length && strncmp(text, name, length) == 0; };
-    bool promote = is("promote"), delay = is("delay"), seed = is("seed"), fault = is("fault"), dedangle = is("dedangle");
-    if (!promote && !delay && !seed && !fault && !dedangle) return false;
+    bool promote = is("promote"), deletion = is("deletion"), delay = is("delay"), seed = is("seed"), fault = is("fault"), dedangle = is("dedangle");
+    if (!promote && !deletion && !delay && !seed && !fault && !dedangle) return false;
     text += length;
     uint64_t number = 0;
     if (*text == ':') {
@@ -45,10 +45,11 @@ bool parse_stress(const char* text) noexcept {
       number = strtoull(text + 1, &end, 10);
       if (number == 0 || (number > 10'000'000 && !seed)) return false;
       text = end;
-    } else if (seed) {
+    } else if (seed || deletion) {
       return false;
     }
-    if (promote || ((fault || dedangle) && stress.promote == 0)) stress.promote = number != 0 ? static_cast<uint32_t>(number) : 10'000;
+    if (promote) stress.promote = number != 0 ? static_cast<uint32_t>(number) : 10'000;
+    if (deletion) stress.deletion = static_cast<uint32_t>(number);
     if (fault) stress.fault = true;
     if (dedangle) stress.dedangle = true;
     if (delay) stress.delay = number != 0 ? static_cast<uint32_t>(number) : 100;
@@ -56,7 +57,7 @@ bool parse_stress(const char* text) noexcept {
     if (*text == 0) break;
     if (*text++ != ',') return false;
   }
-  if (stress.promote == 0) stress.promote = 10'000;
+  if (!stress.moves()) stress.promote = 10'000;
   knobs.stress = stress;
   return true;
 }
@@ -75,7 +76,7 @@ constexpr Knob kTable[] = {
     {{"FREEHOLD_MAP_BUDGET", "System.Heap.MapBudget", "a number of kernel mappings"}, [](const char* t) noexcept { return parse_count(t, &knobs.map_budget); }},
     {{"FREEHOLD_PROMOTION", "System.Heap.Promotion", "0 or 1"}, [](const char* t) noexcept { return parse_switch(t, &knobs.promotion); }},
     {{"FREEHOLD_HUGE_PAGES", "System.Heap.HugePages", "0 or 1"}, [](const char* t) noexcept { return parse_switch(t, &knobs.huge_pages); }},
-    {{"FREEHOLD_STRESS", nullptr, "promote[:MICROSECONDS], fault, dedangle, delay[:MICROSECONDS] and seed:N, separated by commas"}, [](const char* t) noexcept { return parse_stress(t); }},
+    {{"FREEHOLD_STRESS", nullptr, "promote[:MICROSECONDS], deletion:N, fault, dedangle, delay[:MICROSECONDS] and seed:N, separated by commas"}, [](const char* t) noexcept { return parse_stress(t); }},
     {{"FREEHOLD_FAIL", nullptr, "CALL:N[+],… with mmap, mprotect, mremap, madvise, userfaultfd, register or membarrier"}, [](const char* t) noexcept { return os::inject_failures(t); }},
 };
 

@@ -12,11 +12,13 @@ enum class Protection : uint8_t { kAuto, kUserfaultfd, kMprotect };
 // FREEHOLD_STRESS: forces the rare paths of promotion, in any program.
 struct Stress {
   uint32_t promote = 0;  // microseconds between rounds that move a random half of all blocks, which are small then; 0 = off
+  uint32_t deletion = 0; // deletions of a thread between such rounds, which the deleting thread itself makes; 0 = off
   uint32_t delay = 0;    // at most so many microseconds pass between two steps of a promotion
   bool fault = false;    // nothing is patched in bulk: every stale reference faults
   bool dedangle = false; // a sweep follows each round
   uint64_t seed = 1;
 
+  bool moves() const { return promote != 0 || deletion != 0; }
   bool operator==(const Stress&) const = default;
 };
 

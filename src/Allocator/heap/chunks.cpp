@@ -105,16 +105,14 @@ bool next_chunk(AllocationContext* context, size_t size, BlockKind kind) noexcep
   close_chunk(context);
   size_t wanted = windows_wanted(context), needed = (size + kWindowSize - 1) / kWindowSize;
   if (wanted < needed) wanted = needed;
-  if (core::knobs.stress.promote != 0 && kind == BlockKind::kSmall) [[unlikely]] {
+  if (core::knobs.stress.moves() && kind == BlockKind::kSmall) [[unlikely]] {
     // Blocks as small as possible, so that also programs of little memory have some that are complete.
     size_t block = acquire_block(kind);
     if (block == kNoBlock) return false;
     install(context, block, 0, needed);
-    if (needed < kWindowsPerBlock) {
-      uint8_t* rest = begin_chunk(block, needed);
-      arena.blocks[block].claimed.fetch_or(window_mask(needed, kWindowsPerBlock - needed), std::memory_order_acq_rel);
-      fill(rest, (kWindowsPerBlock - needed) * kWindowSize);
-    }
+    // Unless maintenance took the whole block for idle meanwhile: then it has become a filler, and may be gone.
+    uint64_t rest = needed < kWindowsPerBlock ? window_mask(needed, kWindowsPerBlock - needed) : 0;
+    if ((arena.blocks[block].claimed.fetch_or(rest, std::memory_order_acq_rel) & rest) == 0 && rest != 0) fill(begin_chunk(block, needed), (kWindowsPerBlock - needed) * kWindowSize);
     return true;
   }
   if (wanted == kWindowsPerBlock && kind == BlockKind::kSmall) {

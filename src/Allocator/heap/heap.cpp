@@ -37,9 +37,17 @@ size_t shared_at_most = core::kLargeObject;
 os::Lock pinned_lock;
 AllocationContext pinned_context;  // all threads allocate pinned objects from one chunk: there are few
 
+// Room for an object of `size` in the context's chunk, or in another. More than one may be needed: maintenance may take one that is new for idle.
+bool make_room(AllocationContext* context, size_t size, BlockKind kind) noexcept {
+  while (!extend_window(context, size)) {
+    if (!next_chunk(context, size, kind)) return false;
+  }
+  return true;
+}
+
 uint8_t* allocate_pinned(size_t size) noexcept {
   os::LockGuard guard(pinned_lock);
-  if (!extend_window(&pinned_context, size) && !(next_chunk(&pinned_context, size, BlockKind::kPinned) && extend_window(&pinned_context, size))) return nullptr;
+  if (!make_room(&pinned_context, size, BlockKind::kPinned)) return nullptr;
   uint8_t* object = pinned_context.alloc_ptr;
   pinned_context.alloc_ptr += size;
   return object - core::kHeaderSize;
@@ -57,7 +65,7 @@ uint8_t* try_allocate(AllocationContext* context, size_t size, uint32_t flags) n
     if (start != nullptr) add_allocated(context, size);
     return start;
   }
-  if (!extend_window(context, size) && !(next_chunk(context, size, BlockKind::kSmall) && extend_window(context, size))) return nullptr;
+  if (!make_room(context, size, BlockKind::kSmall)) return nullptr;
   uint8_t* object = context->alloc_ptr;
   context->alloc_ptr += size;
   return object - core::kHeaderSize;
@@ -115,9 +123,12 @@ DeleteResult finish(uint8_t* start, uint32_t header, const MethodTable* type, si
   if (!core::try_store(reinterpret_cast<uint32_t*>(start), header | core::kDeletedBit)) return delete_elsewhere(start + core::kHeaderSize, keep_sync_entry);
   heap.deleted_bytes += size;
   heap.deleted_objects++;
-  if (size > shared_at_most) return finish_large(start, type, size);
-  count_deleted(reinterpret_cast<uintptr_t>(start), size);
-  return DeleteResult::kDeleted;
+  DeleteResult result = DeleteResult::kDeleted;
+  if (size > shared_at_most) result = finish_large(start, type, size);
+  else count_deleted(reinterpret_cast<uintptr_t>(start), size);
+  // The caller is managed code without a frame: it cannot be stopped here, so it must not stop others.
+  if (uint32_t every = core::knobs.stress.deletion; every != 0 && heap.deleted_objects % every == 0) [[unlikely]] promote(PromotionScope::kRandom, false);
+  return result;
 }
 
 // All that the fast path leaves: arrays, objects with a finalizer, a hash code, a lock or a deleted bit.

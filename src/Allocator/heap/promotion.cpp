@@ -172,12 +172,12 @@ void Round::choose(PromotionScope scope) noexcept {
   uint32_t heads[kClasses];
   for (uint32_t& head : heads) head = UINT32_MAX;
   size_t candidates = 0;
-  // Where the copies go is never frozen, even if its last window is in use already.
-  auto target_place = reinterpret_cast<uintptr_t>(target.alloc_ptr) - kHeaderSize;
-  size_t target_block = arena.contains(target_place) ? arena.block_index(target_place) : kNoBlock;
+  // Where the copies go looks complete when maintenance has taken what is left of it for idle.
+  size_t of_copies = target.chunk_end != nullptr ? arena.block_index(reinterpret_cast<uintptr_t>(target.chunk_end) - 1) : kNoBlock;
   for_each_lower_block([&](size_t block) noexcept {
+    if (block == of_copies) return;
     const BlockRecord& record = arena.blocks[block];
-    if (candidates == kChosenAtMost || block == target_block || record.state.load(std::memory_order_acquire) != BlockState::kLive || record.kind != BlockKind::kSmall) return;
+    if (candidates == kChosenAtMost || record.state.load(std::memory_order_acquire) != BlockState::kLive || record.kind != BlockKind::kSmall) return;
     if (record.claimed.load(std::memory_order_acquire) != ~uint64_t{0} || record.initialised.load(std::memory_order_acquire) != ~uint64_t{0}) return;
     size_t deleted = 0;
     for (size_t page = block * kPagesPerBlock; page < (block + 1) * kPagesPerBlock; page++) {

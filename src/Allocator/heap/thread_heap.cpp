@@ -30,7 +30,7 @@ void register_thread() noexcept {
   if (threads != nullptr) threads->link = &heap->next;
   threads = heap;
   heap->registered = true;
-  heap->direct = core::knobs.debug ? 0 : core::arena.size;
+  heap->direct = core::knobs.debug || core::knobs.stress.deletion != 0 ? 0 : core::arena.size;
 }
 
 void unregister_thread() noexcept {

@@ -19,7 +19,8 @@ struct ThreadHeap {
   // one succeeds without.
   uint32_t emergency;
   bool registered;
-  // The first so many bytes of the arena are where deletions may take the short way: all, but none before the thread is registered, and in debug mode.
+  // The first so many bytes of the arena are where deletions may take the short way: all, but none before the thread is registered, in debug mode, and
+  // with promotion at deletions.
   size_t direct;
   ThreadHeap* next;
   ThreadHeap** link;  // what points to this one

@@ -101,6 +101,11 @@ bool move_frames(void* from, void* to, size_t size) noexcept {
   return mremap(from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to) != MAP_FAILED;
 }
 
+bool keep_apart(void* start, size_t size) noexcept {
+  // A flag of the mapping that travels with the frames. All it does by itself is to read ahead less, which memory without a file does not.
+  return !injected_failure(Call::kMadvise) && madvise(start, size, MADV_RANDOM) == 0;
+}
+
 bool open_userfaultfd() noexcept {
   if (injected_failure(Call::kUserfaultfd)) return false;
   int descriptor = static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY));

@@ -357,6 +357,8 @@ void Round::patch(const Chosen& chosen) noexcept {
     for (size_t i = 0; i < slots->count; i++) {
       auto* slot = reinterpret_cast<uint64_t*>(current_address(reinterpret_cast<uintptr_t>(slots->slot[i])));
       uint64_t value;
+      // A field's block may have died since: not worth a fault.
+      if (arena.blocks[arena.block_index(reinterpret_cast<uintptr_t>(slot))].state.load(std::memory_order_acquire) != BlockState::kLive) continue;
       if (!core::try_load(slot, &value) || !arena.contains(value) || arena.block_index(value) != chosen.block) continue;
       uint64_t current = current_address(value);
       bool swapped;

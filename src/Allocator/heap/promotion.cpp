@@ -47,7 +47,7 @@ constexpr size_t kSmallHeap = size_t{16} << 20;
 
 os::Lock lock;              // one round at a time; guards what follows
 AllocationContext target;   // where the copies go
-uint64_t deleted_at_last_round = 0;
+std::atomic<uint64_t> deleted_at_last_round{0};
 uint64_t random_state = 0;
 
 void count(std::atomic<uint64_t>& counter, uint64_t more) noexcept { counter.fetch_add(more, std::memory_order_relaxed); }

@@ -58,6 +58,12 @@ uint64_t now() noexcept {
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
 }
 
+uint64_t processor_time() noexcept {
+  timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
+}
+
 uint64_t next_random() noexcept {
   if (random_state == 0) random_state = core::knobs.stress.seed * 2 + 1;
   random_state ^= random_state << 13;
@@ -124,15 +130,26 @@ class Round {
   uint64_t run(PromotionScope scope, bool may_stop) noexcept {
     chosen_ = static_cast<Chosen*>(scratch_.take(kChosenAtMost * sizeof(Chosen)));
     draft_ = static_cast<ForwardingDraft*>(scratch_.take(sizeof(ForwardingDraft)));
-    if (chosen_ == nullptr || draft_ == nullptr) return 0;
+    concerned_ = static_cast<uint8_t*>(scratch_.take(arena.block_count() / 2));
+    if (chosen_ == nullptr || draft_ == nullptr || concerned_ == nullptr) return 0;
     choose(scope);
     if (count_ == 0) return 0;
     if (may_stop) ask_for_pins();
+    uint64_t before = processor_time();
+    auto time = [&](std::atomic<uint64_t>& counter) noexcept {
+      uint64_t after = processor_time();
+      count(counter, after - before);
+      before = after;
+    };
     collect();
+    time(promotion_counters.walk_time);
     for (size_t i = 0; i < count_; i++) {
-      if (chosen_[i].complete && promote_block(chosen_[i].block)) {
+      bool promoted = chosen_[i].complete && promote_block(chosen_[i].block);
+      time(promotion_counters.copy_time);
+      if (promoted) {
         step();
         patch(chosen_[i]);
+        time(promotion_counters.patch_time);
       } else {
         count(promotion_counters.refused, 1);
       }
@@ -143,6 +160,9 @@ class Round {
 
  private:
   void choose(PromotionScope scope) noexcept;
+  // Whether the walk must look closer at a reference into the block: it is chosen, or was promoted before. A byte for each, since the walk asks for
+  // every reference there is: the blocks' records would not stay in the cache.
+  uint8_t& concerns(size_t block) noexcept { return concerned_[block]; }
   void ask_for_pins() noexcept;
   void collect() noexcept;
   void collect_from(size_t block, bool is_chosen) noexcept;
@@ -154,6 +174,7 @@ class Round {
   Scratch scratch_;
   Chosen* chosen_ = nullptr;
   ForwardingDraft* draft_ = nullptr;
+  uint8_t* concerned_ = nullptr;
   size_t count_ = 0;
   uint64_t objects_ = 0;
 };
@@ -176,7 +197,9 @@ void Round::choose(PromotionScope scope) noexcept {
   size_t target_block = arena.contains(target_place) ? arena.block_index(target_place) : kNoBlock;
   for_each_lower_block([&](size_t block) noexcept {
     const BlockRecord& record = arena.blocks[block];
-    if (candidates == kChosenAtMost || block == target_block || record.state.load(std::memory_order_acquire) != BlockState::kLive || record.kind != BlockKind::kSmall) return;
+    BlockState state = record.state.load(std::memory_order_acquire);
+    if (state == BlockState::kForwarded) concerns(block) = 1;
+    if (candidates == kChosenAtMost || block == target_block || state != BlockState::kLive || record.kind != BlockKind::kSmall) return;
     if (record.claimed.load(std::memory_order_acquire) != ~uint64_t{0} || record.initialised.load(std::memory_order_acquire) != ~uint64_t{0}) return;
     size_t deleted = 0;
     for (size_t page = block * kPagesPerBlock; page < (block + 1) * kPagesPerBlock; page++) {
@@ -205,7 +228,10 @@ void Round::choose(PromotionScope scope) noexcept {
     }
   }
   chosen_ = sorted;
-  for (size_t i = 0; i < count_; i++) arena.blocks[chosen_[i].block].chosen.store(static_cast<uint16_t>(i + 1), std::memory_order_relaxed);
+  for (size_t i = 0; i < count_; i++) {
+    arena.blocks[chosen_[i].block].chosen.store(static_cast<uint16_t>(i + 1), std::memory_order_relaxed);
+    concerns(chosen_[i].block) = 1;
+  }
 }
 
 // Blocks that something may have been pinned in since they were filled: one short stop tells which of them are pinned now.
@@ -224,7 +250,7 @@ void Round::ask_for_pins() noexcept {
 // A field that leads into a chosen block is noted; one that is stale since an earlier round is repaired at once.
 void Round::visit(uint64_t* slot) noexcept {
   uint64_t value;
-  if (!core::try_load(slot, &value) || !arena.in_lower_half(value)) return;
+  if (!core::try_load(slot, &value) || !arena.in_lower_half(value) || concerns(arena.block_index(value)) == 0) return;
   const BlockRecord& record = arena.blocks[arena.block_index(value)];
   if (record.state.load(std::memory_order_acquire) == BlockState::kForwarded) {
     bool swapped;
@@ -355,6 +381,9 @@ void Round::patch(const Chosen& chosen) noexcept {
   for (const Slots* slots = chosen.slots; slots != nullptr; slots = slots->next) {
     collected += slots->count;
     for (size_t i = 0; i < slots->count; i++) {
+      // The fields lie far apart; the processor may fetch some while it works on another.
+      constexpr size_t kAhead = 8;
+      if (i + kAhead < slots->count) __builtin_prefetch(slots->slot[i + kAhead], 1);
       auto* slot = reinterpret_cast<uint64_t*>(current_address(reinterpret_cast<uintptr_t>(slots->slot[i])));
       uint64_t value;
       // A field's block may have died since: not worth a fault.

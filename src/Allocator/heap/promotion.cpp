@@ -117,7 +117,6 @@ static_assert(sizeof(Slots) == 4096);
 struct Chosen {
   uint32_t block;
   uint32_t live_units;
-  bool complete;
   Slots* slots;
 };
 
@@ -144,7 +143,7 @@ class Round {
     collect();
     time(promotion_counters.walk_time);
     for (size_t i = 0; i < count_; i++) {
-      bool promoted = chosen_[i].complete && promote_block(chosen_[i].block);
+      bool promoted = promote_block(chosen_[i].block);
       time(promotion_counters.copy_time);
       if (promoted) {
         step();
@@ -152,6 +151,8 @@ class Round {
         time(promotion_counters.patch_time);
       } else {
         count(promotion_counters.refused, 1);
+        if (!core::knobs.stress.fault) collect_from(chosen_[i].block);
+        time(promotion_counters.walk_time);
       }
     }
     for (size_t i = 0; i < count_; i++) arena.blocks[chosen_[i].block].chosen.store(0, std::memory_order_relaxed);
@@ -165,7 +166,8 @@ class Round {
   uint8_t& concerns(size_t block) noexcept { return concerned_[block]; }
   void ask_for_pins() noexcept;
   void collect() noexcept;
-  void collect_from(size_t block, bool is_chosen) noexcept;
+  void collect_from(size_t block) noexcept;
+  void collect_from_copies(uint32_t units) noexcept;
   void visit(uint64_t* slot) noexcept;
   bool promote_block(size_t block) noexcept;
   bool copy(size_t block, ForwardingDraft* draft, Copies* copies) noexcept;
@@ -210,7 +212,7 @@ void Round::choose(PromotionScope scope) noexcept {
     if (!wanted) return;
     size_t live = kUnitsPerBlock - deleted, kind = live * kClasses / (kUnitsPerBlock + 1);
     // The list of its class is linked through `slots` until the blocks are in order.
-    chosen_[candidates] = {static_cast<uint32_t>(block), static_cast<uint32_t>(live), true, reinterpret_cast<Slots*>(uintptr_t{heads[kind]})};
+    chosen_[candidates] = {static_cast<uint32_t>(block), static_cast<uint32_t>(live), reinterpret_cast<Slots*>(uintptr_t{heads[kind]})};
     heads[kind] = static_cast<uint32_t>(candidates++);
   });
   auto* sorted = static_cast<Chosen*>(scratch_.take(candidates * sizeof(Chosen)));
@@ -224,7 +226,7 @@ void Round::choose(PromotionScope scope) noexcept {
   for (uint32_t head : heads) {
     for (uint32_t i = head; i != UINT32_MAX && gained < enough; i = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(chosen_[i].slots))) {
       gained += kBlockSize - chosen_[i].live_units * kUnit;
-      sorted[count_++] = {chosen_[i].block, chosen_[i].live_units, true, nullptr};
+      sorted[count_++] = {chosen_[i].block, chosen_[i].live_units, nullptr};
     }
   }
   chosen_ = sorted;
@@ -271,19 +273,18 @@ void Round::visit(uint64_t* slot) noexcept {
   list->slot[list->count++] = slot;
 }
 
-void Round::collect_from(size_t block, bool is_chosen) noexcept {
-  bool complete = walk_block(block, [&](uint8_t* start, const Walked& walked) noexcept {
+void Round::collect_from(size_t block) noexcept {
+  walk_block(block, [&](uint8_t* start, const Walked& walked) noexcept {
     if (is_live(walked)) core::for_each_reference(Object::at(start), walked.type, walked.size, [&](uint64_t* slot) noexcept { visit(slot); });
   });
-  // Somebody is still allocating there.
-  if (is_chosen && !complete) chosen_[arena.blocks[block].chosen.load(std::memory_order_relaxed) - 1].complete = false;
 }
 
+// The chosen blocks are left out: most of what is there is dead, and what lives is visited as soon as it is copied.
 void Round::collect() noexcept {
   if (core::knobs.stress.fault) return;
   for_each_lower_block([&](size_t block) noexcept {
     const BlockRecord& record = arena.blocks[block];
-    if (record.state.load(std::memory_order_acquire) == BlockState::kLive) collect_from(block, record.chosen.load(std::memory_order_relaxed) != 0);
+    if (record.state.load(std::memory_order_acquire) == BlockState::kLive && record.chosen.load(std::memory_order_relaxed) == 0) collect_from(block);
   });
   for (size_t block = arena.block_count() / 2, end = upper_frontier(); block < end; block++) {
     const BlockRecord& record = arena.blocks[block];
@@ -333,20 +334,35 @@ bool Round::copy(size_t block, ForwardingDraft* draft, Copies* copies) noexcept 
   return good && complete;
 }
 
-// Nobody has seen the copies: they become garbage.
-void bury_copies(const ForwardingDraft& draft, uint32_t units) noexcept {
+// Calls function(uint8_t* start, const Walked&) for each copy, as far as they have memory.
+template <typename Function>
+void for_each_copy(const ForwardingDraft& draft, uint32_t units, Function function) noexcept {
   uint32_t first = units < draft.split ? units : draft.split;
-  auto bury = [](uintptr_t start, size_t size) noexcept {
+  auto walk = [&](uintptr_t start, size_t size) noexcept {
     for (uintptr_t at = start; at < start + size;) {
       Walked walked = look_at(reinterpret_cast<uint8_t*>(at));
-      if (walked.step != Step::kObject || walked.size == 0) return;
-      *reinterpret_cast<uint32_t*>(at) |= core::kDeletedBit;
-      count_deleted(at, walked.size);
+      if (walked.step == Step::kEnd || walked.size == 0) return;
+      function(reinterpret_cast<uint8_t*>(at), walked);
       at += walked.size;
     }
   };
-  if (first != 0) bury(draft.target[0], size_t{first} * kUnit);
-  if (units > first) bury(draft.target[1], size_t{units - first} * kUnit);
+  if (first != 0) walk(draft.target[0], size_t{first} * kUnit);
+  if (units > first) walk(draft.target[1], size_t{units - first} * kUnit);
+}
+
+// Nobody has seen the copies: they become garbage.
+void bury_copies(const ForwardingDraft& draft, uint32_t units) noexcept {
+  for_each_copy(draft, units, [](uint8_t* start, const Walked& walked) noexcept {
+    *reinterpret_cast<uint32_t*>(start) |= core::kDeletedBit;
+    count_deleted(reinterpret_cast<uintptr_t>(start), walked.size);
+  });
+}
+
+// The fields of what was promoted just now: those into blocks promoted before are repaired, this one too, and those into blocks still to come noted.
+void Round::collect_from_copies(uint32_t units) noexcept {
+  for_each_copy(*draft_, units, [&](uint8_t* start, const Walked& walked) noexcept {
+    if (is_live(walked)) core::for_each_reference(Object::at(start), walked.type, walked.size, [&](uint64_t* slot) noexcept { visit(slot); });
+  });
 }
 
 bool Round::promote_block(size_t block) noexcept {
@@ -372,6 +388,7 @@ bool Round::promote_block(size_t block) noexcept {
   count(promotion_counters.blocks, 1);
   count(promotion_counters.objects, copies.objects);
   count(promotion_counters.bytes, uint64_t{copies.units} * kUnit);
+  if (!core::knobs.stress.fault) collect_from_copies(copies.units);
   return true;
 }
 

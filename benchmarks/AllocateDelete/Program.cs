@@ -50,9 +50,9 @@ catch (FormatException e)
 _ = ProcessMemory.Resident;
 Report.Write("threads", threads);
 var startResident = ProcessMemory.Resident;
-RunAll(worker => worker.Run());
+Workers.Run(workers, worker => worker.Run());
 var fullResident = ProcessMemory.Resident;
-RunAll(worker => worker.Clear());
+Workers.Run(workers, worker => worker.Clear());
 
 // Without being asked, after a moment; then asked: on either heap.
 Thread.Sleep(1000);
@@ -67,41 +67,3 @@ Report.WriteHeap();
 return 0;
 
 long Number(string name) => long.Parse(values[name], NumberStyles.None, CultureInfo.InvariantCulture);
-
-void RunAll(Action<Worker> action)
-{
-    if (workers.Length == 1)
-    {
-        action(workers[0]);
-        return;
-    }
-
-    using var start = new Barrier(workers.Length);
-    Exception? failure = null;
-    var running = workers.Select(worker => new Thread(() =>
-    {
-        try
-        {
-            start.SignalAndWait();
-            action(worker);
-        }
-        catch (Exception e)
-        {
-            failure = e;
-        }
-    })).ToArray();
-    foreach (var thread in running)
-    {
-        thread.Start();
-    }
-
-    foreach (var thread in running)
-    {
-        thread.Join();
-    }
-
-    if (failure is not null)
-    {
-        throw new InvalidOperationException("A worker failed.", failure);
-    }
-}

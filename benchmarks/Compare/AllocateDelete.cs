@@ -34,7 +34,7 @@ internal sealed class AllocateDelete(Options options, Publisher publisher, Bars 
     public string Run()
     {
         var programs = publisher.Publish("AllocateDelete");
-        var model = CompileModel();
+        var model = Command.CompileModel(options, "recycle_model");
         var results = new List<Result>();
         var cells = Cells().ToArray();
         foreach (var cell in cells)
@@ -88,21 +88,6 @@ internal sealed class AllocateDelete(Options options, Publisher publisher, Bars 
         }
 
         return result;
-    }
-
-    /// <summary>The model is not part of the repository: without it its column stays empty.</summary>
-    private string? CompileModel()
-    {
-        if (options.Models is not { } folder)
-        {
-            Log.Line("no recycle_model.c (FREEHOLD_MODELS): the model's column stays empty");
-            return null;
-        }
-
-        var program = Path.Combine(options.Output, "programs", "recycle_model");
-        Directory.CreateDirectory(Path.GetDirectoryName(program)!);
-        Command.RunOrThrow("cc", "-O2", Path.Combine(folder, "recycle_model.c"), "-o", program);
-        return program;
     }
 
     private void AddBars(List<Result> results)

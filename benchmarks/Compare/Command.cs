@@ -25,6 +25,21 @@ internal static class Command
             : throw new InvalidOperationException($"{file} {string.Join(' ', arguments)} ended with {exitCode}:\n{output}");
     }
 
+    /// <summary>The program of a cost model. Without its source its column stays empty: null.</summary>
+    public static string? CompileModel(Options options, string name)
+    {
+        if (options.Model(name) is not { } source)
+        {
+            Log.Line($"no {name}.c (FREEHOLD_MODELS): the model's column stays empty");
+            return null;
+        }
+
+        var program = Path.Combine(options.Output, "programs", name);
+        Directory.CreateDirectory(Path.GetDirectoryName(program)!);
+        RunOrThrow("cc", "-O2", source, "-o", program);
+        return program;
+    }
+
     /// <summary>Runs a measured program and reads its 'name value' lines.</summary>
     /// <exception cref="InvalidOperationException">It failed, or its heap is not the expected one.</exception>
     public static Measurement Measure(string program, Variant variant, bool mayFail, params IEnumerable<string> arguments)

@@ -12,6 +12,9 @@ internal sealed class Options
         Suites (default: all)
           allocate-delete   allocate and delete, by size, number in flight, threads and order
           random-deletion   a heap of gigabytes deleted in random order: mappings and memory
+          gc-simulator      a tree of up to 2^23 objects, its subtrees replaced at random, short-lived objects beside
+          red-black-tree    ten million nodes, ten million operations
+          random-replacement  one table of a million objects, each replaced at random; the cost model beside it
           compute-only      programs that do not allocate
           publish-cost      time to publish with a warm cache, size of the executable
 
@@ -24,11 +27,11 @@ internal sealed class Options
           --strict          exit with 1 when a bar is missed
           --help            this text
 
-        FREEHOLD_MODELS names the folder of recycle_model.c (default: ../shared/models beside the repository, if there).
+        FREEHOLD_MODELS names the folder of the cost models (default: ../shared/models beside the repository, if there).
         Results: artifacts/bench/*.csv and artifacts/bench/summary.md.
         """;
 
-    public static readonly string[] AllSuites = ["allocate-delete", "random-deletion", "compute-only", "publish-cost"];
+    public static readonly string[] AllSuites = ["allocate-delete", "random-deletion", "gc-simulator", "red-black-tree", "random-replacement", "compute-only", "publish-cost"];
 
     public List<string> Suites { get; } = [];
 
@@ -51,16 +54,14 @@ internal sealed class Options
 
     public string Output => Path.Combine(Root, "artifacts", "bench");
 
-    /// <summary>The folder of the cost models, or null.</summary>
-    public string? Models
+    /// <summary>The source of a cost model, or null: they are not part of the repository.</summary>
+    public string? Model(string name)
     {
-        get
-        {
-            var folder = Environment.GetEnvironmentVariable("FREEHOLD_MODELS") is { Length: > 0 } named
-                ? named
-                : Path.Combine(Root, "..", "shared", "models");
-            return File.Exists(Path.Combine(folder, "recycle_model.c")) ? folder : null;
-        }
+        var folder = Environment.GetEnvironmentVariable("FREEHOLD_MODELS") is { Length: > 0 } named
+            ? named
+            : Path.Combine(Root, "..", "shared", "models");
+        var file = Path.Combine(folder, name + ".c");
+        return File.Exists(file) ? file : null;
     }
 
     /// <exception cref="FormatException">An argument is unknown or has no valid value.</exception>

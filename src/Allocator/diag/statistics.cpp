@@ -80,6 +80,9 @@ void format_statistics(char* text, size_t capacity) noexcept {
   add("  large objects      %14llu\n", count(kLargeObjects));
   add("  promoted           %14.1f MB in %llu objects of %llu blocks, %llu rounds; a block was frozen for %.3f ms at most\n", mega(kPromotedBytes), count(kPromotedObjects),
       count(kPromotedBlocks), count(kPromotionRounds), milliseconds(kLongestFreeze));
+  const heap::PromotionCounters& promotion = heap::promotion_counters;
+  auto spent = [](const std::atomic<uint64_t>& counter) noexcept { return static_cast<double>(counter.load(std::memory_order_relaxed)) / 1e6; };
+  add("  promoting took     %14.1f ms of a processor to walk, %.1f ms to copy, %.1f ms to patch\n", spent(promotion.walk_time), spent(promotion.copy_time), spent(promotion.patch_time));
   add("  patched in bulk    %14llu fields\n", count(kPatchedFields));
   add("  faults repaired    %14llu: %llu slots, %llu fields, %llu operands, %llu without a field\n", count(kRepairedFaults), count(kRepairedSlots), count(kRepairedFields),
       count(kRepairedOperands), count(kRepairsWithoutField));

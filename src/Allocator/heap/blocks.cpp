@@ -5,6 +5,7 @@
 #include "core/knobs.h"
 #include "heap/maintenance.h"
 #include "heap/pins.h"
+#include "heap/promotion.h"
 #include "heap/thread_heap.h"
 #include "heap/walk.h"
 #include "platform/lock.h"
@@ -257,6 +258,11 @@ size_t acquire_block(BlockKind kind, bool promoted) noexcept {
     wanted = frames == kNoBlock && block_counters.pinned.load(std::memory_order_relaxed) >= kPinnedAtMost;
   }
   if (wanted && wait_for_threads()) hurry_maintenance();
+  if (frames == kNoBlock && !promoted && should_promote()) {
+    // The heap grows while others of its blocks are sparse: their deletions have woken nobody as long as no page died.
+    wake_maintenance();
+    hurry_maintenance();
+  }
   if (frames != kNoBlock) {
     if (move_block(frames, block) == Move::kDone) {
       {

@@ -35,6 +35,7 @@ constexpr long kBetweenStopsNanoseconds = 5'000'000;
 // Ticks without one, at most, while stops find nothing to release.
 constexpr uint32_t kPatience = 32;
 constexpr size_t kMovedKept = 256;
+constexpr int kHurriesBetweenTicks = 16;
 // In the background only runs of 64 KB or more lose their memory: a shorter one costs more (a huge page splits) than it gives.
 constexpr size_t kBackgroundRun = 16;
 
@@ -85,6 +86,13 @@ bool dead_pages_weigh() noexcept {
   return dead > released && (dead - released) * 2 * core::kPageSize > resident_memory();
 }
 
+// A block that loses pages cannot be recycled, its huge page is split, and walks fault there. Promotion empties it as a whole, unless it is pinned.
+bool is_left_to_promotion(size_t block) noexcept {
+  const core::BlockRecord& record = arena.blocks[block];
+  return core::knobs.promotion && !core::knobs.debug && record.kind == core::BlockKind::kSmall && record.handle_pins.load(std::memory_order_relaxed) == 0 &&
+         record.stack_pins.load(std::memory_order_relaxed) == 0;
+}
+
 // Blocks that nobody allocated from since the last round: what is left of their chunks is given back, if it has memory, and their dead pages.
 // `thorough`: all blocks, whoever allocates from them.
 void release_idle_blocks(bool thorough) noexcept {
@@ -124,15 +132,21 @@ bool may_stop() noexcept {
   return true;
 }
 
-// A tick, or, while blocks wait for pins and their frames are wanted, less.
+// A tick; meanwhile, what allocations are in a hurry for: frames from sparse blocks, and from dead ones that wait for pins.
 void wait_for_tick() noexcept {
   timespec tick = {0, kTickNanoseconds};
   if (hurry.load(std::memory_order_acquire) == 0) syscall(SYS_futex, &hurry, FUTEX_WAIT_PRIVATE, 0, &tick, nullptr, 0);
-  while (hurry.load(std::memory_order_acquire) != 0) {
+  // Not for ever: the other work is not to starve.
+  for (int i = 0; i < kHurriesBetweenTicks && hurry.load(std::memory_order_acquire) != 0; i++) {
+    hurry.store(0, std::memory_order_release);
+    if (should_promote()) {
+      promote(PromotionScope::kFragmented);
+      phase_done("promotion");
+    }
+    if (!wait_for_threads()) continue;
     timespec between = {0, kBetweenStopsNanoseconds * ticks_between_stops};
     nanosleep(&between, nullptr);
-    hurry.store(0, std::memory_order_release);
-    if (wait_for_threads()) release_unpinned_blocks(false, false);
+    release_unpinned_blocks(false, false);
   }
 }
 
@@ -194,7 +208,11 @@ void maintain(bool thorough, bool on_allocating_thread) noexcept {
   };
   if (thorough || should_recount()) phase("recount", [] { recount(); });
   if (thorough || dead_pages_weigh()) {
-    phase("release of dead pages", [&] { for_each_shared_block([&](size_t block) noexcept { release_dead_pages(block, thorough ? 1 : kBackgroundRun); }); });
+    phase("release of dead pages", [&] {
+      for_each_shared_block([&](size_t block) noexcept {
+        if (thorough || !is_left_to_promotion(block)) release_dead_pages(block, thorough ? 1 : kBackgroundRun);
+      });
+    });
   }
   phase("release of idle blocks", [&] { release_idle_blocks(thorough); });
   if (wait_for_threads() && (thorough || may_stop())) release_unpinned_blocks(thorough, on_allocating_thread);

@@ -7,7 +7,7 @@ namespace freehold::heap {
 bool start_maintenance() noexcept;
 // There is something to do. Cheap when it was said before; any thread, not in a signal handler.
 void wake_maintenance() noexcept;
-// Dead blocks that may be pinned are wanted: do not wait for the next tick. As cheap.
+// Frames are wanted, of sparse blocks or of dead ones that may be pinned: do not wait for the next tick. As cheap.
 void hurry_maintenance() noexcept;
 
 // One round, on the calling thread: `thorough` recounts all pages and gives all spare memory back. No phase hook is called on a thread that allocates. It

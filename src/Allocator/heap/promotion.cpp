@@ -47,7 +47,7 @@ constexpr size_t kSmallHeap = size_t{16} << 20;
 
 os::Lock lock;              // one round at a time; guards what follows
 AllocationContext target;   // where the copies go
-uint64_t deleted_at_last_round = 0;
+std::atomic<uint64_t> deleted_at_last_round{0};
 uint64_t random_state = 0;
 uint32_t sweeps_held = 0;
 
@@ -56,6 +56,12 @@ void count(std::atomic<uint64_t>& counter, uint64_t more) noexcept { counter.fet
 uint64_t now() noexcept {
   timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
+}
+
+uint64_t processor_time() noexcept {
+  timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
 }
 
@@ -112,7 +118,6 @@ static_assert(sizeof(Slots) == 4096);
 struct Chosen {
   uint32_t block;
   uint32_t live_units;
-  bool complete;
   Slots* slots;
 };
 
@@ -125,17 +130,30 @@ class Round {
   uint64_t run(PromotionScope scope, bool may_stop) noexcept {
     chosen_ = static_cast<Chosen*>(scratch_.take(kChosenAtMost * sizeof(Chosen)));
     draft_ = static_cast<ForwardingDraft*>(scratch_.take(sizeof(ForwardingDraft)));
-    if (chosen_ == nullptr || draft_ == nullptr) return 0;
+    concerned_ = static_cast<uint8_t*>(scratch_.take(arena.block_count() / 2));
+    if (chosen_ == nullptr || draft_ == nullptr || concerned_ == nullptr) return 0;
     choose(scope);
     if (count_ == 0) return 0;
     if (may_stop) ask_for_pins();
+    uint64_t before = processor_time();
+    auto time = [&](std::atomic<uint64_t>& counter) noexcept {
+      uint64_t after = processor_time();
+      count(counter, after - before);
+      before = after;
+    };
     collect();
+    time(promotion_counters.walk_time);
     for (size_t i = 0; i < count_; i++) {
-      if (chosen_[i].complete && promote_block(chosen_[i].block)) {
+      bool promoted = promote_block(chosen_[i].block);
+      time(promotion_counters.copy_time);
+      if (promoted) {
         step();
         patch(chosen_[i]);
+        time(promotion_counters.patch_time);
       } else {
         count(promotion_counters.refused, 1);
+        if (!core::knobs.stress.fault) collect_from(chosen_[i].block);
+        time(promotion_counters.walk_time);
       }
     }
     for (size_t i = 0; i < count_; i++) arena.blocks[chosen_[i].block].chosen.store(0, std::memory_order_relaxed);
@@ -144,9 +162,13 @@ class Round {
 
  private:
   void choose(PromotionScope scope) noexcept;
+  // Whether the walk must look closer at a reference into the block: it is chosen, or was promoted before. A byte for each, since the walk asks for
+  // every reference there is: the blocks' records would not stay in the cache.
+  uint8_t& concerns(size_t block) noexcept { return concerned_[block]; }
   void ask_for_pins() noexcept;
   void collect() noexcept;
-  void collect_from(size_t block, bool is_chosen) noexcept;
+  void collect_from(size_t block) noexcept;
+  void collect_from_copies(uint32_t units) noexcept;
   void visit(uint64_t* slot) noexcept;
   bool promote_block(size_t block) noexcept;
   bool copy(size_t block, ForwardingDraft* draft, Copies* copies) noexcept;
@@ -155,6 +177,7 @@ class Round {
   Scratch scratch_;
   Chosen* chosen_ = nullptr;
   ForwardingDraft* draft_ = nullptr;
+  uint8_t* concerned_ = nullptr;
   size_t count_ = 0;
   uint64_t objects_ = 0;
 };
@@ -177,7 +200,9 @@ void Round::choose(PromotionScope scope) noexcept {
   for_each_lower_block([&](size_t block) noexcept {
     if (block == of_copies) return;
     const BlockRecord& record = arena.blocks[block];
-    if (candidates == kChosenAtMost || record.state.load(std::memory_order_acquire) != BlockState::kLive || record.kind != BlockKind::kSmall) return;
+    BlockState state = record.state.load(std::memory_order_acquire);
+    if (state == BlockState::kForwarded) concerns(block) = 1;
+    if (candidates == kChosenAtMost || state != BlockState::kLive || record.kind != BlockKind::kSmall) return;
     if (record.claimed.load(std::memory_order_acquire) != ~uint64_t{0} || record.initialised.load(std::memory_order_acquire) != ~uint64_t{0}) return;
     size_t deleted = 0;
     for (size_t page = block * kPagesPerBlock; page < (block + 1) * kPagesPerBlock; page++) {
@@ -188,7 +213,7 @@ void Round::choose(PromotionScope scope) noexcept {
     if (!wanted) return;
     size_t live = kUnitsPerBlock - deleted, kind = live * kClasses / (kUnitsPerBlock + 1);
     // The list of its class is linked through `slots` until the blocks are in order.
-    chosen_[candidates] = {static_cast<uint32_t>(block), static_cast<uint32_t>(live), true, reinterpret_cast<Slots*>(uintptr_t{heads[kind]})};
+    chosen_[candidates] = {static_cast<uint32_t>(block), static_cast<uint32_t>(live), reinterpret_cast<Slots*>(uintptr_t{heads[kind]})};
     heads[kind] = static_cast<uint32_t>(candidates++);
   });
   auto* sorted = static_cast<Chosen*>(scratch_.take(candidates * sizeof(Chosen)));
@@ -202,11 +227,14 @@ void Round::choose(PromotionScope scope) noexcept {
   for (uint32_t head : heads) {
     for (uint32_t i = head; i != UINT32_MAX && gained < enough; i = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(chosen_[i].slots))) {
       gained += kBlockSize - chosen_[i].live_units * kUnit;
-      sorted[count_++] = {chosen_[i].block, chosen_[i].live_units, true, nullptr};
+      sorted[count_++] = {chosen_[i].block, chosen_[i].live_units, nullptr};
     }
   }
   chosen_ = sorted;
-  for (size_t i = 0; i < count_; i++) arena.blocks[chosen_[i].block].chosen.store(static_cast<uint16_t>(i + 1), std::memory_order_relaxed);
+  for (size_t i = 0; i < count_; i++) {
+    arena.blocks[chosen_[i].block].chosen.store(static_cast<uint16_t>(i + 1), std::memory_order_relaxed);
+    concerns(chosen_[i].block) = 1;
+  }
 }
 
 // Blocks that something may have been pinned in since they were filled: one short stop tells which of them are pinned now.
@@ -225,7 +253,7 @@ void Round::ask_for_pins() noexcept {
 // A field that leads into a chosen block is noted; one that is stale since an earlier round is repaired at once.
 void Round::visit(uint64_t* slot) noexcept {
   uint64_t value;
-  if (!core::try_load(slot, &value) || !arena.in_lower_half(value)) return;
+  if (!core::try_load(slot, &value) || !arena.in_lower_half(value) || concerns(arena.block_index(value)) == 0) return;
   const BlockRecord& record = arena.blocks[arena.block_index(value)];
   if (record.state.load(std::memory_order_acquire) == BlockState::kForwarded) {
     bool swapped;
@@ -246,19 +274,18 @@ void Round::visit(uint64_t* slot) noexcept {
   list->slot[list->count++] = slot;
 }
 
-void Round::collect_from(size_t block, bool is_chosen) noexcept {
-  bool complete = walk_block(block, [&](uint8_t* start, const Walked& walked) noexcept {
+void Round::collect_from(size_t block) noexcept {
+  walk_block(block, [&](uint8_t* start, const Walked& walked) noexcept {
     if (is_live(walked)) core::for_each_reference(Object::at(start), walked.type, walked.size, [&](uint64_t* slot) noexcept { visit(slot); });
   });
-  // Somebody is still allocating there.
-  if (is_chosen && !complete) chosen_[arena.blocks[block].chosen.load(std::memory_order_relaxed) - 1].complete = false;
 }
 
+// The chosen blocks are left out: most of what is there is dead, and what lives is visited as soon as it is copied.
 void Round::collect() noexcept {
   if (core::knobs.stress.fault) return;
   for_each_lower_block([&](size_t block) noexcept {
     const BlockRecord& record = arena.blocks[block];
-    if (record.state.load(std::memory_order_acquire) == BlockState::kLive) collect_from(block, record.chosen.load(std::memory_order_relaxed) != 0);
+    if (record.state.load(std::memory_order_acquire) == BlockState::kLive && record.chosen.load(std::memory_order_relaxed) == 0) collect_from(block);
   });
   for (size_t block = arena.block_count() / 2, end = upper_frontier(); block < end; block++) {
     const BlockRecord& record = arena.blocks[block];
@@ -308,20 +335,35 @@ bool Round::copy(size_t block, ForwardingDraft* draft, Copies* copies) noexcept 
   return good && complete;
 }
 
-// Nobody has seen the copies: they become garbage.
-void bury_copies(const ForwardingDraft& draft, uint32_t units) noexcept {
+// Calls function(uint8_t* start, const Walked&) for each copy, as far as they have memory.
+template <typename Function>
+void for_each_copy(const ForwardingDraft& draft, uint32_t units, Function function) noexcept {
   uint32_t first = units < draft.split ? units : draft.split;
-  auto bury = [](uintptr_t start, size_t size) noexcept {
+  auto walk = [&](uintptr_t start, size_t size) noexcept {
     for (uintptr_t at = start; at < start + size;) {
       Walked walked = look_at(reinterpret_cast<uint8_t*>(at));
-      if (walked.step != Step::kObject || walked.size == 0) return;
-      *reinterpret_cast<uint32_t*>(at) |= core::kDeletedBit;
-      count_deleted(at, walked.size);
+      if (walked.step == Step::kEnd || walked.size == 0) return;
+      function(reinterpret_cast<uint8_t*>(at), walked);
       at += walked.size;
     }
   };
-  if (first != 0) bury(draft.target[0], size_t{first} * kUnit);
-  if (units > first) bury(draft.target[1], size_t{units - first} * kUnit);
+  if (first != 0) walk(draft.target[0], size_t{first} * kUnit);
+  if (units > first) walk(draft.target[1], size_t{units - first} * kUnit);
+}
+
+// Nobody has seen the copies: they become garbage.
+void bury_copies(const ForwardingDraft& draft, uint32_t units) noexcept {
+  for_each_copy(draft, units, [](uint8_t* start, const Walked& walked) noexcept {
+    *reinterpret_cast<uint32_t*>(start) |= core::kDeletedBit;
+    count_deleted(reinterpret_cast<uintptr_t>(start), walked.size);
+  });
+}
+
+// The fields of what was promoted just now: those into blocks promoted before are repaired, this one too, and those into blocks still to come noted.
+void Round::collect_from_copies(uint32_t units) noexcept {
+  for_each_copy(*draft_, units, [&](uint8_t* start, const Walked& walked) noexcept {
+    if (is_live(walked)) core::for_each_reference(Object::at(start), walked.type, walked.size, [&](uint64_t* slot) noexcept { visit(slot); });
+  });
 }
 
 bool Round::promote_block(size_t block) noexcept {
@@ -347,6 +389,7 @@ bool Round::promote_block(size_t block) noexcept {
   count(promotion_counters.blocks, 1);
   count(promotion_counters.objects, copies.objects);
   count(promotion_counters.bytes, uint64_t{copies.units} * kUnit);
+  if (!core::knobs.stress.fault) collect_from_copies(copies.units);
   return true;
 }
 
@@ -356,8 +399,13 @@ void Round::patch(const Chosen& chosen) noexcept {
   for (const Slots* slots = chosen.slots; slots != nullptr; slots = slots->next) {
     collected += slots->count;
     for (size_t i = 0; i < slots->count; i++) {
+      // The fields lie far apart; the processor may fetch some while it works on another.
+      constexpr size_t kAhead = 8;
+      if (i + kAhead < slots->count) __builtin_prefetch(slots->slot[i + kAhead], 1);
       auto* slot = reinterpret_cast<uint64_t*>(current_address(reinterpret_cast<uintptr_t>(slots->slot[i])));
       uint64_t value;
+      // A field's block may have died since: not worth a fault.
+      if (arena.blocks[arena.block_index(reinterpret_cast<uintptr_t>(slot))].state.load(std::memory_order_acquire) != BlockState::kLive) continue;
       if (!core::try_load(slot, &value) || !arena.contains(value) || arena.block_index(value) != chosen.block) continue;
       uint64_t current = current_address(value);
       bool swapped;

@@ -21,6 +21,7 @@ struct PromotionCounters {
   std::atomic<uint64_t> patched;    // of these, and of older stale references met on the way, those that a walk repaired
   std::atomic<uint64_t> refused;    // blocks that were pinned, or not complete
   std::atomic<uint64_t> longest_freeze;  // nanoseconds
+  std::atomic<uint64_t> walk_time, copy_time, patch_time;  // nanoseconds of processor time; copying includes freezing and forwarding
 };
 extern PromotionCounters promotion_counters;
 

@@ -91,8 +91,11 @@ bool walk_block(size_t block, Function function) noexcept {
     uint8_t* begin = core::arena.page_start(page);
     uint8_t* cursor = first_object(page);
     if (cursor == nullptr) complete = false;
+    // A page lies in one window: asked once, unless objects make pages ready one by one, or begin before.
+    constexpr size_t kPagesPerWindow = core::kWindowSize / core::kPageSize;
+    bool ready = record.kind != core::BlockKind::kLarge && (record.initialised.load(std::memory_order_acquire) >> (in_block / kPagesPerWindow) & 1) != 0;
     while (cursor != nullptr && cursor < begin + core::kPageSize) {
-      Walked walked = is_walkable(record, cursor) ? look_at(cursor) : Walked{Step::kEnd, 0, 0, nullptr};
+      Walked walked = (ready && cursor >= begin) || is_walkable(record, cursor) ? look_at(cursor) : Walked{Step::kEnd, 0, 0, nullptr};
       if (walked.step == Step::kEnd || walked.size == 0) {
         complete = false;
         break;

@@ -1,5 +1,5 @@
 // The native entry points of Freehold that managed code calls; System.Heap/NativeHeap.cs declares the same list.
-// All but freehold_verify and freehold_promote are internal calls: in cooperative mode, without a transition frame. They must be short and must not block.
+// All but freehold_verify, freehold_promote and freehold_release_unpinned are internal calls: in cooperative mode, without a transition frame. They must be short and must not block.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,13 @@ extern "C" {
 int32_t freehold_delete(void* object) noexcept;
 int32_t freehold_delete_keeping_lock(void* object) noexcept;
 void* freehold_finalizer(void* object) noexcept;
-const void* freehold_take_fault_type() noexcept;
+void freehold_take_history(void* history) noexcept;
+int32_t freehold_read_stack(uint32_t stack, uintptr_t* addresses, int32_t capacity) noexcept;
 int32_t freehold_is_deleted(void* object) noexcept;
 void* freehold_pin(void* address) noexcept;
 uintptr_t freehold_current_address(uintptr_t address) noexcept;
 void freehold_get_statistics(uint64_t* values, int32_t count) noexcept;
+void freehold_release_unpinned() noexcept;  // an ordinary P/Invoke: stops the threads
 int64_t freehold_promote() noexcept;  // an ordinary P/Invoke: a round takes time
 int64_t freehold_verify(char* message, int64_t capacity) noexcept;
 void* freehold_handle_get(void* handle) noexcept;

@@ -120,10 +120,14 @@ public static class Heap
         {
             case DeleteResult.Deleted:
                 return;
+            case DeleteResult.MayBePinned:
+                // Debug mode: the object was pinned some time. Unless it still is, its next use must throw.
+                NativeHeap.ReleaseUnpinned();
+                return;
             case DeleteResult.AlreadyDeleted:
-                throw new DoubleDeleteException();
+                throw new DoubleDeleteException(NativeHeap.TakeHistory());
             case DeleteResult.Dangling:
-                throw DanglingReferenceException.For(NativeHeap.TakeFaultType());
+                throw new DanglingReferenceException(NativeHeap.TakeHistory());
             case DeleteResult.NotDeletable:
                 throw NotDeletable();
             default:

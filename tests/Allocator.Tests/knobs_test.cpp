@@ -39,6 +39,27 @@ TEST(Knobs, UnknownAndMalformedAreNamed) {
   }
 }
 
+TEST(Knobs, DebugModeMayKeepStacks) {
+  std::string error;
+  auto configured = [](const char* key, char* value, size_t capacity) {
+    if (std::string(key) != "System.Heap.Debug") return false;
+    snprintf(value, capacity, "stacks");
+    return true;
+  };
+  ASSERT_TRUE(read({"FREEHOLD_DEBUG=1"}, &error));
+  EXPECT_TRUE(core::knobs.debug && !core::knobs.stacks);
+  ASSERT_TRUE(read({}, &error, configured));
+  EXPECT_TRUE(core::knobs.debug && core::knobs.stacks);
+  ASSERT_TRUE(read({"FREEHOLD_DEBUG=1"}, &error, configured));
+  EXPECT_TRUE(core::knobs.debug && !core::knobs.stacks);
+  ASSERT_TRUE(read({"FREEHOLD_DEBUG=0"}, &error, configured));
+  EXPECT_FALSE(core::knobs.debug || core::knobs.stacks);
+  for (const char* bad : {"FREEHOLD_DEBUG=stack", "FREEHOLD_DEBUG=stacks,1", "FREEHOLD_DEBUG=2"}) {
+    EXPECT_FALSE(read({bad}, &error)) << bad;
+    EXPECT_NE(error.find("FREEHOLD_DEBUG"), std::string::npos);
+  }
+}
+
 TEST(Knobs, TheEnvironmentHasTheLastWord) {
   std::string error;
   auto lookup = [](const char* key, char* value, size_t capacity) {

@@ -81,12 +81,15 @@ internal static class Debugging
         Throws(a => { Array.Copy(new byte[10], 0, a, Length - 10, 10); return 0; });
         Throws(a => RuntimeHelpers.GetHashCode(a));
         Throws(a => a.GetType().Name);
-        Throws(a => (object)a is IEnumerable<byte>);
+        Throws(a => Is<IEnumerable<byte>>(a));
         Throws(a =>
         {
             lock (a)
                 return 1;
         });
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        static bool Is<T>(object value) => value is T;
 
         static void Throws(Func<byte[], object?> use)
         {

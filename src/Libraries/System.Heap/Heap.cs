@@ -66,7 +66,7 @@ public static class Heap
     /// </remarks>
     public static long Promote() => IsManual ? NativeHeap.Promote() : 0;
 
-    /// <summary>Walks the whole heap and checks every invariant. Stops the other threads meanwhile: some 10 ms for each million objects.</summary>
+    /// <summary>Walks the whole heap and checks every invariant. Stops the other threads meanwhile.</summary>
     /// <remarks>Under a garbage collector it does nothing.</remarks>
     /// <exception cref="InvalidOperationException">An invariant is broken; the message describes the first case. The program should end.</exception>
     public static unsafe void Verify()

@@ -226,13 +226,14 @@ internal static class Debugging
         Expect.True(!allocated.Contains(".Debugging.Drop("), allocated);
         Expect.True(deleted.Contains(".Debugging.Drop("), deleted);
         Expect.True(!deleted.Contains(".Debugging.Make("), deleted);
-        // Each frame as in the exception's own trace, and as far out.
+        // Each frame as in the exception's own trace, but for the indentation, and as far out.
         foreach (string section in new[] { allocated, deleted })
         {
-            Expect.True(section.Split('\n').All(line => line.StartsWith("   at ")), section);
+            Expect.True(section.Split('\n').All(line => line.StartsWith("      at ")), section);
             Expect.True(section.Contains(".Debugging.Stacks(") && section.Contains(".Program.Main("), section);
         }
         Expect.True(exception.StackTrace!.Contains(".Debugging."), exception.StackTrace);
+        Expect.True(!deleted.Contains("System.Heap."), deleted);
     }
 
     private static void StacksOfKinds()

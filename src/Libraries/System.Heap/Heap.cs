@@ -86,6 +86,7 @@ public static class Heap
         }
     }
 
+    [StackTraceHidden]
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static unsafe void DeleteSlowly(object? obj, DeleteResult result)
     {

@@ -52,7 +52,11 @@ internal readonly struct ObjectHistory
             frames.Add(FrameAt(address, needFileInfo: true));
         }
 
-        text.AppendLine().Append(new StackTrace(frames).ToString().AsSpan().TrimEnd());
+        // Indented once more than the exception's own frames, which follow when it is printed.
+        foreach (ReadOnlySpan<char> line in new StackTrace(frames).ToString().AsSpan().TrimEnd().EnumerateLines())
+        {
+            text.AppendLine().Append("   ").Append(line);
+        }
     }
 
     // What the framework makes the stack trace of an exception of. Its public constructors know only the frames of the current thread.

@@ -14,8 +14,11 @@ internal sealed class InvertedIndex
     private int _nextId;
     private long _queries;
 
-    /// <summary>Number of members, that is of live documents.</summary>
+    /// <summary>Number of documents.</summary>
     public int Count { get; private set; }
+
+    /// <summary>Number of members, whether their documents are still there or not.</summary>
+    public int MemberCount { get; private set; }
 
     public int TermCount => _terms.Count;
 
@@ -23,20 +26,31 @@ internal sealed class InvertedIndex
 
     public long TextBytes { get; private set; }
 
-    public Document this[int member] => _documents[member]!;
+    /// <summary>The document of a member; null when it was removed.</summary>
+    public Document? this[int member] => _documents[member];
 
     public ReadOnlySpan<byte> TextOf(int term) => _terms.TextOf(term);
 
     /// <summary>Adds the first version of a member that is numbered by the order of these calls.</summary>
     public void Add(ReadOnlySpan<byte> text)
     {
-        if (Count == _documents.Length)
+        if (MemberCount == _documents.Length)
         {
             Owned.Grow(ref _documents, 0);
         }
 
-        _documents[Count] = CreateDocument(Count, 0, text);
+        _documents[MemberCount] = CreateDocument(MemberCount, 0, text);
+        MemberCount++;
         Count++;
+    }
+
+    /// <summary>Deletes the document of a member.</summary>
+    public void Remove(int member)
+    {
+        var document = _documents[member]!;
+        _documents[member] = null;
+        DeleteDocument(document);
+        Count--;
     }
 
     /// <summary>Puts a new version in the place of the current one, and deletes the latter.</summary>
@@ -187,11 +201,14 @@ internal sealed class InvertedIndex
             throw new InvalidOperationException("The index is damaged.");
         }
 
-        for (var member = 0; member < Count; member++)
+        foreach (var document in _documents.AsSpan(0, MemberCount))
         {
-            foreach (var b in _documents[member]!.Text)
+            if (document is not null)
             {
-                checksum.Add(b);
+                foreach (var b in document.Text)
+                {
+                    checksum.Add(b);
+                }
             }
         }
 
@@ -201,10 +218,12 @@ internal sealed class InvertedIndex
     /// <summary>Deletes every document, then the index itself.</summary>
     public void Release()
     {
-        for (var member = 0; member < Count; member++)
+        for (var member = 0; member < MemberCount; member++)
         {
-            DeleteDocument(_documents[member]!);
-            _documents[member] = null;
+            if (_documents[member] is not null)
+            {
+                Remove(member);
+            }
         }
 
         _terms.Release();

@@ -17,9 +17,11 @@
 #include "heap/blocks.h"
 #include "heap/chunks.h"
 #include "heap/heap.h"
+#include "heap/history.h"
 #include "heap/large.h"
 #include "heap/maintenance.h"
 #include "heap/pins.h"
+#include "heap/stack_store.h"
 #include "heap/thread_heap.h"
 
 namespace freehold::testing {

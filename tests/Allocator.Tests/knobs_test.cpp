@@ -53,15 +53,37 @@ TEST(Knobs, StressIsAListOfModes) {
       {"FREEHOLD_STRESS=deletion:100", {.deletion = 100}},
       {"FREEHOLD_STRESS=fault,deletion:3,seed:2,delay:5", {.deletion = 3, .delay = 5, .fault = true, .seed = 2}},
       {"FREEHOLD_STRESS=deletion:3,promote:9", {.promote = 9, .deletion = 3}},
+      {"FREEHOLD_STRESS=dedangle", {.promote = 10'000, .dedangle = true}},
   };
   for (const auto& [text, expected] : cases) {
     ASSERT_TRUE(read({text}, &error)) << error;
     EXPECT_EQ(core::knobs.stress, expected) << text;
   }
   for (const char* bad : {"FREEHOLD_STRESS=move", "FREEHOLD_STRESS=promote,", "FREEHOLD_STRESS=,promote", "FREEHOLD_STRESS=promote:", "FREEHOLD_STRESS=promote:0", "FREEHOLD_STRESS=promote:-1", "FREEHOLD_STRESS=promote:99999999",
-                          "FREEHOLD_STRESS=deletion", "FREEHOLD_STRESS=deletion:0", "FREEHOLD_STRESS=fault:3", "FREEHOLD_STRESS=seed", "FREEHOLD_STRESS=promote;fault"}) {
+                          "FREEHOLD_STRESS=deletion", "FREEHOLD_STRESS=deletion:0", "FREEHOLD_STRESS=fault:3", "FREEHOLD_STRESS=dedangle:3", "FREEHOLD_STRESS=seed", "FREEHOLD_STRESS=promote;fault"}) {
     EXPECT_FALSE(read({bad}, &error)) << bad;
     EXPECT_NE(error.find("FREEHOLD_STRESS"), std::string::npos) << error;
+  }
+}
+
+TEST(Knobs, DebugModeMayKeepStacks) {
+  std::string error;
+  auto configured = [](const char* key, char* value, size_t capacity) {
+    if (std::string(key) != "System.Heap.Debug") return false;
+    snprintf(value, capacity, "stacks");
+    return true;
+  };
+  ASSERT_TRUE(read({"FREEHOLD_DEBUG=1"}, &error));
+  EXPECT_TRUE(core::knobs.debug && !core::knobs.stacks);
+  ASSERT_TRUE(read({}, &error, configured));
+  EXPECT_TRUE(core::knobs.debug && core::knobs.stacks);
+  ASSERT_TRUE(read({"FREEHOLD_DEBUG=1"}, &error, configured));
+  EXPECT_TRUE(core::knobs.debug && !core::knobs.stacks);
+  ASSERT_TRUE(read({"FREEHOLD_DEBUG=0"}, &error, configured));
+  EXPECT_FALSE(core::knobs.debug || core::knobs.stacks);
+  for (const char* bad : {"FREEHOLD_DEBUG=stack", "FREEHOLD_DEBUG=stacks,1", "FREEHOLD_DEBUG=2"}) {
+    EXPECT_FALSE(read({bad}, &error)) << bad;
+    EXPECT_NE(error.find("FREEHOLD_DEBUG"), std::string::npos);
   }
 }
 

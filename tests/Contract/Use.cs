@@ -4,8 +4,8 @@ namespace Freehold.Contract;
 
 internal static class DebugMode
 {
-    /// <summary>FREEHOLD_DEBUG=1: every use of a deleted object throws, from the first one on.</summary>
-    public static bool IsOn { get; } = Environment.GetEnvironmentVariable("FREEHOLD_DEBUG") == "1";
+    /// <summary>FREEHOLD_DEBUG=1 or stacks: every use of a deleted object throws, from the first one on.</summary>
+    public static bool IsOn { get; } = Environment.GetEnvironmentVariable("FREEHOLD_DEBUG") is "1" or "stacks";
 }
 
 /// <summary>One way of using an object, and what it gives when the object lives.</summary>

@@ -43,7 +43,21 @@ public sealed class ContractTests
     [Theory]
     [InlineData("debug-type")]
     [InlineData("debug-immediately")]
-    public void DebugModeThrowsFromTheFirstUse(string name) => Passes(Settings.Debug, "run", name);
+    [InlineData("debug-huge")]
+    [InlineData("debug-headers")]
+    [InlineData("debug-pinned-before")]
+    [InlineData("debug-double-delete")]
+    public void DebugModeThrowsFromTheFirstUse(string name)
+    {
+        Passes(Settings.Debug, "run", name);
+        Passes(Settings.DebugMprotect, "run", name);
+    }
+
+    public static TheoryData<string> CasesOfStacks() => [.. s_cases.Value.Where(name => name.StartsWith("debug-", StringComparison.Ordinal) && name != "debug-immediately")];
+
+    [Theory]
+    [MemberData(nameof(CasesOfStacks))]
+    public void DebugModeTellsWhereItWasAllocatedAndDeleted(string name) => Passes(Settings.Stacks, "run", name);
 
     [Theory]
     [InlineData("out-of-memory-small", "FREEHOLD_HEAP_LIMIT", "64M")]

@@ -9,5 +9,9 @@ public static class Settings
 
     public static IReadOnlyDictionary<string, string> Mprotect { get; } = new Dictionary<string, string> { ["FREEHOLD_PROTECTION"] = "mprotect" };
 
+    public static IReadOnlyDictionary<string, string> Stacks { get; } = new Dictionary<string, string> { ["FREEHOLD_DEBUG"] = "stacks" };
+
+    public static IReadOnlyDictionary<string, string> DebugMprotect { get; } = new Dictionary<string, string> { ["FREEHOLD_DEBUG"] = "1", ["FREEHOLD_PROTECTION"] = "mprotect" };
+
     public static IReadOnlyDictionary<string, string> Debug { get; } = new Dictionary<string, string> { ["FREEHOLD_DEBUG"] = "1" };
 }

@@ -21,6 +21,7 @@ public sealed class ErrorTests(PackageFixture machine)
         { "FH0006", ["-p:PublishAot=false"] },
         { "FH0009", ["-p:FreeholdEnabled=maybe"] },
         { "FH0009", ["-p:FreeholdStatistics=yes"] },
+        { "FH0009", ["-p:FreeholdDebug=stack"] },
         { "FH0009", ["-p:FreeholdHeapLimit=512Q"] },
         { "FH0009", ["-p:FreeholdHeapLimit=M"] },
         { "FH0009", ["-p:FreeholdMapBudget=0"] },

@@ -118,11 +118,12 @@ public sealed partial class PublishTests(PackageFixture machine)
     [Fact]
     public void PropertiesReachTheRuntime()
     {
-        var project = new SampleProject(machine, "<FreeholdHeapLimit>512M</FreeholdHeapLimit><FreeholdProtection>mprotect</FreeholdProtection>");
+        var project = new SampleProject(machine, "<FreeholdHeapLimit>512M</FreeholdHeapLimit><FreeholdProtection>mprotect</FreeholdProtection><FreeholdDebug>stacks</FreeholdDebug>");
         Assert.Equal(0, project.Publish().ExitCode);
         string arguments = File.ReadAllText(Path.Combine(project.Folder, "obj/Release/net9.0/linux-x64/native/sample.ilc.rsp"));
         Assert.Contains("--runtimeknob:System.Heap.Limit=512M", arguments, StringComparison.Ordinal);
         Assert.Contains("--runtimeknob:System.Heap.Protection=mprotect", arguments, StringComparison.Ordinal);
+        Assert.Contains("--runtimeknob:System.Heap.Debug=stacks", arguments, StringComparison.Ordinal);
         AssertRuns(project, manual: true);
     }
 

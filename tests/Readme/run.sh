@@ -24,7 +24,7 @@ same "the program is samples/Hello" "$(cat "$root/samples/Hello/Program.cs")" "$
 run dotnet publish "$root/samples/Hello" -r linux-x64 -c Release -nologo -v quiet --artifacts-path "$out/build" -o "$out/out"
 same "the output" "$(block text)" "$("$out/out/Hello")"
 same "the output with mprotect" "$(block text)" "$(FREEHOLD_PROTECTION=mprotect "$out/out/Hello")"
-same "debug mode: every use throws" "DanglingReferenceException DanglingReferenceException DanglingReferenceException null" \
+same "debug mode: every use throws" "DanglingReferenceException DanglingReferenceException DoubleDeleteException null" \
   "$(FREEHOLD_DEBUG=1 "$out/out/Hello" | sed -n 's/^[a-z].*: //p' | xargs)"
 
 echo "$passed passed, $failed failed"

@@ -21,6 +21,12 @@ bool parse_count(const char* text, uint64_t* value) noexcept {
   return end != text && *end == 0 && *text != '-' && *value != 0;
 }
 
+bool parse_debug(const char* text) noexcept {
+  knobs.stacks = strcmp(text, "stacks") == 0;
+  if (knobs.stacks) return knobs.debug = true;
+  return parse_switch(text, &knobs.debug);
+}
+
 bool parse_protection(const char* text) noexcept {
   if (strcmp(text, "auto") == 0) knobs.protection = Protection::kAuto;
   else if (strcmp(text, "userfaultfd") == 0) knobs.protection = Protection::kUserfaultfd;
@@ -69,7 +75,7 @@ struct Knob : KnobName {
 constexpr Knob kTable[] = {
     {{"FREEHOLD_STATS", "System.Heap.Statistics", "0 or 1"}, [](const char* t) noexcept { return parse_switch(t, &knobs.statistics); }},
     {{"FREEHOLD_VERIFY", "System.Heap.Verify", "0 or 1"}, [](const char* t) noexcept { return parse_switch(t, &knobs.verify); }},
-    {{"FREEHOLD_DEBUG", "System.Heap.Debug", "0 or 1"}, [](const char* t) noexcept { return parse_switch(t, &knobs.debug); }},
+    {{"FREEHOLD_DEBUG", "System.Heap.Debug", "0, 1 or stacks"}, [](const char* t) noexcept { return parse_debug(t); }},
     {{"FREEHOLD_PROTECTION", "System.Heap.Protection", "auto, userfaultfd or mprotect"}, [](const char* t) noexcept { return parse_protection(t); }},
     {{"FREEHOLD_HEAP_LIMIT", "System.Heap.Limit", "a size such as 512M or 4G"}, [](const char* t) noexcept { return parse_size(t, &knobs.heap_limit); }},
     {{"FREEHOLD_ADDRESS_SPACE", "System.Heap.AddressSpace", "a size such as 1T"}, [](const char* t) noexcept { return parse_size(t, &knobs.address_space); }},

@@ -26,6 +26,7 @@ struct Knobs {
   bool statistics = false;         // FREEHOLD_STATS
   bool verify = false;             // FREEHOLD_VERIFY
   bool debug = false;              // FREEHOLD_DEBUG
+  bool stacks = false;             // FREEHOLD_DEBUG=stacks
   Protection protection = Protection::kAuto;  // FREEHOLD_PROTECTION
   uint64_t heap_limit = 0;         // FREEHOLD_HEAP_LIMIT, bytes; 0 = from the runtime's own settings, else from the machine
   uint64_t address_space = uint64_t{64} << 40;  // FREEHOLD_ADDRESS_SPACE, bytes

@@ -209,6 +209,7 @@ void finish_huge(size_t block) noexcept {
   give_back(arena.block_start(block), count * kBlockSize);
   block_counters.huge_bytes.fetch_sub(huge_memory(record.huge_size), std::memory_order_relaxed);
   block_counters.large_objects.fetch_sub(1, std::memory_order_relaxed);
+  block_counters.huge_objects.fetch_sub(1, std::memory_order_relaxed);
   block_counters.gone_bytes.fetch_add(count * kBlockSize, std::memory_order_relaxed);
 }
 
@@ -317,6 +318,7 @@ size_t acquire_huge(size_t bytes) noexcept {
   record.initialised.store(~uint64_t{0}, std::memory_order_relaxed);
   record.state.store(BlockState::kLive, std::memory_order_release);
   block_counters.large_objects.fetch_add(1, std::memory_order_relaxed);
+  block_counters.huge_objects.fetch_add(1, std::memory_order_relaxed);
   return block;
 }
 
@@ -682,7 +684,7 @@ size_t resident_memory() noexcept {
 size_t mappings() noexcept {
   constexpr size_t kTables = 64;
   return 2 * (block_counters.live.load(std::memory_order_relaxed) + block_counters.pooled.load(std::memory_order_relaxed) + block_counters.pinned.load(std::memory_order_relaxed)) + block_counters.moved.load(std::memory_order_relaxed) +
-         block_counters.forwarded.load(std::memory_order_relaxed) + 2 * block_counters.large_objects.load(std::memory_order_relaxed) + block_counters.mapping_splits.load(std::memory_order_relaxed) + kTables;
+         block_counters.forwarded.load(std::memory_order_relaxed) + 2 * block_counters.huge_objects.load(std::memory_order_relaxed) + block_counters.mapping_splits.load(std::memory_order_relaxed) + kTables;
 }
 
 void set_limit(size_t bytes) noexcept { memory_limit = bytes; }

@@ -9,6 +9,7 @@
 #include "heap/chunks.h"
 #include "heap/dedangling.h"
 #include "heap/forwarding.h"
+#include "heap/history.h"
 #include "heap/large.h"
 #include "heap/maintenance.h"
 #include "heap/pins.h"
@@ -28,8 +29,8 @@ using core::Object;
 namespace {
 
 std::atomic<uint64_t> dangling_faults{0};
-// From the fault handler to the exception that the same thread makes next.
-[[gnu::tls_model("initial-exec")]] thread_local constinit const void* fault_type = nullptr;
+// From where a thread meets a deleted object to the exception that it makes next. Debug mode.
+[[gnu::tls_model("initial-exec")]] thread_local constinit History met_history = {};
 
 // More bytes than this, and an object shares no page. 0 in debug mode.
 size_t shared_at_most = core::kLargeObject;
@@ -58,6 +59,7 @@ uint8_t* try_allocate(AllocationContext* context, size_t size, uint32_t flags) n
   if (size > shared_at_most) {
     uint8_t* start = allocate_large(size, (flags & kAllocZeroingOptional) != 0);
     if (start != nullptr) add_allocated(context, size);
+    if (start != nullptr && core::knobs.stacks) note_allocated(start);
     return start;
   }
   if ((flags & kAllocPinned) != 0) {
@@ -73,9 +75,9 @@ uint8_t* try_allocate(AllocationContext* context, size_t size, uint32_t flags) n
 
 // The part of deletion behind the deleted bit: pages of its own die at once. `type` is needed in debug mode.
 [[gnu::noinline]] DeleteResult finish_large(uint8_t* start, const MethodTable* type, size_t size) noexcept {
-  if (core::knobs.debug) remember_type(start, size, type);
+  if (core::knobs.debug) note_deleted(start, size, type);
   release_large(start, size);
-  return DeleteResult::kDeleted;
+  return core::knobs.debug && waits_for_stack_pins(start) ? DeleteResult::kMayBePinned : DeleteResult::kDeleted;
 }
 
 [[gnu::noinline]] DeleteResult finish_across_pages(uint8_t* start, size_t size) noexcept {
@@ -89,10 +91,16 @@ uint8_t* try_allocate(AllocationContext* context, size_t size, uint32_t flags) n
   return DeleteResult::kDeleted;
 }
 
-// The object's memory is gone. Debug mode: the exception will name its type.
+[[gnu::noinline]] DeleteResult already_deleted(uintptr_t address) noexcept {
+  register_thread();
+  thread_heap.double_deletes++;
+  met_history = history_of(address);
+  return DeleteResult::kAlreadyDeleted;
+}
+
+// The object's memory is gone. Debug mode knows it all the same.
 [[gnu::noinline]] DeleteResult dangling(uintptr_t address) noexcept {
-  fault_type = type_of_dead(address);
-  return DeleteResult::kDangling;
+  return history_of(address).type != nullptr ? already_deleted(address) : DeleteResult::kDangling;
 }
 
 // Where to try again after an access to an object has failed: null when its memory is gone for good.
@@ -142,11 +150,7 @@ DeleteResult finish(uint8_t* start, uint32_t header, const MethodTable* type, si
     if (!core::try_load(static_cast<const uint32_t*>(object) + 2, &length)) return delete_elsewhere(object, keep_sync_entry);
     size = core::align_up(size + static_cast<size_t>(type->component_size()) * length, core::kObjectAlignment);
   }
-  if ((header & core::kDeletedBit) != 0) {
-    register_thread();
-    thread_heap.double_deletes++;
-    return DeleteResult::kAlreadyDeleted;
-  }
+  if ((header & core::kDeletedBit) != 0) return already_deleted(reinterpret_cast<uintptr_t>(object));
   if (type->has_finalizer()) {
     while ((sync & core::kSyncFinalizerRun) == 0) {
       bool claimed;
@@ -291,13 +295,13 @@ bool in_arena(uintptr_t address) noexcept { return arena.contains(address); }
 
 void note_dangling_fault(uintptr_t address) noexcept {
   dangling_faults.fetch_add(1, std::memory_order_relaxed);
-  fault_type = type_of_dead(address);
+  met_history = history_of(address);
 }
 
-const void* take_fault_type() noexcept {
-  const void* type = fault_type;
-  fault_type = nullptr;
-  return type;
+History take_history() noexcept {
+  History history = met_history;
+  met_history = {};
+  return history;
 }
 
 uint64_t dangling_fault_count() noexcept { return dangling_faults.load(std::memory_order_relaxed); }
@@ -320,6 +324,7 @@ void reset_heap() noexcept {
   dangling_faults.store(0);
   reset_chunks();
   reset_large();
+  reset_history();
   reset_blocks();
   reset_forwardings();
   reset_promotion();

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "heap/history.h"
+
 namespace freehold::heap {
 
 // The first 56 bytes of the runtime's Thread: its bump allocator (runtime-facts: gc_alloc_context).
@@ -42,9 +44,10 @@ bool extend(AllocationContext* context, size_t size) noexcept;
 // Gives back what is left of a thread's chunk. The thread itself, on exit.
 void retire(AllocationContext* context) noexcept;
 
-enum class DeleteResult : int32_t { kDeleted = 0, kNeedsFinalizer = 1, kAlreadyDeleted = 2, kNotDeletable = 3, kDangling = 4, kHasSyncEntry = 5 };
+enum class DeleteResult : int32_t { kDeleted = 0, kNeedsFinalizer = 1, kAlreadyDeleted = 2, kNotDeletable = 3, kDangling = 4, kHasSyncEntry = 5, kMayBePinned = 6 };
 // Ends the life of an object. Any thread in cooperative mode. Never faults, never blocks. kNeedsFinalizer is answered to one caller, once: it must
-// run the finalizer and come again. Managed code calls it by its symbol, without a wrapper in between (runtime/abi.h).
+// run the finalizer and come again. kMayBePinned, in debug mode only: it is deleted, and release_what_no_thread_pins() will take its memory if no pin is left.
+// Managed code calls it by its symbol, without a wrapper in between (runtime/abi.h).
 DeleteResult delete_object(void* object) noexcept asm("freehold_delete");
 // The same, whatever the runtime's table of locks has for the object: a lock that is held stays usable, its entry is not reused.
 DeleteResult delete_keeping_lock(void* object) noexcept;
@@ -57,10 +60,10 @@ bool is_deleted(const void* object) noexcept;
 // True for [arena start, arena end): whoever faults there is ours to answer. Signal-safe.
 bool in_arena(uintptr_t address) noexcept;
 
-// A fault at `address` is answered by a DanglingReferenceException: counts it and, in debug mode, notes the type of the object. Signal-safe.
+// A fault at `address` is answered by a DanglingReferenceException: counts it and, in debug mode, notes what is known of the object. Signal-safe.
 void note_dangling_fault(uintptr_t address) noexcept;
-// The type (MethodTable) that the last call noted on this thread, once; null when it is not known.
-const void* take_fault_type() noexcept;
+// What this thread's last such fault, or deletion of what is deleted, has noted, once.
+History take_history() noexcept;
 uint64_t dangling_fault_count() noexcept;
 
 // Figures for System.GC. Any thread.

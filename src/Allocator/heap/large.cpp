@@ -23,12 +23,6 @@ os::Lock lock;  // guards the two words below
 size_t current_block = kNoBlock;
 size_t next_page = kPagesPerBlock;
 
-// Debug mode only: the type of what lies, or lay, on each page. Address space for every page of the lower half, memory for those used.
-const core::MethodTable** types = nullptr;
-size_t types_committed = 0;  // bytes
-
-size_t types_bytes() noexcept { return core::align_up(arena.block_count() / 2 * kPagesPerBlock * sizeof(void*), kPageSize); }
-
 void touch(uint8_t* start, size_t pages) noexcept {
   for (size_t page = 0; page < pages; page++) *reinterpret_cast<volatile uint8_t*>(start + page * kPageSize) = 0;
 }
@@ -107,32 +101,9 @@ void retire_idle_large_block() noexcept {
   if (current_block != kNoBlock && arena.blocks[current_block].dead_pages.load(std::memory_order_acquire) == next_page) retire_current_block();
 }
 
-void remember_type(const uint8_t* start, size_t size, const core::MethodTable* type) noexcept {
-  auto address = reinterpret_cast<uintptr_t>(start);
-  if (!arena.in_lower_half(address)) return;
-  os::LockGuard guard(lock);
-  if (types == nullptr) types = static_cast<const core::MethodTable**>(os::reserve(types_bytes(), kPageSize, 0));
-  size_t first = arena.page_index(address), pages = (size + kPageSize - 1) / kPageSize;
-  size_t needed = core::align_up((first + pages) * sizeof(void*), kPageSize);
-  if (types == nullptr) return;  // the exception then does without the name
-  if (needed > types_committed) {
-    if (!os::commit(reinterpret_cast<uint8_t*>(types) + types_committed, needed - types_committed)) return;
-    types_committed = needed;
-  }
-  for (size_t page = first; page < first + pages; page++) types[page] = type;
-}
-
-const core::MethodTable* type_of_dead(uintptr_t address) noexcept {
-  if (types == nullptr || !arena.in_lower_half(address)) return nullptr;
-  size_t page = arena.page_index(address);
-  return (page + 1) * sizeof(void*) <= types_committed ? types[page] : nullptr;
-}
-
 void reset_large() noexcept {
   current_block = kNoBlock;
   next_page = kPagesPerBlock;
-  types = nullptr;
-  types_committed = 0;
 }
 
 }  // namespace freehold::heap

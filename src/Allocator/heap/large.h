@@ -17,11 +17,6 @@ void release_large(uint8_t* start, size_t size) noexcept;
 // Gives up the block that large objects are cut from, if all of them are dead. For an idle program.
 void retire_idle_large_block() noexcept;
 
-// Debug mode: the type of the object that was at a dead address, or null.
-const core::MethodTable* type_of_dead(uintptr_t address) noexcept;
-// Debug mode remembers the type before the page goes.
-void remember_type(const uint8_t* start, size_t size, const core::MethodTable* type) noexcept;
-
 void reset_large() noexcept;  // tests only
 
 }  // namespace freehold::heap

@@ -230,6 +230,8 @@ void maintain(bool thorough, bool on_allocating_thread) noexcept {
   if (thorough || block_counters.moved.load(std::memory_order_relaxed) > kMovedKept) phase("collapse", [] { collapse_moved(0); });
 }
 
+void release_what_no_thread_pins() noexcept { release_unpinned_blocks(true, false); }
+
 MaintenancePause::MaintenancePause() noexcept { maintenance_lock.lock(); }
 MaintenancePause::~MaintenancePause() { maintenance_lock.unlock(); }
 

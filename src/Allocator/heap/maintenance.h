@@ -14,6 +14,9 @@ void hurry_maintenance() noexcept;
 // stops others only to find what is pinned, when something waits for that.
 void maintain(bool thorough, bool on_allocating_thread) noexcept;
 
+// Looks for pins, with one stop of the threads, and releases what none holds. Any thread, preemptive mode.
+void release_what_no_thread_pins() noexcept;
+
 // While one exists no phase of maintenance runs. For the verifier, once the threads stand still, and for whoever changes blocks outside cooperative
 // mode. Its owner must not wait for a suspension.
 class MaintenancePause {

@@ -159,6 +159,17 @@ bool is_pinned(size_t block) noexcept {
   return has_pins(arena.blocks[block]);
 }
 
+bool waits_for_stack_pins(const uint8_t* start) noexcept {
+  auto address = reinterpret_cast<uintptr_t>(start);
+  const BlockRecord& record = record_of(address);
+  BlockState state = record.state.load(std::memory_order_acquire);
+  if (state == BlockState::kGone || record.handle_pins.load(std::memory_order_acquire) != 0) return false;
+  if (!arena.in_lower_half(address)) return record.stack_pins.load(std::memory_order_acquire) != 0;
+  size_t page = arena.page_index(address) % core::kPagesPerBlock;
+  auto has_bit = [page](const std::atomic<uint64_t>* words) noexcept { return (words[page / 64].load(std::memory_order_acquire) >> (page % 64) & 1) != 0; };
+  return has_bit(record.pinned) && !has_bit(record.released);
+}
+
 void exclude_pinned(size_t block, uint64_t* pages) noexcept {
   const BlockRecord& record = arena.blocks[block];
   bool pinned = false;

@@ -1,5 +1,5 @@
 // The entry points that managed code calls. Cooperative mode without a frame: none may fault, so memory of objects is only read through
-// recoverable accesses; none blocks (freehold_verify, an ordinary P/Invoke, excepted).
+// recoverable accesses; none blocks (the ordinary P/Invokes excepted).
 #include "runtime/abi.h"
 
 #include "core/fault_recovery.h"
@@ -7,8 +7,10 @@
 #include "diag/statistics.h"
 #include "heap/forwarding.h"
 #include "heap/heap.h"
+#include "heap/maintenance.h"
 #include "heap/pins.h"
 #include "heap/promotion.h"
+#include "heap/stack_store.h"
 #include "runtime/finalizer.h"
 #include "runtime/runtime_imports.h"
 #include "runtime/suspension.h"
@@ -41,7 +43,11 @@ void* freehold_finalizer(void* object) noexcept {
   return freehold::runtime::finalizer_of(reinterpret_cast<const MethodTable*>(type));
 }
 
-const void* freehold_take_fault_type() noexcept { return freehold::heap::take_fault_type(); }
+void freehold_take_history(void* history) noexcept { *static_cast<freehold::heap::History*>(history) = freehold::heap::take_history(); }
+
+int32_t freehold_read_stack(uint32_t stack, uintptr_t* addresses, int32_t capacity) noexcept {
+  return static_cast<int32_t>(freehold::heap::read_stack(stack, addresses, static_cast<size_t>(capacity)));
+}
 
 int32_t freehold_is_deleted(void* object) noexcept { return freehold::heap::is_deleted(object) ? 1 : 0; }
 
@@ -54,6 +60,8 @@ uint64_t freehold_is_same(uintptr_t a, uintptr_t b) noexcept { return freehold::
 intptr_t freehold_difference(uintptr_t a, uintptr_t b) noexcept { return freehold::heap::difference(a, b); }
 
 void freehold_get_statistics(uint64_t* values, int32_t count) noexcept { freehold::diag::collect_statistics(values, count); }
+
+void freehold_release_unpinned() noexcept { freehold::heap::release_what_no_thread_pins(); }
 
 int64_t freehold_promote() noexcept { return static_cast<int64_t>(freehold::heap::promote(freehold::heap::PromotionScope::kSparse)); }
 

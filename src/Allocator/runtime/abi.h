@@ -1,5 +1,6 @@
 // The native entry points of Freehold that managed code calls; System.Heap/NativeHeap.cs declares the same list.
-// All but freehold_verify, freehold_promote and freehold_hold_sweeps are internal calls: in cooperative mode, without a transition frame. They must be short and must not block.
+// All but freehold_verify, freehold_promote, freehold_release_unpinned and freehold_hold_sweeps are internal calls: in cooperative mode, without a
+// transition frame. They must be short and must not block.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +10,15 @@ extern "C" {
 int32_t freehold_delete(void* object) noexcept;  // heap::delete_object itself
 int32_t freehold_delete_keeping_lock(void* object) noexcept;
 void* freehold_finalizer(void* object) noexcept;
-const void* freehold_take_fault_type() noexcept;
+void freehold_take_history(void* history) noexcept;
+int32_t freehold_read_stack(uint32_t stack, uintptr_t* addresses, int32_t capacity) noexcept;
 int32_t freehold_is_deleted(void* object) noexcept;
 void* freehold_pin(void* address) noexcept;
 uintptr_t freehold_current_address(uintptr_t address) noexcept;
 uint64_t freehold_is_same(uintptr_t a, uintptr_t b) noexcept;
 intptr_t freehold_difference(uintptr_t a, uintptr_t b) noexcept;
 void freehold_get_statistics(uint64_t* values, int32_t count) noexcept;
+void freehold_release_unpinned() noexcept;  // an ordinary P/Invoke: stops the threads
 int64_t freehold_promote() noexcept;  // an ordinary P/Invoke: a round takes time
 void freehold_hold_sweeps(int32_t hold) noexcept;  // an ordinary P/Invoke: waits for a sweep to end
 int64_t freehold_verify(char* message, int64_t capacity) noexcept;

@@ -17,6 +17,7 @@
 #include "runtime/memory_moves.h"
 #include "runtime/runtime_config.h"
 #include "runtime/runtime_imports.h"
+#include "runtime/stack_trace.h"
 #include "runtime/suspension.h"
 
 namespace freehold::runtime {
@@ -201,6 +202,7 @@ bool start() noexcept {
   if (!heap::initialize()) return false;
   heap::set_pin_scanner(scan_pins);
   heap::set_sweep_support(&sweep_support);
+  heap::set_stack_walker(walk_stack);
   if (core::knobs.verify) heap::set_phase_hook(verify_after_phase);
   if (core::knobs.statistics) atexit(print_statistics);
   return true;

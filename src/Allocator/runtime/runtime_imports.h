@@ -29,6 +29,8 @@ struct Thread {
 
   static constexpr uint32_t kAttached = 1;
   static constexpr uint32_t kDetached = 2;
+  // Null: none. All ones: the thread never ran managed code.
+  static bool is_frame(const void* frame) noexcept { return frame != nullptr && ~reinterpret_cast<uintptr_t>(frame) != 0; }
 };
 static_assert(offsetof(Thread, state) == 56 && offsetof(Thread, transition_frame) == 64 && offsetof(Thread, next) == 88);
 static_assert(offsetof(Thread, abort_exception) == 136 && sizeof(Thread) == 208);
@@ -122,6 +124,41 @@ void enumerate_references(void* manager, MethodInfo* method, void* code, Registe
 bool unwind_frame(void* manager, MethodInfo* method, uint32_t flags, RegisterDisplay* registers, void** transition)
     asm("_ZN21UnixNativeCodeManager16UnwindStackFrameEP10MethodInfojP10REGDISPLAYPP22PInvokeTransitionFrame");
 bool is_interruptible(void* manager, void* code) asm("_ZN21UnixNativeCodeManager11IsSafePointEPv");
+
+// Registers of a managed frame that a call preserves.
+struct LimitedContext {
+  uintptr_t ip, stack_pointer, rbp, rax, rbx, rdx, r12, r13, r14, r15;
+};
+static_assert(sizeof(LimitedContext) == 80);
+
+struct StackIterator {
+  Thread* thread;
+  void* instance;
+  void* frame_pointer;
+  uintptr_t ip;  // null: at the end
+  uint64_t rest[43];
+
+  static constexpr uint32_t kTraceFlags = 0x8a;  // as the runtime walks for the trace of an exception: one frame a method, native ones left out
+};
+static_assert(offsetof(StackIterator, ip) == 24 && sizeof(StackIterator) == 376);
+
+// StackFrameIterator. A walk of the calling thread from a managed frame, or from where it left managed code.
+void initialize_stack_walk(StackIterator* iterator, Thread* thread, void* transition_frame, uint32_t flags)
+    asm("_ZN18StackFrameIterator12InternalInitEP6ThreadP22PInvokeTransitionFramej");
+void initialize_stack_walk(StackIterator* iterator, Thread* thread, LimitedContext* context, uint32_t flags)
+    asm("_ZN18StackFrameIterator12InternalInitEP6ThreadP19PAL_LIMITED_CONTEXTj");
+void begin_stack_walk(StackIterator* iterator) asm("_ZN18StackFrameIterator19PrepareToYieldFrameEv");
+void find_method_of_frame(StackIterator* iterator) asm("_ZN18StackFrameIterator27CalculateCurrentMethodStateEv");  // before next_frame
+void next_frame(StackIterator* iterator) asm("_ZN18StackFrameIterator4NextEv");
+void undo_hijack(Thread* thread) asm("_ZN6Thread8UnhijackEv");
+
+// The runtime's copy of libunwind; sizes are rounded up.
+struct UnwindContext { uint64_t words[64]; };
+struct UnwindCursor { uint64_t words[128]; };
+int unwind_here(UnwindContext* context) asm("__unw_getcontext");
+int unwind_initialize(UnwindCursor* cursor, UnwindContext* context) asm("__unw_init_local");
+int unwind_step(UnwindCursor* cursor) asm("__unw_step");
+int unwind_register(UnwindCursor* cursor, int32_t number, uintptr_t* value) asm("__unw_get_reg");
 
 RuntimeInstance* runtime_instance() asm("_Z18GetRuntimeInstancev");
 uint32_t handle_type(void* handle) asm("_Z15HandleFetchTypeP14OBJECTHANDLE__");

@@ -5,11 +5,14 @@ namespace System;
 /// </summary>
 /// <remarks>
 /// A use of a deleted object either behaves as if the object were alive or throws this exception (point 2 of the safety contract);
-/// with <c>FREEHOLD_DEBUG=1</c> every use throws.
+/// with <c>FREEHOLD_DEBUG=1</c> (or <c>stacks</c>) every use throws.
 /// </remarks>
 public class DanglingReferenceException : SystemException
 {
     private const string DefaultMessage = "The object that this reference leads to was deleted.";
+
+    private readonly ObjectHistory _history;
+    private string? _message;
 
     /// <summary>Makes an exception with the default message.</summary>
     public DanglingReferenceException()
@@ -32,15 +35,12 @@ public class DanglingReferenceException : SystemException
     {
     }
 
-    /// <summary>The exception for a deleted object of a type that the heap remembers (<c>FREEHOLD_DEBUG=1</c>), or of an unknown one (0).</summary>
-    internal static DanglingReferenceException For(nint methodTable)
-    {
-        if (methodTable == 0)
-        {
-            return new DanglingReferenceException();
-        }
+    /// <summary>The exception for an object of which the heap may know more.</summary>
+    internal DanglingReferenceException(ObjectHistory history)
+        : base(DefaultMessage) => _history = history;
 
-        Type? type = Type.GetTypeFromHandle(RuntimeTypeHandle.FromIntPtr(methodTable));
-        return new DanglingReferenceException($"The {type} that this reference leads to was deleted.");
-    }
+    /// <summary>
+    /// Says that the object was deleted; with <c>FREEHOLD_DEBUG=1</c> its type too, and with <c>FREEHOLD_DEBUG=stacks</c> where it was allocated and deleted.
+    /// </summary>
+    public override string Message => _history.IsKnown ? _message ??= _history.Describe("The ", " that this reference leads to was deleted.") : base.Message;
 }

@@ -9,4 +9,5 @@ internal enum DeleteResult
     NotDeletable = 3,
     Dangling = 4,
     HasSyncEntry = 5,
+    MayBePinned = 6,
 }

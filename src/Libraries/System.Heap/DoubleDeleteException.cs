@@ -5,6 +5,9 @@ public class DoubleDeleteException : InvalidOperationException
 {
     private const string DefaultMessage = "The object was deleted before.";
 
+    private readonly ObjectHistory _history;
+    private string? _message;
+
     /// <summary>Makes an exception with the default message.</summary>
     public DoubleDeleteException()
         : base(DefaultMessage)
@@ -25,4 +28,14 @@ public class DoubleDeleteException : InvalidOperationException
         : base(message ?? DefaultMessage, innerException)
     {
     }
+
+    /// <summary>The exception for an object of which the heap may know more.</summary>
+    internal DoubleDeleteException(ObjectHistory history)
+        : base(DefaultMessage) => _history = history;
+
+    /// <summary>
+    /// Says that the object was deleted before; with <c>FREEHOLD_DEBUG=1</c> its type too, and with <c>FREEHOLD_DEBUG=stacks</c> where it was allocated and
+    /// deleted the first time.
+    /// </summary>
+    public override string Message => _history.IsKnown ? _message ??= _history.Describe("The ", " was deleted before.") : base.Message;
 }

@@ -66,7 +66,7 @@ public static class Heap
     /// </remarks>
     public static long Promote() => IsManual ? NativeHeap.Promote() : 0;
 
-    /// <summary>Walks the whole heap and checks every invariant. Stops the other threads meanwhile: some 10 ms for each million objects.</summary>
+    /// <summary>Walks the whole heap and checks every invariant. Stops the other threads meanwhile.</summary>
     /// <remarks>Under a garbage collector it does nothing.</remarks>
     /// <exception cref="InvalidOperationException">An invariant is broken; the message describes the first case. The program should end.</exception>
     public static unsafe void Verify()
@@ -86,6 +86,7 @@ public static class Heap
         }
     }
 
+    [StackTraceHidden]
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static unsafe void DeleteSlowly(object? obj, DeleteResult result)
     {
@@ -120,10 +121,14 @@ public static class Heap
         {
             case DeleteResult.Deleted:
                 return;
+            case DeleteResult.MayBePinned:
+                // Debug mode: the object was pinned some time. Unless it still is, its next use must throw.
+                NativeHeap.ReleaseUnpinned();
+                return;
             case DeleteResult.AlreadyDeleted:
-                throw new DoubleDeleteException();
+                throw new DoubleDeleteException(NativeHeap.TakeHistory());
             case DeleteResult.Dangling:
-                throw DanglingReferenceException.For(NativeHeap.TakeFaultType());
+                throw new DanglingReferenceException(NativeHeap.TakeHistory());
             case DeleteResult.NotDeletable:
                 throw NotDeletable();
             default:

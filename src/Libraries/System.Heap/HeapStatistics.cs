@@ -95,7 +95,7 @@ public readonly struct HeapStatistics
     /// <summary>Dead blocks of 2 MB and dead large objects that keep their memory, since something in them was pinned when they died.</summary>
     public long PinnedBlocks { get; }
 
-    /// <summary>How often the threads were stopped to find out what is still pinned. Nothing else stops them.</summary>
+    /// <summary>How often the threads were stopped to find out what is still pinned: when dead memory, or memory to be promoted, waits for that.</summary>
     public long PinStops { get; }
 
     /// <summary>The longest of these stops.</summary>

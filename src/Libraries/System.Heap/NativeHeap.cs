@@ -31,10 +31,26 @@ internal static unsafe partial class NativeHeap
     [MethodImpl(MethodImplOptions.InternalCall)]
     internal static extern void GetStatistics(ulong* values, int count);
 
-    // The type of the deleted object that this thread met last; 0 unless FREEHOLD_DEBUG=1.
-    [RuntimeImport("*", "freehold_take_fault_type")]
+    // What is known of the deleted object that this thread met last, once.
+    [RuntimeImport("*", "freehold_take_history")]
     [MethodImpl(MethodImplOptions.InternalCall)]
-    internal static extern nint TakeFaultType();
+    private static extern void TakeHistory(ObjectHistory* history);
+
+    internal static ObjectHistory TakeHistory()
+    {
+        ObjectHistory history;
+        TakeHistory(&history);
+        return history;
+    }
+
+    // The return addresses of a remembered stack, innermost first.
+    [RuntimeImport("*", "freehold_read_stack")]
+    [MethodImpl(MethodImplOptions.InternalCall)]
+    internal static extern int ReadStack(uint stack, nint* addresses, int capacity);
+
+    // Stops the other threads: an ordinary P/Invoke, with a transition.
+    [DllImport("freehold", EntryPoint = "freehold_release_unpinned")]
+    internal static extern void ReleaseUnpinned();
 
     // A round takes time, and may wait for another: an ordinary P/Invoke too.
     [DllImport("freehold", EntryPoint = "freehold_promote")]
@@ -51,5 +67,5 @@ internal static unsafe partial class NativeHeap
 
     /// <summary>The factory that the rewritten CoreLib calls when the fault handler reports a dangling reference.</summary>
     [RuntimeExport("FreeholdCreateDanglingReference")]
-    internal static Exception CreateDanglingReference() => DanglingReferenceException.For(TakeFaultType());
+    internal static Exception CreateDanglingReference() => new DanglingReferenceException(TakeHistory());
 }

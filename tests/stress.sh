@@ -1,26 +1,30 @@
 #!/usr/bin/env bash
 # Long random runs against models that hold no references. Each run has a seed, printed with the command that repeats it.
-#   tests/stress.sh [minutes] [--seed N] [--no-publish]      default: 10 minutes, a random seed
+#   tests/stress.sh [minutes] [--seed N] [--no-publish] [--all]      default: 10 minutes, a random seed
 # Called by ./build.sh stress, which packs first. In turn, until the time is up and at least once each:
 #   heap         the model tests of tests/Allocator.Tests: 1 and 4 threads, userfaultfd and mprotect
 #   failures     the same with every system call failing somewhere, and racing double deletes
 #   model        tests/Contract's random object graphs in a published program, with 1 to 16 threads, under each of six settings
+#   moving       the same and the framework's collections, under each mode of FREEHOLD_STRESS
+#   cases        with --all, in the first round: every case of tests/Contract and every program of tests/Differential under each of these modes (hours)
 # Ends with 'N passed, N failed' and 1 after a failure. Output of failed runs stays in artifacts/logs/stress.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../eng/common.sh"
 
 usage() {
-  echo "error: $1 (tests/stress.sh [minutes] [--seed N] [--no-publish])" >&2
+  echo "error: $1 (tests/stress.sh [minutes] [--seed N] [--no-publish] [--all])" >&2
   exit 2
 }
 
 minutes=10
 seed=$((RANDOM * 32768 + RANDOM))
 publish=true
+all=false
 while [ $# -gt 0 ]; do
   case "$1" in
     --seed) seed=${2:-}; shift; [ $# -eq 0 ] || shift ;;
     --no-publish) publish=false; shift ;;
+    --all) all=true; shift ;;
     -*) usage "unknown option '$1'" ;;
     *) minutes=$1; shift ;;
   esac
@@ -31,13 +35,21 @@ done
 run_limit=300  # seconds; a run that takes longer hangs
 tests="$artifacts/native/bin/allocator_tests"
 contract="$artifacts/integration/Contract-freehold/Contract"
+differential="$artifacts/integration/Differential-freehold/Differential"
+stock="$artifacts/integration/Differential-stock/Differential"
 logs="$artifacts/logs/stress"
 
 "$root/eng/native.sh" allocator_tests
-if $publish || [ ! -x "$contract" ]; then
-  # As tests/Integration.Tests publishes it, into the same folders.
-  run dotnet publish "$root/tests/Contract" -c Release -nologo -v quiet -p:FreeholdEnabled=true \
-    --artifacts-path "$artifacts/integration/obj-Contract-freehold" -o "$(dirname "$contract")"
+# publish <project> <flavour> <enabled>: as tests/Integration.Tests publishes it, into the same folders.
+publish() {
+  local name="$1-$2"
+  if ! $publish && [ -x "$artifacts/integration/$name/$1" ]; then return 0; fi
+  run dotnet publish "$root/tests/$1" -c Release -nologo -v quiet "-p:FreeholdEnabled=$3" --artifacts-path "$artifacts/integration/obj-$name" -o "$artifacts/integration/$name"
+}
+publish Contract freehold true
+if $all; then
+  publish Differential freehold true
+  publish Differential stock false
 fi
 rm -rf "$logs"
 mkdir -p "$logs"
@@ -84,9 +96,45 @@ settings_of_model=(
   "FREEHOLD_PROTECTION=mprotect FREEHOLD_VERIFY=1"
   "FREEHOLD_PROTECTION=mprotect FREEHOLD_DEBUG=1"
 )
+modes_of_moving=(
+  "FREEHOLD_STRESS=promote:2000"
+  "FREEHOLD_STRESS=promote:500"
+  "FREEHOLD_STRESS=promote:3000,fault"
+  "FREEHOLD_STRESS=promote:3000,delay:200"
+  "FREEHOLD_STRESS=deletion:100"
+  "FREEHOLD_STRESS=deletion:100,fault"
+  "FREEHOLD_STRESS=promote:2000 FREEHOLD_PROTECTION=mprotect"
+  "FREEHOLD_STRESS=promote:5000 FREEHOLD_VERIFY=1"
+)
 threads_of_model=(1 4 2 16 8 3)
 steps_of_model=160000  # of all threads together
+steps_of_moving=80000
 steps_of_verified=16000  # where each step may walk the heap
+
+# Runs a program twice and compares what it prints.
+same_as_stock() {
+  local program=$1
+  if [ ! -f "$logs/$program.stock" ]; then "$stock" run "$program" > "$logs/$program.stock" 2>&1; fi
+  "$differential" run "$program" 2>&1 | cmp - "$logs/$program.stock"
+}
+export -f same_as_stock
+export stock differential logs
+
+every_case_while_moving() {
+  local mode name
+  for mode in "${modes_of_moving[@]}"; do
+    mode="${mode/FREEHOLD_STRESS=/FREEHOLD_STRESS=seed:$1,}"
+    # Not those that need arguments or another setting, that crash, or that are about resident memory.
+    for name in $("$contract" list | grep -vE '^(crash-|debug-|out-of-memory|resident-|mappings|model)'); do
+      # shellcheck disable=SC2086
+      one ok $mode -- "$contract" run "$name"
+    done
+    for name in $("$differential" list); do
+      # shellcheck disable=SC2086
+      one "" $mode -- bash -o pipefail -c "same_as_stock $name"
+    done
+  done
+}
 
 echo "seed $seed, $minutes minutes"
 round=0
@@ -102,6 +150,17 @@ while [ "$SECONDS" -lt "$end" ] || [ "$round" -eq 0 ]; do
     # shellcheck disable=SC2086
     one ok ${settings_of_model[i]} -- "$contract" run model "$((next + i))" "$((steps / threads))" "$threads"
   done
+  for i in "${!modes_of_moving[@]}"; do
+    for model in model model-collections; do
+      if [ "$SECONDS" -ge "$end" ] && [ "$round" -ne 0 ]; then break 2; fi
+      threads=${threads_of_model[$(((i + round) % ${#threads_of_model[@]}))]}
+      steps=$steps_of_moving
+      if [[ ${modes_of_moving[i]} == *VERIFY* ]]; then steps=$steps_of_verified; fi
+      # shellcheck disable=SC2086
+      one ok ${modes_of_moving[i]/FREEHOLD_STRESS=/FREEHOLD_STRESS=seed:$next,} -- "$contract" run "$model" "$((next + i))" "$((steps / threads))" "$threads"
+    done
+  done
+  if [ "$round" -eq 0 ] && $all; then every_case_while_moving "$next"; fi
   if [ "$SECONDS" -lt "$end" ] || [ "$round" -eq 0 ]; then
     one "" "FREEHOLD_TEST_SEED=$next" -- "$tests" '--gtest_filter=*HeapFailureTest.*:*RacingDoubleDeletes' --gtest_brief=1
   fi

@@ -441,7 +441,7 @@ TEST_F(SmallBlocksHeapTest, ACollectionBesideAnAllocationTakesNothingFromIt) {
     while (!stop) heap::collect();
   });
   std::vector<Object*> objects;
-  for (int i = 0; i < 300; i++) {
+  for (int i = 0; i < 100; i++) {
     Object* object = allocate(&bytes_type.table, 20'000);  // a block each
     if (object == nullptr) break;
     memset(reinterpret_cast<uint8_t*>(object) + 16, i & 0xff, 20'000);
@@ -449,7 +449,7 @@ TEST_F(SmallBlocksHeapTest, ACollectionBesideAnAllocationTakesNothingFromIt) {
   }
   stop = true;
   collector.join();
-  ASSERT_EQ(objects.size(), 300u) << "out of memory";
+  ASSERT_EQ(objects.size(), 100u) << "out of memory";
   for (size_t i = 0; i < objects.size(); i++) ASSERT_EQ(reinterpret_cast<uint8_t*>(objects[i])[20'000], i & 0xff);
   expect_valid("beside a collector");
 }

@@ -352,7 +352,8 @@ internal sealed class StringBuilderModel(Random random) : CollectionModel(random
         string text = _builder.ToString();
         for (int i = 0; i < text.Length; i++)
             Expect(text[i] == _characters[i], "a character is another");
-        Heap.Delete(text);
+        if (text.Length != 0)
+            Heap.Delete(text);  // the empty one is a literal
     }
 
     public override void Renew()

@@ -40,6 +40,27 @@ public sealed class ContractTests
     [MemberData(nameof(CasesOfDebug))]
     public void KeptWithDebug(string name) => Passes(Settings.Debug, "run", name);
 
+    // One case in sixteen under each of these: all of them take an hour, which `./build.sh stress` has.
+    public static TheoryData<string> SomeCases(int remainder) => [.. s_cases.Value.Where(name => !s_special.Concat(s_memory).Any(name.StartsWith)).Where((_, i) => i % 16 == remainder)];
+
+    [Theory]
+    [MemberData(nameof(SomeCases), 3)]
+    public void KeptWhileEverythingMoves(string name) => Passes(Settings.Moving, "run", name);
+
+    [Theory]
+    [MemberData(nameof(SomeCases), 11)]
+    public void KeptWhileEveryStaleReferenceFaults(string name) => Passes(Settings.Faulting, "run", name);
+
+    [Theory]
+    [InlineData("model", "5", "3000", "4")]
+    [InlineData("model-collections", "6", "10000", "4")]
+    [InlineData("model-collections", "7", "20000", "1")]
+    public void TheModelsAgreeWhileEverythingMoves(params string[] arguments)
+    {
+        foreach (IReadOnlyDictionary<string, string> settings in new[] { Settings.Moving, Settings.Faulting, Settings.MovingAtDeletions })
+            Passes(settings, ["run", .. arguments]);
+    }
+
     [Theory]
     [InlineData("debug-type")]
     [InlineData("debug-immediately")]
@@ -73,6 +94,8 @@ public sealed class ContractTests
     [InlineData("model", "2", "30000", "1")]
     [InlineData("model", "3", "30000", "4")]
     [InlineData("model", "4", "10000", "16")]
+    [InlineData("model-collections", "1", "50000", "1")]
+    [InlineData("model-collections", "2", "30000", "4")]
     public void TheModelAgrees(params string[] arguments)
     {
         foreach (IReadOnlyDictionary<string, string> settings in new[] { Settings.None, Settings.Mprotect, Settings.Debug })

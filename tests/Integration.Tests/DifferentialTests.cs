@@ -27,6 +27,21 @@ public sealed class DifferentialTests
     [MemberData(nameof(Programs))]
     public void SameAsStockWithDebug(string program) => Compare(program, Settings.Debug);
 
+    // One program in eight under each of these: `./build.sh stress` runs all under every mode.
+    public static TheoryData<string> SomePrograms(int remainder) => [.. Repository.Programs.Where((_, i) => i % 8 == remainder)];
+
+    [Theory]
+    [MemberData(nameof(SomePrograms), 1)]
+    public void SameAsStockWhileEverythingMoves(string program) => Compare(program, Settings.Moving);
+
+    [Theory]
+    [MemberData(nameof(SomePrograms), 5)]
+    public void SameAsStockWhileEveryStaleReferenceFaults(string program) => Compare(program, Settings.Faulting);
+
+    [Theory]
+    [MemberData(nameof(SomePrograms), 3)]
+    public void SameAsStockWhileDeletionsMoveEverything(string program) => Compare(program, Settings.MovingAtDeletions);
+
     [Fact]
     public void TheSourceListsEveryProgram()
     {

@@ -22,6 +22,7 @@ public sealed class KnobTests
     [InlineData("FREEHOLD_HEAP_LIMIT", "-5M")]
     [InlineData("FREEHOLD_ADDRESS_SPACE", "big")]
     [InlineData("FREEHOLD_MAP_BUDGET", "0")]
+    [InlineData("FREEHOLD_STRESS", "deletion")]
     public void AWrongSettingIsAnErrorThatNamesIt(string variable, string value)
     {
         Outcome outcome = Run(variable, value);

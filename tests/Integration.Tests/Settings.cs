@@ -13,5 +13,17 @@ public static class Settings
 
     public static IReadOnlyDictionary<string, string> DebugMprotect { get; } = new Dictionary<string, string> { ["FREEHOLD_DEBUG"] = "1", ["FREEHOLD_PROTECTION"] = "mprotect" };
 
+    /// <summary>A random half of the heap moves all the time.</summary>
+    public static IReadOnlyDictionary<string, string> Moving { get; } = new Dictionary<string, string> { ["FREEHOLD_STRESS"] = "promote:5000" };
+
+    /// <summary>The same, and every stale reference faults; without userfaultfd.</summary>
+    public static IReadOnlyDictionary<string, string> Faulting { get; } = new Dictionary<string, string> { ["FREEHOLD_STRESS"] = "promote:10000,fault,delay", ["FREEHOLD_PROTECTION"] = "mprotect" };
+
+    /// <summary>A random half of the heap moves all the time, and each time all references are made current.</summary>
+    public static IReadOnlyDictionary<string, string> Sweeping { get; } = new Dictionary<string, string> { ["FREEHOLD_STRESS"] = "promote:5000,dedangle" };
+
+    /// <summary>A random half of the heap moves at every hundredth deletion of a thread.</summary>
+    public static IReadOnlyDictionary<string, string> MovingAtDeletions { get; } = new Dictionary<string, string> { ["FREEHOLD_STRESS"] = "deletion:100" };
+
     public static IReadOnlyDictionary<string, string> Debug { get; } = new Dictionary<string, string> { ["FREEHOLD_DEBUG"] = "1" };
 }

@@ -12,6 +12,7 @@ internal sealed class Options
         Suites (default: all)
           allocate-delete   allocate and delete, by size, number in flight, threads and order
           random-deletion   a heap of gigabytes deleted in random order: mappings and memory
+          micro             small operations: allocation, barriers, comparisons, calls, casts
           compute-only      programs that do not allocate
           publish-cost      time to publish with a warm cache, size of the executable
 
@@ -28,7 +29,7 @@ internal sealed class Options
         Results: artifacts/bench/*.csv and artifacts/bench/summary.md.
         """;
 
-    public static readonly string[] AllSuites = ["allocate-delete", "random-deletion", "compute-only", "publish-cost"];
+    public static readonly string[] AllSuites = ["allocate-delete", "random-deletion", "micro", "compute-only", "publish-cost"];
 
     public List<string> Suites { get; } = [];
 

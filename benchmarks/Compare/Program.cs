@@ -27,6 +27,7 @@ foreach (var suite in options.Suites)
     {
         "allocate-delete" => new AllocateDelete(options, publisher, bars).Run(),
         "random-deletion" => new RandomDeletion(options, publisher, bars).Run(),
+        "micro" => new Micro(options, publisher, bars).Run(),
         "compute-only" => new ComputeOnly(options, publisher, bars).Run(),
         "publish-cost" => new PublishCost(options, publisher, bars).Run(),
         _ => throw new NotSupportedException(suite),

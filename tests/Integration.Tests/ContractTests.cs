@@ -52,12 +52,16 @@ public sealed class ContractTests
     public void KeptWhileEveryStaleReferenceFaults(string name) => Passes(Settings.Faulting, "run", name);
 
     [Theory]
+    [MemberData(nameof(SomeCases), 4)]
+    public void KeptWhileReferencesAreMadeCurrent(string name) => Passes(Settings.Sweeping, "run", name);
+
+    [Theory]
     [InlineData("model", "5", "3000", "4")]
     [InlineData("model-collections", "6", "10000", "4")]
     [InlineData("model-collections", "7", "20000", "1")]
     public void TheModelsAgreeWhileEverythingMoves(params string[] arguments)
     {
-        foreach (IReadOnlyDictionary<string, string> settings in new[] { Settings.Moving, Settings.Faulting, Settings.MovingAtDeletions })
+        foreach (IReadOnlyDictionary<string, string> settings in new[] { Settings.Moving, Settings.Faulting, Settings.Sweeping, Settings.MovingAtDeletions })
             Passes(settings, ["run", .. arguments]);
     }
 

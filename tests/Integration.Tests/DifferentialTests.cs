@@ -39,6 +39,10 @@ public sealed class DifferentialTests
     public void SameAsStockWhileEveryStaleReferenceFaults(string program) => Compare(program, Settings.Faulting);
 
     [Theory]
+    [MemberData(nameof(SomePrograms), 2)]
+    public void SameAsStockWhileReferencesAreMadeCurrent(string program) => Compare(program, Settings.Sweeping);
+
+    [Theory]
     [MemberData(nameof(SomePrograms), 3)]
     public void SameAsStockWhileDeletionsMoveEverything(string program) => Compare(program, Settings.MovingAtDeletions);
 

@@ -1,0 +1,97 @@
+namespace Freehold.Benchmarks;
+
+/// <summary>Calls that look at an object's type, casts, and framework code that compares many references.</summary>
+internal sealed class Calls
+{
+    public const int Count = 1024;
+
+    private interface ICounter
+    {
+        int Increment();
+    }
+
+    private abstract class Counter : ICounter
+    {
+        protected int Value;
+
+        public abstract int Step();
+
+        public int Increment() => ++Value;
+    }
+
+    private sealed class Up : Counter
+    {
+        public override int Step() => ++Value;
+    }
+
+    private sealed class Down : Counter
+    {
+        public override int Step() => --Value;
+    }
+
+    private readonly Counter[] _counters = new Counter[Count];
+    private readonly object[] _objects = new object[Count];
+    private readonly List<object> _list = new(Count);
+    private readonly Dictionary<object, int> _dictionary = new(Count, ReferenceEqualityComparer.Instance);
+    private readonly object _absent = new();
+
+    public Calls()
+    {
+        for (var i = 0; i < Count; i++)
+        {
+            _counters[i] = i % 2 == 0 ? new Up() : new Down();
+            _objects[i] = _counters[i];
+            _list.Add(_counters[i]);
+            _dictionary.Add(_counters[i], i);
+        }
+    }
+
+    public long Virtual()
+    {
+        var sum = 0;
+        foreach (var counter in _counters)
+        {
+            sum += counter.Step();
+        }
+
+        return sum;
+    }
+
+    public long Interface()
+    {
+        var sum = 0;
+        foreach (ICounter counter in _counters)
+        {
+            sum += counter.Increment();
+        }
+
+        return sum;
+    }
+
+    public long Cast()
+    {
+        var sum = 0;
+        foreach (var item in _objects)
+        {
+            if (item is Counter)
+            {
+                sum++;
+            }
+        }
+
+        return sum;
+    }
+
+    public long ListIndexOf() => _list.IndexOf(_absent);
+
+    public long DictionaryKeyedByReference()
+    {
+        var sum = 0;
+        foreach (var item in _objects)
+        {
+            sum += _dictionary[item];
+        }
+
+        return sum;
+    }
+}

@@ -1,0 +1,64 @@
+namespace Freehold.Benchmarks;
+
+/// <summary>Making objects and ending them: deleted on Freehold, dropped for a collector.</summary>
+internal sealed class Objects
+{
+    public const int Count = 1024;
+
+    private sealed class Item
+    {
+        public long First = 1, Second = 2, Third = 3;
+    }
+
+    private readonly object[] _made = new object[Count];
+
+    public long AllocateAndEnd()
+    {
+        var made = _made;
+        for (var i = 0; i < made.Length; i++)
+        {
+            made[i] = new Item();
+        }
+
+        return End();
+    }
+
+    public long AllocateArrayAndEnd()
+    {
+        var made = _made;
+        for (var i = 0; i < made.Length; i++)
+        {
+            made[i] = new byte[64];
+        }
+
+        return End();
+    }
+
+    public long AllocateStringAndEnd()
+    {
+        var made = _made;
+        for (var i = 0; i < made.Length; i++)
+        {
+            made[i] = new string('x', 16);
+        }
+
+        return End();
+    }
+
+    private long End()
+    {
+        var made = _made;
+        if (!Heap.IsManual)
+        {
+            Array.Clear(made);
+            return 0;
+        }
+
+        for (var i = 0; i < made.Length; i++)
+        {
+            Heap.Delete(made[i]);
+        }
+
+        return 0;
+    }
+}

@@ -5,6 +5,7 @@
 #include "core/arena.h"
 #include "core/fault_counters.h"
 #include "heap/blocks.h"
+#include "heap/dedangling.h"
 #include "heap/forwarding.h"
 #include "heap/heap.h"
 #include "heap/pins.h"
@@ -57,6 +58,11 @@ void collect_statistics(uint64_t* values, int32_t count) noexcept {
   figures[kPatchedFields] = load(promotion.patched);
   figures[kLongestFreeze] = load(promotion.longest_freeze);
   figures[kForwardingBytes] = heap::forwarding_bytes();
+  const heap::SweepCounters& sweeps = heap::sweep_counters;
+  figures[kSweeps] = load(sweeps.sweeps);
+  figures[kSweptFields] = load(sweeps.fields);
+  figures[kSweptRoots] = load(sweeps.roots);
+  figures[kLongestSweepStop] = load(sweeps.longest_stop);
   for (int32_t i = 0; i < count; i++) values[i] = i < kFigureCount ? figures[i] : 0;
 }
 
@@ -88,6 +94,8 @@ void format_statistics(char* text, size_t capacity) noexcept {
       count(kRepairedOperands), count(kRepairsWithoutField));
   add("  promotion waits    %14llu\n", count(kPromotionWaits));
   add("  forwarding tables  %14.1f MB\n", mega(kForwardingBytes));
+  add("  sweeps             %14llu: %llu fields and %llu roots made current; two stops each, the longest %.3f ms\n", count(kSweeps), count(kSweptFields), count(kSweptRoots),
+      milliseconds(kLongestSweepStop));
   add("  dangling faults    %14llu\n", count(kDanglingFaults));
   add("  double deletes     %14llu\n", count(kDoubleDeletes));
   add("  pages recounted    %14llu\n", count(kRecounts));

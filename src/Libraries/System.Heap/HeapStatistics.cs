@@ -4,7 +4,7 @@ namespace System;
 public readonly struct HeapStatistics
 {
     /// <summary>How many figures the native heap fills, in the order of the properties (src/Allocator/diag/statistics.h).</summary>
-    internal const int Count = 36;
+    internal const int Count = 40;
 
     internal HeapStatistics(ReadOnlySpan<ulong> values)
     {
@@ -42,6 +42,10 @@ public readonly struct HeapStatistics
         PatchedFields = (long)values[32];
         LongestFreeze = TimeSpan.FromMicroseconds(values[33] / 1000.0);
         ForwardingBytes = (long)values[34];
+        Sweeps = (long)values[35];
+        SweptFields = (long)values[36];
+        SweptRoots = (long)values[37];
+        LongestSweepStop = TimeSpan.FromMicroseconds(values[38] / 1000.0);
     }
 
     internal HeapStatistics(long allocatedBytes, long deletedBytes, long residentBytes, long doubleDeletes)
@@ -119,8 +123,20 @@ public readonly struct HeapStatistics
     /// <summary>The longest time for which a block was frozen: a thread that stores to it waits that long at most.</summary>
     public TimeSpan LongestFreeze { get; }
 
-    /// <summary>Bytes of the tables that say where promoted objects are.</summary>
+    /// <summary>Bytes of the tables that say where promoted objects are. A sweep makes them superfluous.</summary>
     public long ForwardingBytes { get; }
+
+    /// <summary>Sweeps (de-dangling): each made every reference in the process current, so that the tables of earlier promotions could go.</summary>
+    public long Sweeps { get; }
+
+    /// <summary>Fields that sweeps made current.</summary>
+    public long SweptFields { get; }
+
+    /// <summary>References on stacks, in thread statics and in handles that sweeps made current.</summary>
+    public long SweptRoots { get; }
+
+    /// <summary>The longest stop of all threads for a sweep; each sweep makes two.</summary>
+    public TimeSpan LongestSweepStop { get; }
 
     /// <summary>Uses of an object under an address that it had before it was promoted: each cost a page fault, was repaired, and went on.</summary>
     public long RepairedFaults { get; }

@@ -12,6 +12,7 @@
 #include "core/references.h"
 #include "heap/blocks.h"
 #include "heap/forwarding.h"
+#include "heap/maintenance.h"
 #include "heap/walk.h"
 
 uint8_t freehold_sweeping = 0;
@@ -175,8 +176,11 @@ bool sweep() noexcept {
     sweep_counters.abandoned.fetch_add(1, std::memory_order_relaxed);
     return false;
   }
-  retire_forwarded();
-  drop_all_forwardings();
+  {
+    MaintenancePause pause;  // the verifier counts blocks by their states
+    retire_forwarded();
+    drop_all_forwardings();
+  }
   sweep_counters.sweeps.fetch_add(1, std::memory_order_relaxed);
   sweep_counters.tables.fetch_add(tables, std::memory_order_relaxed);
   return true;

@@ -41,6 +41,8 @@ sum() { awk '{ total += $1 } END { print total + 0 }'; }
 only=("$@")
 eng/pack.sh
 eng/native.sh all
+# The tests of the JIT hook read the JIT out of the ILCompiler package, which this project names.
+run dotnet restore tests/Compiler.Tests/Compiler.Tests.csproj > "$logs/restore.log"
 
 for binary in "$artifacts"/native/bin/*_tests; do
   suite=$(basename "$binary")

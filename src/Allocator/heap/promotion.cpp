@@ -188,6 +188,26 @@ size_t held_memory() noexcept {
   return resident > pooled ? resident - pooled : 0;
 }
 
+// Whether every chunk of a block of small objects is used up: the last page of each holds objects to its end. Then the block stays complete, and no
+// thread allocates in what would be frozen.
+bool is_used_up(size_t block) noexcept {
+  const BlockRecord& record = arena.blocks[block];
+  uint64_t starts = record.chunk_starts.load(std::memory_order_acquire);
+  for (size_t window = 0; window < core::kWindowsPerBlock; window++) {
+    bool last = window + 1 == core::kWindowsPerBlock || (starts >> (window + 1) & 1) != 0;
+    size_t page = block * kPagesPerBlock + (window + 1) * (core::kWindowSize / core::kPageSize) - 1;
+    if (!last || is_page_dead(page)) continue;
+    const uint8_t* end = arena.page_start(page) + core::kPageSize;
+    uint8_t* cursor = first_object(page);
+    while (cursor != nullptr && cursor < end) {
+      Walked walked = is_walkable(record, cursor) ? look_at(cursor) : Walked{Step::kEnd, 0, 0, nullptr};
+      cursor = walked.step == Step::kEnd || walked.size == 0 ? nullptr : cursor + walked.size;
+    }
+    if (cursor == nullptr) return false;
+  }
+  return true;
+}
+
 void Round::choose(PromotionScope scope) noexcept {
   constexpr size_t kUnitsPerBlock = kBlockSize / kUnit;
   // The emptiest first: sorted by sixteenths of a block.
@@ -210,7 +230,7 @@ void Round::choose(PromotionScope scope) noexcept {
       deleted += units < kUnitsPerPage ? units : kUnitsPerPage;
     }
     bool wanted = scope == PromotionScope::kAll || (scope == PromotionScope::kRandom ? next_random() % 2 == 0 : deleted * 2 >= kUnitsPerBlock);
-    if (!wanted) return;
+    if (!wanted || !is_used_up(block)) return;
     size_t live = kUnitsPerBlock - deleted, kind = live * kClasses / (kUnitsPerBlock + 1);
     // The list of its class is linked through `slots` until the blocks are in order.
     chosen_[candidates] = {static_cast<uint32_t>(block), static_cast<uint32_t>(live), reinterpret_cast<Slots*>(uintptr_t{heads[kind]})};

@@ -25,8 +25,13 @@ internal readonly struct ObjectHistory
     {
         Type? type = Type.GetTypeFromHandle(RuntimeTypeHandle.FromIntPtr(_type));
         var text = new StringBuilder($"{before}{type}{after}");
-        AppendStack(text, "Allocated:", _allocated);
-        AppendStack(text, "Deleted:", _deleted);
+        // Without our heap there is no history, and nothing to link the reader of stacks with.
+        if (Heap.IsManual)
+        {
+            AppendStack(text, "Allocated:", _allocated);
+            AppendStack(text, "Deleted:", _deleted);
+        }
+
         return text.ToString();
     }
 

@@ -21,6 +21,7 @@ internal static partial class Memory
         yield return new("mappings-large", _ => MappingsOfLarge());
         yield return new("out-of-memory-small", arguments => OutOfMemory(long.Parse(arguments[0]), 1_000));
         yield return new("out-of-memory-large", arguments => OutOfMemory(long.Parse(arguments[0]), 1_000_000));
+        yield return new("out-of-memory-often", arguments => OutOfMemoryOften(long.Parse(arguments[0])));
         yield return new("out-of-memory-threads", arguments => OutOfMemoryOfThreads(long.Parse(arguments[0])));
     }
 
@@ -281,6 +282,29 @@ internal static partial class Memory
         }
         Expect.Throws<OutOfMemoryException>(() => GC.KeepAlive(new byte[limit + 1]));
         Expect.Equal(20_000, Enumerable.Range(0, 20_000).Select(i => "text " + i).Distinct().Count());
+    }
+
+    // A program that keeps what it gets, catches, and asks again uses up what the heap keeps for throwing.
+    private static void OutOfMemoryOften(long limit)
+    {
+        var items = new object[limit / 16];
+        int count = 0;
+        for (int thrown = 0; thrown < 1_000;)
+        {
+            try
+            {
+                for (; ; count++)
+                    items[count] = new byte[thrown * 2 % 2_000];
+            }
+            catch (OutOfMemoryException)
+            {
+                thrown++;
+            }
+        }
+        for (int i = 0; i < count; i++)
+            Heap.Delete(items[i]);
+        for (int i = 0; i < 1_000; i++)
+            Heap.Delete(new byte[10_000]);
     }
 
     private static void OutOfMemoryOfThreads(long limit)

@@ -541,14 +541,26 @@ internal static partial class Moving
         var array = new Subject[3_000];
         for (int i = 0; i < array.Length; i++)
             array[i] = Stale<Subject>(addresses[i % Victims]);
+        long expected = Sum(array);
+        Expect.True(expected != 0);
+        // A stress mode may promote the objects once more while they are walked: then the next walk tells.
+        long repaired = long.MaxValue;
+        for (int walk = 0; walk < 10 && repaired != 0; walk++)
+        {
+            repaired = Heap.GetStatistics().RepairedFaults;
+            Expect.Equal(expected, Sum(array));
+            repaired = Heap.GetStatistics().RepairedFaults - repaired;
+        }
+        Expect.Equal(0L, repaired, "faults of the last walk");
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static long Sum(Subject[] array)
+    {
         long total = 0;
-        for (int i = 0; i < array.Length; i++)
-            total += array[i].Value;
-        long repaired = Heap.GetStatistics().RepairedFaults;
-        for (int i = 0; i < array.Length; i++)
-            total -= array[i].Value;
-        Expect.Equal(0L, total);
-        Expect.Equal(repaired, Heap.GetStatistics().RepairedFaults, "faults of the second walk");
+        foreach (Subject subject in array)
+            total += subject.Value;
+        return total;
     }
 
     // Everybody works on the same objects while they move.

@@ -87,6 +87,7 @@ public sealed class ContractTests
     [Theory]
     [InlineData("out-of-memory-small", "FREEHOLD_HEAP_LIMIT", "64M")]
     [InlineData("out-of-memory-large", "FREEHOLD_HEAP_LIMIT", "64M")]
+    [InlineData("out-of-memory-often", "FREEHOLD_HEAP_LIMIT", "64M")]
     [InlineData("out-of-memory-threads", "FREEHOLD_HEAP_LIMIT", "64M")]
     [InlineData("out-of-memory-small", "DOTNET_GCHeapHardLimit", "4000000")]
     [InlineData("out-of-memory-large", "DOTNET_GCHeapHardLimit", "4000000")]

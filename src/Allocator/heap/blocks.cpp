@@ -112,6 +112,7 @@ void start_life(size_t block, BlockKind kind, bool dirty) noexcept {
   record.dirty = dirty;
   record.state.store(BlockState::kLive, std::memory_order_release);
   block_counters.live.fetch_add(1, std::memory_order_relaxed);
+  block_counters.starting.fetch_sub(1, std::memory_order_relaxed);
 }
 
 // Makes dead memory inaccessible and gives it back. Where the kernel refuses (too many mappings), it stays as it is: deleted objects behave
@@ -254,6 +255,8 @@ size_t acquire_block(BlockKind kind, bool promoted) noexcept {
       // The address stays unused: as good as gone.
       return kNoBlock;
     }
+    // Counted before the next thread asks how far the limit is.
+    block_counters.starting.fetch_add(1, std::memory_order_relaxed);
     collapse = moved_size > kMovedAtMost;
     // Frames are there, but for pins that may have gone: threads that pin what they allocate would live on fresh memory.
     wanted = frames == kNoBlock && block_counters.pinned.load(std::memory_order_relaxed) >= kPinnedAtMost;
@@ -284,7 +287,10 @@ size_t acquire_block(BlockKind kind, bool promoted) noexcept {
   }
   if (!os::commit(arena.block_start(block), kBlockSize)) {
     collapse_moved(0);  // the usual reason is too many mappings
-    if (!os::commit(arena.block_start(block), kBlockSize)) return kNoBlock;
+    if (!os::commit(arena.block_start(block), kBlockSize)) {
+      block_counters.starting.fetch_sub(1, std::memory_order_relaxed);
+      return kNoBlock;
+    }
   }
   block_counters.fresh.fetch_add(1, std::memory_order_relaxed);
   start_life(block, kind, false);
@@ -677,7 +683,7 @@ size_t upper_frontier() noexcept {
 
 size_t resident_memory() noexcept {
   auto load = [](const std::atomic<uint64_t>& counter) noexcept { return counter.load(std::memory_order_relaxed); };
-  return (load(block_counters.live) + load(block_counters.pooled) + load(block_counters.pinned)) * kBlockSize + load(block_counters.huge_bytes) - load(block_counters.released_pages) * kPageSize;
+  return (load(block_counters.live) + load(block_counters.starting) + load(block_counters.pooled) + load(block_counters.pinned)) * kBlockSize + load(block_counters.huge_bytes) - load(block_counters.released_pages) * kPageSize;
 }
 
 // Each live or pooled block at most one mapping of its own and one of reserved space behind it, each moved one its empty mapping.

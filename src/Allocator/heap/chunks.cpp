@@ -5,6 +5,7 @@
 #include "core/knobs.h"
 #include "core/object.h"
 #include "heap/blocks.h"
+#include "heap/thread_heap.h"
 #include "heap/walk.h"
 #include "platform/lock.h"
 
@@ -59,9 +60,9 @@ struct SharedBlock {
   size_t next_window = kWindowsPerBlock;
 };
 os::Lock lock;
-SharedBlock shared[2];  // of small and of pinned objects
+SharedBlock shared[3];  // of small objects, of pinned ones, of those in an emergency
 
-SharedBlock& shared_of(BlockKind kind) noexcept { return shared[kind == BlockKind::kPinned ? 1 : 0]; }
+SharedBlock& shared_of(BlockKind kind) noexcept { return shared[kind == BlockKind::kPinned ? 1 : thread_heap.emergency != 0 ? 2 : 0]; }
 
 // A context's chunks double in size, from one window to a whole block. gc_reserved_2 holds the exponent.
 size_t windows_wanted(AllocationContext* context) noexcept {
@@ -103,9 +104,12 @@ void install(AllocationContext* context, size_t block, size_t window, size_t cou
 
 bool next_chunk(AllocationContext* context, size_t size, BlockKind kind) noexcept {
   close_chunk(context);
-  size_t wanted = windows_wanted(context), needed = (size + kWindowSize - 1) / kWindowSize;
+  size_t needed = (size + kWindowSize - 1) / kWindowSize;
+  // The memory for emergencies has to do for all threads.
+  bool emergency = thread_heap.emergency != 0;
+  size_t wanted = emergency ? needed : windows_wanted(context);
   if (wanted < needed) wanted = needed;
-  if (core::knobs.stress.moves() && kind == BlockKind::kSmall) [[unlikely]] {
+  if (core::knobs.stress.moves() && kind == BlockKind::kSmall && !emergency) [[unlikely]] {
     // Blocks as small as possible, so that also programs of little memory have some that are complete.
     size_t block = acquire_block(kind);
     if (block == kNoBlock) return false;

@@ -1,6 +1,8 @@
 // Allocation's slow path, deletion, and what the layers above ask of the heap.
 #include "heap/heap.h"
 
+#include <algorithm>
+
 #include "core/arena.h"
 #include "core/fault_recovery.h"
 #include "core/knobs.h"
@@ -200,6 +202,16 @@ DeleteResult finish(uint8_t* start, uint32_t header, const MethodTable* type, si
   return DeleteResult::kDeleted;
 }
 
+// An allocation failed that what throws an OutOfMemoryException may have made: the runtime throws again, deeper in the stack. Where this does not end,
+// the stack would overflow.
+void refuse_endless_throwing() noexcept {
+  constexpr uint32_t kDeepest = 32;
+  auto depth = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  thread_heap.nested_failures = depth < thread_heap.last_failure ? thread_heap.nested_failures + 1 : 0;
+  thread_heap.last_failure = depth;
+  if (thread_heap.nested_failures == kDeepest) os::fail_fast("out of memory, and nothing is left to throw an OutOfMemoryException with.", "Raise FREEHOLD_HEAP_LIMIT, or the limit of the process, or delete more.");
+}
+
 }  // namespace
 
 bool initialize() noexcept {
@@ -220,6 +232,7 @@ bool initialize() noexcept {
 }
 
 void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept {
+  constexpr uint32_t kEmergencyBytes = 256 << 10;
   if (size >= arena.size / 4) return nullptr;
   if (thread_heap.context == nullptr) {
     register_thread();
@@ -229,17 +242,20 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
   thread_heap.emergency = 0;
   uint8_t* start = try_allocate(context, size, flags);
   if (start == nullptr) {
-    // Before the program sees an OutOfMemoryException: give back everything that can be.
+    // Before the program sees an OutOfMemoryException: give back everything that can be. Promotion needs a block before it frees some.
+    thread_heap.emergency = kEmergencyBytes;
     maintain(true, true);
+    thread_heap.emergency = 0;
     start = try_allocate(context, size, flags);
   }
   if (start == nullptr && size <= emergency) {
     // The runtime allocates while it throws, and would throw again, without end.
     thread_heap.emergency = emergency;
     start = try_allocate(context, size, flags);
-    thread_heap.emergency = emergency - static_cast<uint32_t>(size);
+    // A chunk serves many allocations that are not seen here.
+    thread_heap.emergency = emergency - static_cast<uint32_t>(std::min<size_t>(emergency, core::align_up(size, core::kWindowSize)));
+    if (start == nullptr) refuse_endless_throwing();
   } else if (start == nullptr) {
-    constexpr uint32_t kEmergencyBytes = 256 << 10;
     thread_heap.emergency = kEmergencyBytes;
   }
   return start == nullptr ? nullptr : start + core::kHeaderSize;

@@ -143,7 +143,7 @@ class Round {
     };
     collect();
     time(promotion_counters.walk_time);
-    for (size_t i = 0; i < count_; i++) {
+    for (size_t i = 0; i < count_ && !exhausted_; i++) {
       bool promoted = promote_block(chosen_[i].block);
       time(promotion_counters.copy_time);
       if (promoted) {
@@ -180,6 +180,7 @@ class Round {
   uint8_t* concerned_ = nullptr;
   size_t count_ = 0;
   uint64_t objects_ = 0;
+  bool exhausted_ = false;  // no block to copy to
 };
 
 // Bytes of live and half-dead blocks and of huge objects.
@@ -332,7 +333,9 @@ bool Round::copy(size_t block, ForwardingDraft* draft, Copies* copies) noexcept 
   bool complete = walk_block(block, [&](uint8_t* from, const Walked& walked) noexcept {
     if (!is_live(walked) || !good) return;
     if (!extend_window(&target, walked.size)) {
-      good = (copies->units == 0 || draft->split == UINT32_MAX) && next_promoted_chunk(&target) && extend_window(&target, walked.size);
+      good = copies->units == 0 || draft->split == UINT32_MAX;
+      if (good && !next_promoted_chunk(&target)) exhausted_ = true;
+      good = good && !exhausted_ && extend_window(&target, walked.size);
       if (!good) return;
       if (copies->units != 0) {
         draft->split = copies->units;

@@ -18,6 +18,9 @@ struct ThreadHeap {
   // Bytes beyond the limit that this thread may take: what throwing an OutOfMemoryException needs. Refilled when an allocation fails, gone when
   // one succeeds without.
   uint32_t emergency;
+  // Failures of allocations in an emergency, one deeper in the stack than the other, and how deep the last was.
+  uint32_t nested_failures;
+  uintptr_t last_failure;
   bool registered;
   // The first so many bytes of the arena are where deletions may take the short way: all, but none before the thread is registered, in debug mode, and
   // with promotion at deletions.

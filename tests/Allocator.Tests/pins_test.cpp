@@ -56,6 +56,37 @@ class PinsTest : public HeapTest, public ::testing::WithParamInterface<bool> {
   }
 };
 
+// A thread that the runtime does not stop buries a block while another looks for pins: it has forgotten them and not found them again yet.
+TEST_P(PinsTest, ScanDoesNotHidePins) {
+  std::vector<Object*> objects = fill_blocks();
+  static Object* object;
+  static bool pinned_meanwhile, kept_meanwhile;
+  object = objects[objects.size() / 2];
+  held.push_back(object);
+  ASSERT_EQ(heap::pin(object), object);
+  delete_all(objects);
+  EXPECT_EQ(state_of(object), BlockState::kPooled);
+  heap::set_pin_scanner([](const heap::PinScan& scan) {
+    scan.stopped(scan.argument);
+    std::thread([] {
+      pinned_meanwhile = heap::is_pinned(block_of(object));
+      kept_meanwhile = heap::release_unpinned(1) == 0;
+    }).join();
+    scan.pinned(object, scan.argument);
+    return true;
+  });
+  ASSERT_TRUE(heap::look_for_pins());
+  EXPECT_TRUE(pinned_meanwhile);
+  EXPECT_TRUE(kept_meanwhile);
+  EXPECT_EQ(heap::release_unpinned(1), 0u);
+  EXPECT_EQ(state_of(object), BlockState::kPooled);
+  EXPECT_EQ(heap::block_counters.pinned.load(), 1u);
+  heap::set_pin_scanner(scan_held);
+  held.clear();
+  EXPECT_GT(look(), 0u);
+  EXPECT_FALSE(heap::is_pinned(block_of(object)));
+}
+
 TEST_P(PinsTest, DeadBlockWaitsForTheThread) {
   std::vector<Object*> objects = fill_blocks();
   Object* object = objects[objects.size() / 2];

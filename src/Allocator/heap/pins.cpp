@@ -1,5 +1,6 @@
 #include "heap/pins.h"
 
+#include <string.h>
 #include <time.h>
 
 #include <new>
@@ -28,6 +29,9 @@ namespace {
 
 bool fence_in_pin = true;
 std::atomic<PinScanner> pin_scanner{nullptr};
+// Between forgetting and the end of a scan a pin may look gone that is not. Threads that run meanwhile (they are not the runtime's, or in preemptive
+// mode) must not believe it.
+std::atomic<uint64_t> scans_started, scans_running;
 
 // What a pin reads of a block in one load.
 struct Head {
@@ -80,8 +84,13 @@ void note_stack_pin(BlockRecord& record, uintptr_t address) noexcept {
   if (record.stack_pins.load(std::memory_order_relaxed) == 0) record.stack_pins.store(1, std::memory_order_relaxed);
 }
 
-bool has_pins(const BlockRecord& record) noexcept {
-  return record.stack_pins.load(std::memory_order_acquire) != 0 || record.handle_pins.load(std::memory_order_acquire) != 0;
+// What `read` tells about pins on stacks, or true when a scan may just have changed that.
+template <typename Read>
+bool may_be_pinned(Read read) noexcept {
+  uint64_t started = scans_started.load(std::memory_order_acquire);
+  if (scans_running.load(std::memory_order_acquire) != 0 || read()) return true;
+  std::atomic_thread_fence(std::memory_order_acquire);
+  return scans_started.load(std::memory_order_relaxed) != started;
 }
 
 uint64_t nanoseconds() noexcept {
@@ -156,7 +165,12 @@ bool is_pinned(size_t block) noexcept {
   } else {
     os::barrier_on_all_threads();
   }
-  return has_pins(arena.blocks[block]);
+  return has_pins(block);
+}
+
+bool has_pins(size_t block) noexcept {
+  const BlockRecord& record = arena.blocks[block];
+  return record.handle_pins.load(std::memory_order_acquire) != 0 || may_be_pinned([&]() noexcept { return record.stack_pins.load(std::memory_order_acquire) != 0; });
 }
 
 bool waits_for_stack_pins(const uint8_t* start) noexcept {
@@ -164,28 +178,32 @@ bool waits_for_stack_pins(const uint8_t* start) noexcept {
   const BlockRecord& record = record_of(address);
   BlockState state = record.state.load(std::memory_order_acquire);
   if (state == BlockState::kGone || record.handle_pins.load(std::memory_order_acquire) != 0) return false;
-  if (!arena.in_lower_half(address)) return record.stack_pins.load(std::memory_order_acquire) != 0;
+  if (!arena.in_lower_half(address)) return may_be_pinned([&]() noexcept { return record.stack_pins.load(std::memory_order_acquire) != 0; });
   size_t page = arena.page_index(address) % core::kPagesPerBlock;
   auto has_bit = [page](const std::atomic<uint64_t>* words) noexcept { return (words[page / 64].load(std::memory_order_acquire) >> (page % 64) & 1) != 0; };
-  return has_bit(record.pinned) && !has_bit(record.released);
+  return may_be_pinned([&]() noexcept { return has_bit(record.pinned); }) && !has_bit(record.released);
 }
 
 void exclude_pinned(size_t block, uint64_t* pages) noexcept {
   const BlockRecord& record = arena.blocks[block];
-  bool pinned = false;
-  for (size_t page = 0; page < core::kPagesPerBlock; page++) {
-    uint64_t bit = uint64_t{1} << (page % 64);
-    if (__atomic_load_n(&arena.pages[block * core::kPagesPerBlock + page].first, __ATOMIC_RELAXED) == 1) pinned = (record.pinned[page / 64].load(std::memory_order_acquire) & bit) != 0;
-    if (pinned) pages[page / 64] &= ~bit;
-  }
+  bool unsure = may_be_pinned([&]() noexcept {
+    bool pinned = false;
+    for (size_t page = 0; page < core::kPagesPerBlock; page++) {
+      uint64_t bit = uint64_t{1} << (page % 64);
+      if (__atomic_load_n(&arena.pages[block * core::kPagesPerBlock + page].first, __ATOMIC_RELAXED) == 1) pinned = (record.pinned[page / 64].load(std::memory_order_acquire) & bit) != 0;
+      if (pinned) pages[page / 64] &= ~bit;
+    }
+    return false;
+  });
+  if (unsure) memset(pages, 0, core::kPagesPerBlock / 8);
 }
 
 void forget_stack_pins(size_t block) noexcept {
   BlockRecord& record = arena.blocks[block];
-  record.stack_pins.store(0, std::memory_order_relaxed);
+  record.stack_pins.store(0, std::memory_order_release);
   // Which of them a handle pins is not known.
   if (core::knobs.debug && record.handle_pins.load(std::memory_order_acquire) == 0) {
-    for (auto& word : record.pinned) word.store(0, std::memory_order_relaxed);
+    for (auto& word : record.pinned) word.store(0, std::memory_order_release);
   }
 }
 
@@ -194,9 +212,19 @@ void set_pin_scanner(PinScanner scanner) noexcept { pin_scanner.store(scanner, s
 bool refresh_stack_pins(void (*forget)(void*), void* argument) noexcept {
   PinScanner scanner = pin_scanner.load(std::memory_order_acquire);
   if (scanner == nullptr) return false;
+  struct Caller {
+    void (*forget)(void*);
+    void* argument;
+  };
+  Caller caller = {forget, argument};
   PinScan scan = {
       // No thread is inside pin() now: what a pin has noted is in its pinned local.
-      .stopped = forget,
+      .stopped =
+          [](void* of_caller) {
+            scans_running.fetch_add(1);
+            scans_started.fetch_add(1);
+            static_cast<Caller*>(of_caller)->forget(static_cast<Caller*>(of_caller)->argument);
+          },
       .pinned =
           [](void* pointer, void*) {
             // A thread may have been stopped before it put the result of pin() in the place of an older name.
@@ -205,9 +233,10 @@ bool refresh_stack_pins(void (*forget)(void*), void* argument) noexcept {
             if (!arena.contains(address) || !load_head(arena.blocks[arena.block_index(address)], &head) || head.state == BlockState::kGone) return;
             note_stack_pin(record_of(address), address);
           },
-      .argument = argument};
+      .argument = &caller};
   uint64_t start = nanoseconds();
   if (!scanner(scan)) return false;
+  scans_running.fetch_sub(1);
   uint64_t took = nanoseconds() - start;
   pin_counters.stops.fetch_add(1, std::memory_order_relaxed);
   if (took > pin_counters.longest_stop.load(std::memory_order_relaxed)) pin_counters.longest_stop.store(took, std::memory_order_relaxed);

@@ -39,6 +39,8 @@ void remove_handle_pin(const void* object) noexcept;
 
 // Whether anything in the block (the first one, of a huge object) may be pinned. What pins look at was published before. Costs a microsecond.
 bool is_pinned(size_t block) noexcept;
+// The same without what makes threads' pins visible: for blocks that nobody can pin any more.
+bool has_pins(size_t block) noexcept;
 
 // Debug mode: whether a deleted object still has its memory because a thread may have pinned it some time, and only a look at the stacks can tell.
 bool waits_for_stack_pins(const uint8_t* start) noexcept;

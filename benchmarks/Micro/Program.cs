@@ -3,8 +3,7 @@ using Freehold.Benchmarks;
 
 // The small operations that every program is made of: ns for each, the least and the middle of many short samples. A sample is some 0.2 ms, shorter than
 // the scheduler's time slice: most samples are undisturbed even on a busy machine. benchmarks/Compare runs this on each heap in turn.
-// (BenchmarkDotNet's NativeAOT toolchain builds its own project, which would have to be taught the package, its cache and its compiler; this needs no more
-// than the published program itself.)
+// Not BenchmarkDotNet: its NativeAOT toolchain publishes a project of its own for each heap, and those publishes ran into its time limit here.
 const int Samples = 150;
 const double SampleSeconds = 0.0002;
 

@@ -183,16 +183,19 @@ internal sealed class SortedDictionaryModel(Random random) : TableModel(random)
     }
 }
 
-internal sealed class HashSetModel(Random random) : TableModel(random)
+internal abstract class SetModel<TSet>(Random random) : TableModel(random)
+    where TSet : class, ISet<Element>, new()
 {
-    private HashSet<Element> _set = [];
+    protected TSet Set { get; private set; } = new();
 
-    protected override int Count => _set.Count;
+    protected override int Count => Set.Count;
+
+    protected abstract bool TryGetValue(Element probe, out Element? element);
 
     protected override bool Add(int key)
     {
         var element = new Element(key);
-        if (_set.Add(element))
+        if (Set.Add(element))
             return true;
         Element.Delete(element);
         return false;
@@ -201,8 +204,8 @@ internal sealed class HashSetModel(Random random) : TableModel(random)
     protected override bool Remove(int key)
     {
         var probe = new Element(key);
-        bool found = _set.TryGetValue(probe, out Element? element);
-        Expect(_set.Remove(probe) == found, "Remove and TryGetValue disagree");
+        bool found = TryGetValue(probe, out Element? element);
+        Expect(Set.Remove(probe) == found, "Remove and TryGetValue disagree");
         Element.Delete(probe);
         if (!found)
             return false;
@@ -214,63 +217,28 @@ internal sealed class HashSetModel(Random random) : TableModel(random)
     protected override bool Find(int key)
     {
         var probe = new Element(key);
-        bool found = _set.Contains(probe);
+        bool found = Set.Contains(probe);
         Element.Delete(probe);
         return found;
     }
 
-    protected override IEnumerable<Element> All() => _set;
+    protected override IEnumerable<Element> All() => Set;
 
     protected override void MakeAnew()
     {
-        Heap.Delete(_set);
-        _set = [];
+        Heap.Delete(Set);
+        Set = new();
     }
 }
 
-internal sealed class SortedSetModel(Random random) : TableModel(random)
+internal sealed class HashSetModel(Random random) : SetModel<HashSet<Element>>(random)
 {
-    private SortedSet<Element> _set = [];
+    protected override bool TryGetValue(Element probe, out Element? element) => Set.TryGetValue(probe, out element);
+}
 
-    protected override int Count => _set.Count;
-
-    protected override bool Add(int key)
-    {
-        var element = new Element(key);
-        if (_set.Add(element))
-            return true;
-        Element.Delete(element);
-        return false;
-    }
-
-    protected override bool Remove(int key)
-    {
-        var probe = new Element(key);
-        bool found = _set.TryGetValue(probe, out Element? element);
-        Expect(_set.Remove(probe) == found, "Remove and TryGetValue disagree");
-        Element.Delete(probe);
-        if (!found)
-            return false;
-        Expect(element!.Is(key), "what was removed is another");
-        Element.Delete(element);
-        return true;
-    }
-
-    protected override bool Find(int key)
-    {
-        var probe = new Element(key);
-        bool found = _set.Contains(probe);
-        Element.Delete(probe);
-        return found;
-    }
-
-    protected override IEnumerable<Element> All() => _set;
-
-    protected override void MakeAnew()
-    {
-        Heap.Delete(_set);
-        _set = [];
-    }
+internal sealed class SortedSetModel(Random random) : SetModel<SortedSet<Element>>(random)
+{
+    protected override bool TryGetValue(Element probe, out Element? element) => Set.TryGetValue(probe, out element);
 }
 
 /// <summary>Keyed by reference: hash codes and equality are those of the objects themselves, wherever they move.</summary>

@@ -12,32 +12,8 @@
 
 namespace freehold::core {
 
-// Calls function(uint64_t* slot) for each. `size` is the object's, header included. Does not touch the object itself: it may be gone.
-template <typename Function>
-inline void for_each_reference(const Object* object, const MethodTable* type, size_t size, Function function) noexcept {
-  if (!type->has_pointers()) return;
-  const auto* description = reinterpret_cast<const int64_t*>(type);
-  auto* base = reinterpret_cast<uint8_t*>(const_cast<Object*>(object));
-  int64_t series = description[-1];
-  if (series > 0) {
-    for (int64_t i = 0; i < series; i++) {
-      int64_t extent = description[-3 - 2 * i] + static_cast<int64_t>(size), offset = description[-2 - 2 * i];
-      for (auto* slot = reinterpret_cast<uint64_t*>(base + offset); slot < reinterpret_cast<uint64_t*>(base + offset + extent); slot++) function(slot);
-    }
-    return;
-  }
-  uint8_t* cursor = base + description[-2];
-  uint8_t* end = base + size - kHeaderSize;
-  while (cursor < end) {
-    for (int64_t i = 0; i < -series; i++) {
-      const auto* item = reinterpret_cast<const uint32_t*>(description - 3 - i);
-      for (uint32_t n = 0; n < item[0]; n++, cursor += sizeof(uint64_t)) function(reinterpret_cast<uint64_t*>(cursor));
-      cursor += item[1];
-    }
-  }
-}
-
-// The same for those in [begin, end), a part of the object; both are multiples of 8 bytes from its start.
+// Calls function(uint64_t* slot) for those in [begin, end), a part of the object; both are multiples of 8 bytes from its start. `size` is the object's,
+// header included. Does not touch the object itself: it may be gone.
 template <typename Function>
 inline void for_each_reference_between(const Object* object, const MethodTable* type, size_t size, uint64_t* begin, uint64_t* end, Function function) noexcept {
   if (!type->has_pointers()) return;
@@ -69,6 +45,12 @@ inline void for_each_reference_between(const Object* object, const MethodTable* 
       cursor += item[1];
     }
   }
+}
+
+// The same for all of an object.
+template <typename Function>
+inline void for_each_reference(const Object* object, const MethodTable* type, size_t size, Function function) noexcept {
+  for_each_reference_between(object, type, size, nullptr, reinterpret_cast<uint64_t*>(UINTPTR_MAX), function);
 }
 
 }  // namespace freehold::core

@@ -4,6 +4,8 @@
 //
 // Between entry and return there is no managed frame but the caller's, and the thread is in cooperative mode: freehold_extend does not block.
 // Only registers that the C calling convention lets a callee destroy are used.
+#include "runtime/functions.h"
+
     .intel_syntax noprefix
     .text
 
@@ -13,19 +15,6 @@
     .set kLength, 8          // arrays and strings
     .set kLongestString, 0x3fffffdf
     .set kLongestArray, 0x7fffffff
-
-.macro FUNCTION name
-    .p2align 4
-    .globl \name
-    .type \name, @function
-    .cfi_startproc
-\name:
-.endm
-
-.macro END_FUNCTION name
-    .size \name, . - \name
-    .cfi_endproc
-.endm
 
 .macro SAVE register
     push    \register

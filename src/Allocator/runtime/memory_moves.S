@@ -6,6 +6,8 @@
 // So a fault on an object that was promoted can be answered, at any instruction, by making that one register current: nothing else depends on it.
 // Only the direction of a move does, which compares both addresses: SAME_NAMES comes before.
 // References are moved in naturally aligned 8-byte units or in 16-byte units that are 8-byte aligned, whose halves x86-64 processors do not tear.
+#include "runtime/functions.h"
+
     .intel_syntax noprefix
 
 // From here on the microcoded string instructions are faster, if the processor has ERMS and the blocks do not follow each other too closely.
@@ -20,19 +22,6 @@ freehold_fast_strings:
     .long 0
 
     .text
-
-.macro FUNCTION name
-    .p2align 4
-    .globl \name
-    .type \name, @function
-    .cfi_startproc
-\name:
-.endm
-
-.macro END_FUNCTION name
-    .size \name, . - \name
-    .cfi_endproc
-.endm
 
 // Both blocks may lie in one object that was promoted, and rdi and rsi be two of its names. Each is read, so that a stale one faults and is made
 // current. If that happened to rdi, the object may have moved after rsi was read: once more. Without a change both were names at the same time,

@@ -6,18 +6,10 @@
 //
 // While a sweep is under way (heap/dedangling.h), what is stored must be a current name: SWEEPING goes to a function behind the frameless ones to
 // ask for it, which comes back to the label given.
+#include "runtime/functions.h"
+
     .intel_syntax noprefix
     .text
-
-.macro FUNCTION name
-    .globl \name
-    .type \name, @function
-\name:
-.endm
-
-.macro END_FUNCTION name
-    .size \name, . - \name
-.endm
 
     .hidden freehold_sweeping
     .hidden freehold_current_name
@@ -33,7 +25,6 @@
 freehold_frameless_barriers_begin:
 
 // rdi = location, rsi = reference. The AVLocation labels are where the runtime's own handler expects a null location to fault.
-    .cfi_startproc
 FUNCTION RhpAssignRef
     .globl RhpAssignRefESI
 RhpAssignRefESI:
@@ -48,10 +39,7 @@ RhpAssignRefAVLocation:
 1:  mov     qword ptr [rdi], r11
     ret
 END_FUNCTION RhpAssignRef
-    .cfi_endproc
 
-    .p2align 4
-    .cfi_startproc
 FUNCTION RhpCheckedAssignRef
     .globl RhpCheckedAssignRefESI
 RhpCheckedAssignRefESI:
@@ -66,11 +54,8 @@ RhpCheckedAssignRefAVLocation:
 1:  mov     qword ptr [rdi], r11
     ret
 END_FUNCTION RhpCheckedAssignRef
-    .cfi_endproc
 
 // rsi = source location, rdi = location; both advance by one reference.
-    .p2align 4
-    .cfi_startproc
 FUNCTION RhpByRefAssignRef
     .globl RhpByRefAssignRefAVLocation1
 RhpByRefAssignRefAVLocation1:
@@ -86,11 +71,8 @@ RhpByRefAssignRefAVLocation2:
     lea     rax, [rip + RhpByRefAssignRefAVLocation2]
     jmp     freehold_name_rcx
 END_FUNCTION RhpByRefAssignRef
-    .cfi_endproc
 
 // rdi = location, rsi = new reference, rdx = comparand; returns what was there.
-    .p2align 4
-    .cfi_startproc
 FUNCTION RhpCheckedLockCmpXchg
     IF_SWEEPING .LRhpCheckedLockCmpXchg_sweeping
 1:  mov     rax, rdx
@@ -102,11 +84,8 @@ FUNCTION RhpCheckedLockCmpXchg
 2:  mov     rsi, r11
     jmp     1b
 END_FUNCTION RhpCheckedLockCmpXchg
-    .cfi_endproc
 
 // rdi = location, rsi = new reference; returns what was there.
-    .p2align 4
-    .cfi_startproc
 FUNCTION RhpCheckedXchg
     IF_SWEEPING .LRhpCheckedXchg_sweeping
 1:  mov     rax, rsi
@@ -118,33 +97,24 @@ FUNCTION RhpCheckedXchg
 2:  mov     rsi, r11
     jmp     1b
 END_FUNCTION RhpCheckedXchg
-    .cfi_endproc
 
 // The helpers below belong to members of the runtime that cannot be replaced as a whole; the linker's --wrap sends callers here. The originals
 // have a frame, and two of them a virtual call, so that a fault in them could not be unwound.
 
 // rdi = location, esi = new value, edx = comparand.
-    .p2align 4
-    .cfi_startproc
 FUNCTION __wrap_RhpLockCmpXchg32
     mov     eax, edx
     lock cmpxchg dword ptr [rdi], esi
     ret
 END_FUNCTION __wrap_RhpLockCmpXchg32
-    .cfi_endproc
 
-    .p2align 4
-    .cfi_startproc
 FUNCTION __wrap_RhpLockCmpXchg64
     mov     rax, rdx
     lock cmpxchg qword ptr [rdi], rsi
     ret
 END_FUNCTION __wrap_RhpLockCmpXchg64
-    .cfi_endproc
 
 // rdi = object: "finalizer run or suppressed" is bit 30 of the sync word, meaningful when the type has a finalizer (flag 0x100000).
-    .p2align 4
-    .cfi_startproc
 FUNCTION __wrap_RhSuppressFinalize
     mov     rax, qword ptr [rdi]
     test    dword ptr [rax], 0x100000
@@ -152,11 +122,8 @@ FUNCTION __wrap_RhSuppressFinalize
     lock or dword ptr [rdi - 4], 0x40000000
 1:  ret
 END_FUNCTION __wrap_RhSuppressFinalize
-    .cfi_endproc
 
 // rdi = object; returns true: nothing has to be registered.
-    .p2align 4
-    .cfi_startproc
 FUNCTION __wrap_RhReRegisterForFinalize
     mov     rax, qword ptr [rdi]
     test    dword ptr [rax], 0x100000
@@ -165,11 +132,8 @@ FUNCTION __wrap_RhReRegisterForFinalize
 1:  mov     eax, 1
     ret
 END_FUNCTION __wrap_RhReRegisterForFinalize
-    .cfi_endproc
 
 // rdi, rsi = objects of one type that is no array: are their fields bitwise equal? Field space is base size - 16, a multiple of 8.
-    .p2align 4
-    .cfi_startproc
 FUNCTION __wrap_RhCompareObjectContentsAndPadding
     mov     rax, qword ptr [rdi]
     mov     ecx, dword ptr [rax + 4]
@@ -185,66 +149,45 @@ FUNCTION __wrap_RhCompareObjectContentsAndPadding
 2:  inc     eax
     ret
 END_FUNCTION __wrap_RhCompareObjectContentsAndPadding
-    .cfi_endproc
 
 // rdi = the exception of a throw statement. Read here, where the throw statement can be given another exception: within the dispatch, which
 // reads it first of all, a fault could not be unwound. RhpThrowEx deals with null itself.
-    .p2align 4
-    .cfi_startproc
 FUNCTION __wrap_RhpThrowEx
     test    rdi, rdi
     jz      1f
     test    byte ptr [rdi], al
 1:  jmp     __real_RhpThrowEx
 END_FUNCTION __wrap_RhpThrowEx
-    .cfi_endproc
 
     .globl freehold_frameless_barriers_end
     .hidden freehold_frameless_barriers_end
 freehold_frameless_barriers_end:
 
-// The current name of what is in a register; then on at the address in another. All other registers stay as they are: freehold_current_name is compiled
-// to use none but general ones. Nothing faults in here.
-.macro SAVE registers:vararg
-    .irp register, \registers
+// name: puts the current name of what is in `from` into `to`, then goes on at the address in `back`. All other registers stay as they are:
+// freehold_current_name is compiled to use none but general ones. Nothing faults in here. Nine registers and a return address align the stack.
+.macro CURRENT_NAME name, from, to, back
+    .p2align 4
+    .cfi_startproc
+\name:
+    .irp register, rax, rcx, rdx, rsi, rdi, r8, r9, r10, r11
     push    \register
     .cfi_adjust_cfa_offset 8
     .endr
-    sub     rsp, 8                        // the stack is aligned for a call
-    .cfi_adjust_cfa_offset 8
-.endm
-
-.macro RESTORE registers:vararg
-    add     rsp, 8
-    .cfi_adjust_cfa_offset -8
-    .irp register, \registers
+    mov     rdi, \from
+    call    freehold_current_name
+    mov     qword ptr [rsp + .Lsaved_\to], rax
+    .irp register, r11, r10, r9, r8, rdi, rsi, rdx, rcx, rax
     pop     \register
     .cfi_adjust_cfa_offset -8
     .endr
+    jmp     \back
+    .cfi_endproc
 .endm
 
-    .p2align 4
-    .cfi_startproc
-// r11 = name of rsi; back to r10.
-freehold_name_rsi:
-    SAVE    r10, rax, rcx, rdx, rsi, rdi, r8, r9
-    mov     rdi, rsi
-    call    freehold_current_name
-    mov     r11, rax
-    RESTORE r9, r8, rdi, rsi, rdx, rcx, rax, r10
-    jmp     r10
-    .cfi_endproc
+    .set .Lsaved_r11, 0
+    .set .Lsaved_rcx, 56
 
-    .p2align 4
-    .cfi_startproc
-// rcx = name of rcx; back to rax.
-freehold_name_rcx:
-    SAVE    rax, rdx, rsi, rdi, r8, r9, r10, r11
-    mov     rdi, rcx
-    call    freehold_current_name
-    mov     rcx, rax
-    RESTORE r11, r10, r9, r8, rdi, rsi, rdx, rax
-    jmp     rax
-    .cfi_endproc
+CURRENT_NAME freehold_name_rsi, rsi, r11, r10
+CURRENT_NAME freehold_name_rcx, rcx, rcx, rax
 
     .section .note.GNU-stack, "", @progbits

@@ -141,7 +141,7 @@ DeleteResult finish(uint8_t* start, uint32_t header, const MethodTable* type, si
   return result;
 }
 
-// All that the fast path leaves: arrays, objects with a finalizer, a hash code, a lock or a deleted bit.
+// All that the fast path leaves: objects with a finalizer, a hash code, a lock or a deleted bit.
 // `head` is what was read of the header.
 [[gnu::noinline]] DeleteResult delete_unusual(void* object, uint64_t head, const MethodTable* type, bool keep_sync_entry) noexcept {
   auto* start = static_cast<uint8_t*>(object) - core::kHeaderSize;
@@ -176,7 +176,32 @@ DeleteResult finish(uint8_t* start, uint32_t header, const MethodTable* type, si
   return delete_unusual(object, head, reinterpret_cast<const MethodTable*>(type), keep_sync_entry);
 }
 
-// An object of fixed size with an empty header needs its deleted bit and accounts. Every way out is a tail call, so that this one needs no frame.
+// Deleted bit and accounts of an object with an empty header that shares pages. Every way out is a tail call, so that no frame is needed.
+[[gnu::always_inline]] inline DeleteResult delete_plain(void* object, uintptr_t offset, size_t size, bool keep_sync_entry) noexcept {
+  auto* start = static_cast<uint8_t*>(object) - core::kHeaderSize;
+  ThreadHeap& heap = thread_heap;
+  if (!core::try_store(reinterpret_cast<uint32_t*>(start), core::kDeletedBit)) [[unlikely]] return delete_elsewhere(object, keep_sync_entry);
+  heap.deleted_bytes += size;
+  asm("" : "+m"(heap.deleted_objects));  // two words, not a vector: it would wait for the words that another copy of this code stores
+  heap.deleted_objects++;
+  if (offset % core::kPageSize + size > core::kPageSize) [[unlikely]] return finish_across_pages(start, size);
+  size_t page = offset / core::kPageSize;
+  uint16_t* deleted = &arena.pages[page].deleted;
+  uint32_t sum = __atomic_load_n(deleted, __ATOMIC_RELAXED) + static_cast<uint32_t>(size / core::kUnit);
+  *const_cast<volatile uint16_t*>(deleted) = static_cast<uint16_t>(sum);  // an atomic store would cost a register more
+  if (sum >= core::kUnitsPerPage) [[unlikely]] return finish_dead_page(page);
+  return DeleteResult::kDeleted;
+}
+
+// Arrays and strings with an empty header, on the threads and heaps that take the short way.
+[[gnu::noinline]] DeleteResult delete_array(void* object, const MethodTable* type, bool keep_sync_entry) noexcept {
+  uint32_t length;
+  if (!core::try_load(static_cast<const uint32_t*>(object) + 2, &length)) [[unlikely]] return delete_elsewhere(object, keep_sync_entry);
+  size_t size = core::align_up(type->base_size + static_cast<size_t>(type->component_size()) * length, core::kObjectAlignment);
+  return delete_plain(object, reinterpret_cast<uintptr_t>(object) - core::kHeaderSize - arena.start, size, keep_sync_entry);
+}
+
+// An object of fixed size with an empty header takes the short way; so does an array, by a jump.
 [[gnu::always_inline]] inline DeleteResult delete_any(void* object, bool keep_sync_entry) noexcept {
   auto address = reinterpret_cast<uintptr_t>(object);
   uintptr_t place = address - arena.start;
@@ -187,19 +212,11 @@ DeleteResult finish(uint8_t* start, uint32_t header, const MethodTable* type, si
   if (!core::try_load(reinterpret_cast<const uint64_t*>(start), &head)) [[unlikely]] return delete_elsewhere(object, keep_sync_entry);
   if (!core::try_load(static_cast<const uint64_t*>(object), &table)) [[unlikely]] return delete_elsewhere(object, keep_sync_entry);
   const auto* type = reinterpret_cast<const MethodTable*>(table);
-  if ((head | (type->flags & (MethodTable::kHasComponentSize | MethodTable::kHasFinalizer))) != 0) [[unlikely]] return delete_unusual(object, head, type, keep_sync_entry);
-  size_t size = type->base_size;
-  if (!core::try_store(reinterpret_cast<uint32_t*>(start), core::kDeletedBit)) [[unlikely]] return delete_elsewhere(object, keep_sync_entry);
-  heap.deleted_bytes += size;
-  heap.deleted_objects++;
-  uintptr_t offset = place - core::kHeaderSize;
-  if (offset % core::kPageSize + size > core::kPageSize) [[unlikely]] return finish_across_pages(start, size);
-  size_t page = offset / core::kPageSize;
-  uint16_t* deleted = &arena.pages[page].deleted;
-  uint32_t sum = __atomic_load_n(deleted, __ATOMIC_RELAXED) + static_cast<uint32_t>(size / core::kUnit);
-  *const_cast<volatile uint16_t*>(deleted) = static_cast<uint16_t>(sum);  // an atomic store would cost a register more
-  if (sum >= core::kUnitsPerPage) [[unlikely]] return finish_dead_page(page);
-  return DeleteResult::kDeleted;
+  uint32_t unusual = type->flags & (MethodTable::kHasComponentSize | MethodTable::kHasFinalizer);
+  if ((head | unusual) != 0) [[unlikely]] {
+    return (head | (unusual ^ MethodTable::kHasComponentSize)) == 0 ? delete_array(object, type, keep_sync_entry) : delete_unusual(object, head, type, keep_sync_entry);
+  }
+  return delete_plain(object, place - core::kHeaderSize, type->base_size, keep_sync_entry);
 }
 
 // An allocation failed that what throws an OutOfMemoryException may have made: the runtime throws again, deeper in the stack. Where this does not end,

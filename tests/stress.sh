@@ -100,6 +100,7 @@ modes_of_moving=(
   "FREEHOLD_STRESS=promote:2000"
   "FREEHOLD_STRESS=promote:500"
   "FREEHOLD_STRESS=promote:3000,fault"
+  "FREEHOLD_STRESS=promote:3000,sites"
   "FREEHOLD_STRESS=promote:3000,delay:200"
   "FREEHOLD_STRESS=promote:1000,dedangle"
   "FREEHOLD_STRESS=promote:2000,fault,dedangle"

@@ -43,6 +43,7 @@ bool scan_mutators(const heap::PinScan& scan) {
     for (auto& mutator : mutators) {
       for (const Entry& entry : mutator->pinned) scan.pinned(content_of(entry.object), scan.argument);
     }
+    scan.seen(scan.argument);
     for (auto& mutator : mutators) mutator->running.unlock();
   }
   if (self != nullptr) self->running.lock();

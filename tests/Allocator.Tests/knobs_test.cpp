@@ -48,6 +48,7 @@ TEST(Knobs, StressIsAListOfModes) {
       {"FREEHOLD_STRESS=promote", {.promote = 10'000}},
       {"FREEHOLD_STRESS=promote:500", {.promote = 500}},
       {"FREEHOLD_STRESS=fault", {.promote = 10'000, .fault = true}},
+      {"FREEHOLD_STRESS=sites,deletion:9", {.deletion = 9, .fault = true, .sites = true}},
       {"FREEHOLD_STRESS=delay,promote:7", {.promote = 7, .delay = 100}},
       {"FREEHOLD_STRESS=seed:123456789012", {.promote = 10'000, .seed = 123456789012}},
       {"FREEHOLD_STRESS=deletion:100", {.deletion = 100}},
@@ -60,7 +61,7 @@ TEST(Knobs, StressIsAListOfModes) {
     EXPECT_EQ(core::knobs.stress, expected) << text;
   }
   for (const char* bad : {"FREEHOLD_STRESS=move", "FREEHOLD_STRESS=promote,", "FREEHOLD_STRESS=,promote", "FREEHOLD_STRESS=promote:", "FREEHOLD_STRESS=promote:0", "FREEHOLD_STRESS=promote:-1", "FREEHOLD_STRESS=promote:99999999",
-                          "FREEHOLD_STRESS=deletion", "FREEHOLD_STRESS=deletion:0", "FREEHOLD_STRESS=fault:3", "FREEHOLD_STRESS=dedangle:3", "FREEHOLD_STRESS=seed", "FREEHOLD_STRESS=promote;fault"}) {
+                          "FREEHOLD_STRESS=deletion", "FREEHOLD_STRESS=deletion:0", "FREEHOLD_STRESS=fault:3", "FREEHOLD_STRESS=sites:3", "FREEHOLD_STRESS=dedangle:3", "FREEHOLD_STRESS=seed", "FREEHOLD_STRESS=promote;fault"}) {
     EXPECT_FALSE(read({bad}, &error)) << bad;
     EXPECT_NE(error.find("FREEHOLD_STRESS"), std::string::npos) << error;
   }

@@ -140,6 +140,7 @@ internal static partial class Moving
         yield return new("moving-delete", _ => Deletes());
         yield return new("moving-field-is-mended", _ => FieldIsMended());
         yield return new("moving-element-is-mended", _ => ElementIsMended());
+        yield return new("moving-sites", _ => EachSiteFaults());
         yield return new("moving-threads", _ => Threads());
         yield return new("moving-cost", _ => Cost());
     }
@@ -528,11 +529,26 @@ internal static partial class Moving
         nint[] addresses = Promoted(k => new Subject(k));
         var holder = new Subject(0) { Link = Stale<Subject>(addresses[0]) };
         ReadThrough(holder);
-        long repaired = Heap.GetStatistics().RepairedFaults, fields = Heap.GetStatistics().RepairedFields;
-        Expect.True(fields > 0, "no field was mended");
-        for (int i = 0; i < 100; i++)
-            ReadThrough(holder);
-        Expect.Equal(repaired, Heap.GetStatistics().RepairedFaults);
+        ExpectMended(() =>
+        {
+            for (int i = 0; i < 100; i++)
+                ReadThrough(holder);
+        });
+        Expect.True(Heap.GetStatistics().RepairedFields > 0, "no field was mended");
+    }
+
+    // One of the first walks meets no old name any more. (Without a stress mode it is the first; some of them promote what is walked once more.)
+    private static void ExpectMended(Action walk)
+    {
+        long repaired = long.MaxValue;
+        int walks = Environment.GetEnvironmentVariable("FREEHOLD_STRESS") is null ? 1 : 10;
+        for (int i = 0; i < walks && repaired != 0; i++)
+        {
+            repaired = Heap.GetStatistics().RepairedFaults;
+            walk();
+            repaired = Heap.GetStatistics().RepairedFaults - repaired;
+        }
+        Expect.Equal(0L, repaired, "faults of the last walk");
     }
 
     private static void ElementIsMended()
@@ -543,16 +559,45 @@ internal static partial class Moving
             array[i] = Stale<Subject>(addresses[i % Victims]);
         long expected = Sum(array);
         Expect.True(expected != 0);
-        // A stress mode may promote the objects once more while they are walked: then the next walk tells.
-        long repaired = long.MaxValue;
-        for (int walk = 0; walk < 10 && repaired != 0; walk++)
-        {
-            repaired = Heap.GetStatistics().RepairedFaults;
-            Expect.Equal(expected, Sum(array));
-            repaired = Heap.GetStatistics().RepairedFaults - repaired;
-        }
-        Expect.Equal(0L, repaired, "faults of the last walk");
+        ExpectMended(() => Expect.Equal(expected, Sum(array)));
     }
+
+    private sealed class Holder
+    {
+        public Subject? Held;
+    }
+
+    // The first to read a field mends it for all; but with FREEHOLD_STRESS=sites every place in the code has to meet an old name once.
+    private static void EachSiteFaults()
+    {
+        nint[] addresses = Promoted(k => new Subject(k));
+        var holder = new Holder { Held = Stale<Subject>(addresses[1]) };
+        int value = holder.Held.Value;
+        holder.Held = Stale<Subject>(addresses[1]);
+        long FaultsOf(Func<Holder, int> read)
+        {
+            long before = Heap.GetStatistics().RepairedFaults;
+            Expect.Equal(value++, read(holder));
+            return Heap.GetStatistics().RepairedFaults - before;
+        }
+
+        long[] faults = [FaultsOf(ReadOne), FaultsOf(ReadTwo), FaultsOf(ReadThree)];
+        string? stress = Environment.GetEnvironmentVariable("FREEHOLD_STRESS");
+        // Other modes move the object again meanwhile.
+        if (stress?.Contains("sites") == true)
+            Expect.True(faults.All(count => count != 0), $"faults: {string.Join(", ", faults)}");
+        else if (stress is null)
+            Expect.Equal("1, 0, 0", string.Join(", ", faults), "faults");
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static int ReadOne(Holder holder) => holder.Held!.Value;
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static int ReadTwo(Holder holder) => holder.Held!.Value + 1;
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static int ReadThree(Holder holder) => holder.Held!.Value + 2;
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static long Sum(Subject[] array)

@@ -52,6 +52,14 @@ public sealed class ContractTests
     public void KeptWhileEveryStaleReferenceFaults(string name) => Passes(Settings.Faulting, "run", name);
 
     [Theory]
+    [MemberData(nameof(SomeCases), 7)]
+    public void KeptWhileEverySiteFaults(string name) => Passes(Settings.FaultingAtSites, "run", name);
+
+    // Nothing else moves anything here.
+    [Fact]
+    public void EverySiteFaultsOnce() => Passes(new Dictionary<string, string> { ["FREEHOLD_STRESS"] = "sites,deletion:10000000" }, "run", "moving-sites");
+
+    [Theory]
     [MemberData(nameof(SomeCases), 4)]
     public void KeptWhileReferencesAreMadeCurrent(string name) => Passes(Settings.Sweeping, "run", name);
 
@@ -61,7 +69,7 @@ public sealed class ContractTests
     [InlineData("model-collections", "7", "20000", "1")]
     public void TheModelsAgreeWhileEverythingMoves(params string[] arguments)
     {
-        foreach (IReadOnlyDictionary<string, string> settings in new[] { Settings.Moving, Settings.Faulting, Settings.Sweeping, Settings.MovingAtDeletions })
+        foreach (IReadOnlyDictionary<string, string> settings in new[] { Settings.Moving, Settings.Faulting, Settings.FaultingAtSites, Settings.Sweeping, Settings.MovingAtDeletions })
             Passes(settings, ["run", .. arguments]);
     }
 

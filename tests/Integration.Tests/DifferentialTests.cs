@@ -39,6 +39,10 @@ public sealed class DifferentialTests
     public void SameAsStockWhileEveryStaleReferenceFaults(string program) => Compare(program, Settings.Faulting);
 
     [Theory]
+    [MemberData(nameof(SomePrograms), 7)]
+    public void SameAsStockWhileEverySiteFaults(string program) => Compare(program, Settings.FaultingAtSites);
+
+    [Theory]
     [MemberData(nameof(SomePrograms), 2)]
     public void SameAsStockWhileReferencesAreMadeCurrent(string program) => Compare(program, Settings.Sweeping);
 

@@ -19,6 +19,9 @@ public static class Settings
     /// <summary>The same, and every stale reference faults; without userfaultfd.</summary>
     public static IReadOnlyDictionary<string, string> Faulting { get; } = new Dictionary<string, string> { ["FREEHOLD_STRESS"] = "promote:10000,fault,delay", ["FREEHOLD_PROTECTION"] = "mprotect" };
 
+    /// <summary>A random half of the heap moves all the time, and every place in the code that uses what has moved faults once.</summary>
+    public static IReadOnlyDictionary<string, string> FaultingAtSites { get; } = new Dictionary<string, string> { ["FREEHOLD_STRESS"] = "promote:10000,sites" };
+
     /// <summary>A random half of the heap moves all the time, and each time all references are made current.</summary>
     public static IReadOnlyDictionary<string, string> Sweeping { get; } = new Dictionary<string, string> { ["FREEHOLD_STRESS"] = "promote:5000,dedangle" };
 

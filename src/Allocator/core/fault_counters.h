@@ -12,6 +12,7 @@ struct FaultCounters {
   std::atomic<uint64_t> parents;          // fields of objects that were made current
   std::atomic<uint64_t> operand_repairs;  // repairs by the instruction's operand alone: no map, or not in it
   std::atomic<uint64_t> parentless;       // repairs that found no field to mend
+  std::atomic<uint64_t> sites;            // places in the code where that happened; counted with FREEHOLD_STRESS=sites only
   std::atomic<uint64_t> waits;            // faults that waited for a block being promoted, or found its promotion over
 };
 inline constinit FaultCounters fault_counters = {};

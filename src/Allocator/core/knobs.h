@@ -15,6 +15,7 @@ struct Stress {
   uint32_t deletion = 0; // deletions of a thread between such rounds, which the deleting thread itself makes; 0 = off
   uint32_t delay = 0;    // at most so many microseconds pass between two steps of a promotion
   bool fault = false;    // nothing is patched in bulk: every stale reference faults
+  bool sites = false;    // fault, and a field keeps its old name until a place in the code uses it that has faulted before (runtime/code_sites.h)
   bool dedangle = false; // a sweep follows each round
   uint64_t seed = 1;
 

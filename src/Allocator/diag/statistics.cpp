@@ -4,6 +4,7 @@
 
 #include "core/arena.h"
 #include "core/fault_counters.h"
+#include "core/knobs.h"
 #include "heap/blocks.h"
 #include "heap/dedangling.h"
 #include "heap/forwarding.h"
@@ -92,6 +93,7 @@ void format_statistics(char* text, size_t capacity) noexcept {
   add("  patched in bulk    %14llu fields\n", count(kPatchedFields));
   add("  faults repaired    %14llu: %llu slots, %llu fields, %llu operands, %llu without a field\n", count(kRepairedFaults), count(kRepairedSlots), count(kRepairedFields),
       count(kRepairedOperands), count(kRepairsWithoutField));
+  if (core::knobs.stress.sites) add("  places that faulted%14llu\n", static_cast<unsigned long long>(core::fault_counters.sites.load(std::memory_order_relaxed)));
   add("  promotion waits    %14llu\n", count(kPromotionWaits));
   add("  forwarding tables  %14.1f MB\n", mega(kForwardingBytes));
   add("  sweeps             %14llu: %llu fields and %llu roots made current; two stops each, the longest %.3f ms\n", count(kSweeps), count(kSweptFields), count(kSweptRoots),

@@ -509,7 +509,7 @@ size_t release_unpinned(size_t minimum_run) noexcept {
   while (block != kEndOfList) {
     BlockRecord& record = arena.blocks[block];
     uint32_t next = record.next;
-    if (!has_pins(block)) {
+    if (record.handle_pins.load(std::memory_order_acquire) == 0 && record.stack_pins.load(std::memory_order_acquire) == 0) {
       if (is_huge(block)) {
         finish_huge(block);
         block_counters.pinned_huge.fetch_sub(1, std::memory_order_relaxed);

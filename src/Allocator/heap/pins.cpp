@@ -1,8 +1,8 @@
 #include "heap/pins.h"
 
-#include <string.h>
 #include <time.h>
 
+#include <algorithm>
 #include <new>
 
 #include "core/arena.h"
@@ -29,9 +29,13 @@ namespace {
 
 bool fence_in_pin = true;
 std::atomic<PinScanner> pin_scanner{nullptr};
-// Between forgetting and the end of a scan a pin may look gone that is not. Threads that run meanwhile (they are not the runtime's, or in preemptive
-// mode) must not believe it.
-std::atomic<uint64_t> scans_started, scans_running;
+
+// What a scan has found in pinned locals: for small and large objects the byte before the place, for a huge one its first block. Used while all threads
+// are stopped, by the one that has stopped them.
+constexpr size_t kFoundAtMost = size_t{1} << 16;
+uintptr_t found[kFoundAtMost];
+size_t found_count = 0;
+bool found_all = false;
 
 // What a pin reads of a block in one load.
 struct Head {
@@ -84,13 +88,8 @@ void note_stack_pin(BlockRecord& record, uintptr_t address) noexcept {
   if (record.stack_pins.load(std::memory_order_relaxed) == 0) record.stack_pins.store(1, std::memory_order_relaxed);
 }
 
-// What `read` tells about pins on stacks, or true when a scan may just have changed that.
-template <typename Read>
-bool may_be_pinned(Read read) noexcept {
-  uint64_t started = scans_started.load(std::memory_order_acquire);
-  if (scans_running.load(std::memory_order_acquire) != 0 || read()) return true;
-  std::atomic_thread_fence(std::memory_order_acquire);
-  return scans_started.load(std::memory_order_relaxed) != started;
+bool has_pins(const BlockRecord& record) noexcept {
+  return record.stack_pins.load(std::memory_order_acquire) != 0 || record.handle_pins.load(std::memory_order_acquire) != 0;
 }
 
 uint64_t nanoseconds() noexcept {
@@ -165,12 +164,7 @@ bool is_pinned(size_t block) noexcept {
   } else {
     os::barrier_on_all_threads();
   }
-  return has_pins(block);
-}
-
-bool has_pins(size_t block) noexcept {
-  const BlockRecord& record = arena.blocks[block];
-  return record.handle_pins.load(std::memory_order_acquire) != 0 || may_be_pinned([&]() noexcept { return record.stack_pins.load(std::memory_order_acquire) != 0; });
+  return has_pins(arena.blocks[block]);
 }
 
 bool waits_for_stack_pins(const uint8_t* start) noexcept {
@@ -178,33 +172,39 @@ bool waits_for_stack_pins(const uint8_t* start) noexcept {
   const BlockRecord& record = record_of(address);
   BlockState state = record.state.load(std::memory_order_acquire);
   if (state == BlockState::kGone || record.handle_pins.load(std::memory_order_acquire) != 0) return false;
-  if (!arena.in_lower_half(address)) return may_be_pinned([&]() noexcept { return record.stack_pins.load(std::memory_order_acquire) != 0; });
+  if (!arena.in_lower_half(address)) return record.stack_pins.load(std::memory_order_acquire) != 0;
   size_t page = arena.page_index(address) % core::kPagesPerBlock;
   auto has_bit = [page](const std::atomic<uint64_t>* words) noexcept { return (words[page / 64].load(std::memory_order_acquire) >> (page % 64) & 1) != 0; };
-  return may_be_pinned([&]() noexcept { return has_bit(record.pinned); }) && !has_bit(record.released);
+  return has_bit(record.pinned) && !has_bit(record.released);
 }
 
 void exclude_pinned(size_t block, uint64_t* pages) noexcept {
   const BlockRecord& record = arena.blocks[block];
-  bool unsure = may_be_pinned([&]() noexcept {
-    bool pinned = false;
-    for (size_t page = 0; page < core::kPagesPerBlock; page++) {
-      uint64_t bit = uint64_t{1} << (page % 64);
-      if (__atomic_load_n(&arena.pages[block * core::kPagesPerBlock + page].first, __ATOMIC_RELAXED) == 1) pinned = (record.pinned[page / 64].load(std::memory_order_acquire) & bit) != 0;
-      if (pinned) pages[page / 64] &= ~bit;
-    }
-    return false;
-  });
-  if (unsure) memset(pages, 0, core::kPagesPerBlock / 8);
+  bool pinned = false;
+  for (size_t page = 0; page < core::kPagesPerBlock; page++) {
+    uint64_t bit = uint64_t{1} << (page % 64);
+    if (__atomic_load_n(&arena.pages[block * core::kPagesPerBlock + page].first, __ATOMIC_RELAXED) == 1) pinned = (record.pinned[page / 64].load(std::memory_order_acquire) & bit) != 0;
+    if (pinned) pages[page / 64] &= ~bit;
+  }
 }
 
 void forget_stack_pins(size_t block) noexcept {
   BlockRecord& record = arena.blocks[block];
-  record.stack_pins.store(0, std::memory_order_release);
+  if (!found_all) return;
+  const uintptr_t* end = found + found_count;
+  auto start = reinterpret_cast<uintptr_t>(arena.block_start(block));
+  const uintptr_t* here = std::lower_bound(static_cast<const uintptr_t*>(found), end, start);
+  bool pinned = here != end && *here < start + core::kBlockSize;
+  // One store of what is known now: threads that are not the runtime's, or in preemptive mode, read it beside this.
+  record.stack_pins.store(pinned ? 1 : 0, std::memory_order_relaxed);
   // Which of them a handle pins is not known.
-  if (core::knobs.debug && record.handle_pins.load(std::memory_order_acquire) == 0) {
-    for (auto& word : record.pinned) word.store(0, std::memory_order_release);
+  if (!core::knobs.debug || !arena.in_lower_half(start) || record.handle_pins.load(std::memory_order_acquire) != 0) return;
+  uint64_t pages[core::kPagesPerBlock / 64] = {};
+  for (; here != end && *here < start + core::kBlockSize; here++) {
+    size_t page = first_page(arena.page_index(*here)) % core::kPagesPerBlock;
+    pages[page / 64] |= uint64_t{1} << (page % 64);
   }
+  for (size_t i = 0; i < core::kPagesPerBlock / 64; i++) record.pinned[i].store(pages[i], std::memory_order_relaxed);
 }
 
 void set_pin_scanner(PinScanner scanner) noexcept { pin_scanner.store(scanner, std::memory_order_release); }
@@ -218,25 +218,33 @@ bool refresh_stack_pins(void (*forget)(void*), void* argument) noexcept {
   };
   Caller caller = {forget, argument};
   PinScan scan = {
-      // No thread is inside pin() now: what a pin has noted is in its pinned local.
       .stopped =
-          [](void* of_caller) {
-            scans_running.fetch_add(1);
-            scans_started.fetch_add(1);
-            static_cast<Caller*>(of_caller)->forget(static_cast<Caller*>(of_caller)->argument);
+          [](void*) {
+            found_count = 0;
+            found_all = true;
           },
+      // No thread is inside pin() now: what a pin has noted is in its pinned local.
       .pinned =
           [](void* pointer, void*) {
             // A thread may have been stopped before it put the result of pin() in the place of an older name.
             uintptr_t address = current_address(reinterpret_cast<uintptr_t>(pointer)) - 1;
             Head head;
             if (!arena.contains(address) || !load_head(arena.blocks[arena.block_index(address)], &head) || head.state == BlockState::kGone) return;
-            note_stack_pin(record_of(address), address);
+            if (found_count == kFoundAtMost) {
+              found_all = false;
+              return;
+            }
+            const BlockRecord& record = record_of(address);
+            found[found_count++] = arena.in_lower_half(address) ? address : reinterpret_cast<uintptr_t>(arena.block_start(static_cast<size_t>(&record - arena.blocks)));
+          },
+      .seen =
+          [](void* of_caller) {
+            std::sort(found, found + found_count);
+            static_cast<Caller*>(of_caller)->forget(static_cast<Caller*>(of_caller)->argument);
           },
       .argument = &caller};
   uint64_t start = nanoseconds();
   if (!scanner(scan)) return false;
-  scans_running.fetch_sub(1);
   uint64_t took = nanoseconds() - start;
   pin_counters.stops.fetch_add(1, std::memory_order_relaxed);
   if (took > pin_counters.longest_stop.load(std::memory_order_relaxed)) pin_counters.longest_stop.store(took, std::memory_order_relaxed);

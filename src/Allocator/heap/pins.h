@@ -39,8 +39,6 @@ void remove_handle_pin(const void* object) noexcept;
 
 // Whether anything in the block (the first one, of a huge object) may be pinned. What pins look at was published before. Costs a microsecond.
 bool is_pinned(size_t block) noexcept;
-// The same without what makes threads' pins visible: for blocks that nobody can pin any more.
-bool has_pins(size_t block) noexcept;
 
 // Debug mode: whether a deleted object still has its memory because a thread may have pinned it some time, and only a look at the stacks can tell.
 bool waits_for_stack_pins(const uint8_t* start) noexcept;
@@ -49,18 +47,20 @@ void exclude_pinned(size_t block, uint64_t* pages) noexcept;
 // For `forget` below.
 void forget_stack_pins(size_t block) noexcept;
 
-// Stops the threads, calls `stopped`, then `pinned` for the contents of each pinned local, and lets them run. The layer above does that: the caller
-// is any thread without locks.
+// Stops the threads, calls `stopped`, then `pinned` for the contents of each pinned local, then `seen`, and lets them run. The layer above does that: the
+// caller is any thread without locks.
 struct PinScan {
   void (*stopped)(void* argument);
   void (*pinned)(void* address, void* argument);
+  void (*seen)(void* argument);
   void* argument;
 };
 using PinScanner = bool (*)(const PinScan& scan);  // false: there is nothing to stop yet
 void set_pin_scanner(PinScanner scanner) noexcept;
 
-// Finds out what threads still pin, with one stop: calls forget(argument), which calls forget_stack_pins for the blocks that it wants to know about, and sets
-// those that a pinned local leads to. False: not possible; nothing has changed. In `forget` the threads are stopped; it may take the blocks' lock.
+// Finds out what threads still pin, with one stop: calls forget(argument), which calls forget_stack_pins for the blocks that it wants to know about: they
+// forget the pins that no pinned local shows any more. False: not possible; nothing has changed. In `forget` the threads are stopped; it may take the
+// blocks' lock.
 bool refresh_stack_pins(void (*forget)(void* argument), void* argument) noexcept;
 
 void reset_pins() noexcept;  // tests only

@@ -9,11 +9,13 @@
 #include "core/arena.h"
 #include "core/fault_counters.h"
 #include "core/fault_recovery.h"
+#include "core/knobs.h"
 #include "core/object.h"
 #include "core/references.h"
 #include "heap/forwarding.h"
 #include "heap/heap.h"
 #include "heap/walk.h"
+#include "runtime/code_sites.h"
 #include "runtime/operand.h"
 #include "runtime/runtime_imports.h"
 
@@ -263,6 +265,7 @@ bool repair(greg_t* registers, uintptr_t address, CodeKind kind) noexcept {
   Operands operands = decode_operands(reinterpret_cast<const uint8_t*>(registers[REG_RIP]));
   if (operands.count == 0) return false;
   uintptr_t before[2] = {effective_address(registers, operands.operand[0]), effective_address(registers, operands.operand[1])};
+  auto ip = static_cast<uintptr_t>(registers[REG_RIP]), caller = *reinterpret_cast<const uintptr_t*>(registers[REG_RSP]);
   Frame frame;
   frame.callback = patch_slot;
   frame.reported = frame.patched = frame.holder_count = 0;
@@ -271,10 +274,12 @@ bool repair(greg_t* registers, uintptr_t address, CodeKind kind) noexcept {
   if (by_operand && operands.count == 1) patch_scratch_registers(registers);
   if (!patch_operand(registers, operands, before, address, &by_operand)) return false;
 
-  if (kind == CodeKind::kMapped && was_here(address)) patch_callers(registers, frame);
-  hold_registers(registers, frame);
   size_t parents = 0, budget = kSlotsOfAll;
-  for (size_t i = 0; i < frame.holder_count && budget != 0; i++) patch_fields(registers, frame.holders[i], &budget, &parents);
+  if (!core::knobs.stress.sites || !is_new_site(ip, kind == CodeKind::kFrameless ? caller : 0)) {
+    if (kind == CodeKind::kMapped && was_here(address)) patch_callers(registers, frame);
+    hold_registers(registers, frame);
+    for (size_t i = 0; i < frame.holder_count && budget != 0; i++) patch_fields(registers, frame.holders[i], &budget, &parents);
+  }
 
   auto count = [](std::atomic<uint64_t>& counter, uint64_t by) noexcept {
     if (by != 0) counter.fetch_add(by, std::memory_order_relaxed);

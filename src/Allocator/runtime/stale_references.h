@@ -16,7 +16,8 @@ enum class CodeKind : uint8_t {
 //   1. in managed code: every reference and byref that the method's map reports at this instruction, in registers and on the stack;
 //      in native code: all scratch registers, since loops there compare a cursor with an end;
 //   2. the register through which the instruction reaches `address`, where that has not done it;
-//   3. fields of the objects that the thread holds in registers and reported slots: one of them had the reference, and others will read it there.
+//   3. fields of the objects that the thread holds in registers and reported slots: one of them had the reference, and others will read it there
+//      (with FREEHOLD_STRESS=sites, only where an instruction is not here for the first time).
 // True: the instruction can run again. False: its operand could not be understood, or was not the cause. Signal-safe.
 bool repair(greg_t* registers, uintptr_t address, CodeKind kind) noexcept;
 

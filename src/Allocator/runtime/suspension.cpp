@@ -97,6 +97,7 @@ bool scan_pins(const heap::PinScan& scan) noexcept {
           if (root.pinned) static_cast<const heap::PinScan*>(argument)->pinned(*root.slot, static_cast<const heap::PinScan*>(argument)->argument);
         },
         const_cast<heap::PinScan*>(&scan));
+    scan.seen(scan.argument);
   });
 }
 

@@ -7,6 +7,7 @@
 #include "core/fault_recovery.h"
 #include "core/knobs.h"
 #include "core/object.h"
+#include "core/stress.h"
 #include "heap/blocks.h"
 #include "heap/chunks.h"
 #include "heap/dedangling.h"
@@ -108,7 +109,8 @@ uint8_t* try_allocate(AllocationContext* context, size_t size, uint32_t flags) n
 // Where to try again after an access to an object has failed: null when its memory is gone for good.
 [[gnu::noinline]] void* find_again(void* object) noexcept {
   auto address = reinterpret_cast<uintptr_t>(object);
-  switch (whereabouts_of(address)) {
+  Whereabouts whereabouts = whereabouts_of(address);
+  switch (whereabouts) {
     case Whereabouts::kFrozen: wait_while_frozen(address); return object;
     case Whereabouts::kMoved: return reinterpret_cast<void*>(current_address(address));
     case Whereabouts::kDead: return nullptr;
@@ -116,7 +118,10 @@ uint8_t* try_allocate(AllocationContext* context, size_t size, uint32_t flags) n
   }
   // Live: its block was frozen a moment ago, and is not any more. A dead object may have lost a page of those with its header, type and length.
   auto* words = static_cast<uint64_t*>(object);
-  return classify(words - 1) == AddressState::kLive && classify(words) == AddressState::kLive && classify(words + 1) == AddressState::kLive ? object : nullptr;
+  core::stress_step();
+  bool live = classify(words - 1) == AddressState::kLive && classify(words) == AddressState::kLive && classify(words + 1) == AddressState::kLive;
+  // What was promoted between the questions looks dead to some of them.
+  return live || whereabouts_of(address) != whereabouts ? object : nullptr;
 }
 
 // Deletion failed to read or write the object.

@@ -9,6 +9,7 @@
 #include "core/fault_recovery.h"
 #include "core/knobs.h"
 #include "core/object.h"
+#include "core/stress.h"
 #include "heap/blocks.h"
 #include "heap/forwarding.h"
 #include "heap/heap.h"
@@ -117,6 +118,7 @@ void* pin(void* pointer) noexcept {
     }
     if (head.state == BlockState::kLive) [[likely]] {
       note_stack_pin(*record, address);
+      core::stress_step();
       if (fence_in_pin) [[unlikely]] {
         std::atomic_thread_fence(std::memory_order_seq_cst);
       } else {

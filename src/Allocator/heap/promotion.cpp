@@ -10,6 +10,7 @@
 #include "core/knobs.h"
 #include "core/object.h"
 #include "core/references.h"
+#include "core/stress.h"
 #include "heap/blocks.h"
 #include "heap/chunks.h"
 #include "heap/dedangling.h"
@@ -78,11 +79,6 @@ void pause(uint64_t microseconds) noexcept {
   nanosleep(&time, nullptr);
 }
 
-// Between two steps of a promotion, under stress.
-void step() noexcept {
-  if (core::knobs.stress.delay != 0) [[unlikely]] pause(next_random() % core::knobs.stress.delay);
-}
-
 bool is_live(const Walked& walked) noexcept { return walked.step == Step::kObject && (walked.header & core::kDeletedBit) == 0; }
 
 // Memory of one round: handed out from the start, taken back all at once.
@@ -147,7 +143,7 @@ class Round {
       bool promoted = promote_block(chosen_[i].block);
       time(promotion_counters.copy_time);
       if (promoted) {
-        step();
+        core::stress_step();
         patch(chosen_[i]);
         time(promotion_counters.patch_time);
       } else {
@@ -393,12 +389,12 @@ bool Round::promote_block(size_t block) noexcept {
   MaintenancePause pause;  // what maintenance does with blocks, and the verifier, wait
   uint64_t before = now();
   if (!freeze_block(block)) return false;
-  step();
+  core::stress_step();
   Copies copies = {0, 0};
   thread_promotes = true;
   bool done = copy(block, draft_, &copies);
   thread_promotes = false;
-  step();
+  core::stress_step();
   uint32_t forwarding = done ? make_forwarding(*draft_) : kNoForwarding;
   if (forwarding == kNoForwarding || !forward_block(block, forwarding)) {
     thaw_block(block);

@@ -27,6 +27,7 @@
 
 #include "core/fault_counters.h"
 #include "core/fault_recovery.h"
+#include "core/stress.h"
 #include "heap/forwarding.h"
 #include "heap/heap.h"
 #include "platform/os.h"
@@ -185,14 +186,20 @@ void note_wait() noexcept { core::fault_counters.waits.fetch_add(1, std::memory_
 
 // An access to a block that is being promoted, or was just now: true when it is to be tried again.
 bool wait_for_promotion(const greg_t* registers, uintptr_t address, heap::Whereabouts whereabouts) noexcept {
+  if (whereabouts != heap::Whereabouts::kFrozen && whereabouts != heap::Whereabouts::kHere) return false;
+  core::stress_step();
+  heap::AddressState state = heap::classify(reinterpret_cast<void*>(address));
+  core::stress_step();
+  // What was promoted between the two questions looks dead to the second.
+  if (heap::whereabouts_of(address + 1) != whereabouts) return true;
   if (whereabouts == heap::Whereabouts::kFrozen) {
     // A page that has lost its memory faults as ever. The promoting thread meets such pages, and would wait for itself.
-    if (heap::classify(reinterpret_cast<void*>(address)) == heap::AddressState::kDead) return false;
+    if (state == heap::AddressState::kDead) return false;
     note_wait();
     heap::wait_while_frozen(address + 1);
     return true;
   }
-  if (whereabouts != heap::Whereabouts::kHere || heap::classify(reinterpret_cast<void*>(address)) != heap::AddressState::kLive || !may_retry(registers, address)) return false;
+  if (state != heap::AddressState::kLive || !may_retry(registers, address)) return false;
   note_retry(registers, address);
   note_wait();
   return true;

@@ -5,11 +5,12 @@
 
 namespace freehold::core {
 
-// Sleeps up to knobs.stress.delay microseconds. Signal-safe, keeps errno.
-void delay_at_random() noexcept;
+// Sleeps up to knobs.stress.delay microseconds, one time in so many. Signal-safe, keeps errno.
+void delay_at_random(uint32_t one_in) noexcept;
 
-inline void stress_step() noexcept {
-  if (knobs.stress.delay != 0) [[unlikely]] delay_at_random();
+// `one_in`: more where programs come by all the time.
+inline void stress_step(uint32_t one_in = 1) noexcept {
+  if (knobs.stress.delay != 0) [[unlikely]] delay_at_random(one_in);
 }
 
 }  // namespace freehold::core

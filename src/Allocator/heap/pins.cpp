@@ -118,7 +118,7 @@ void* pin(void* pointer) noexcept {
     }
     if (head.state == BlockState::kLive) [[likely]] {
       note_stack_pin(*record, address);
-      core::stress_step();
+      core::stress_step(100);
       if (fence_in_pin) [[unlikely]] {
         std::atomic_thread_fence(std::memory_order_seq_cst);
       } else {

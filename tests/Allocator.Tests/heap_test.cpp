@@ -1,5 +1,6 @@
 // Allocation, deletion and release, step by step.
 #include <atomic>
+#include <random>
 #include <thread>
 
 #include "heap_fixture.h"
@@ -452,6 +453,29 @@ TEST_F(SmallBlocksHeapTest, ACollectionBesideAnAllocationTakesNothingFromIt) {
   ASSERT_EQ(objects.size(), 100u) << "out of memory";
   for (size_t i = 0; i < objects.size(); i++) ASSERT_EQ(reinterpret_cast<uint8_t*>(objects[i])[20'000], i & 0xff);
   expect_valid("beside a collector");
+}
+
+// What refers to a deleted object is valid, whichever of its words have lost their memory.
+TEST_F(HeapTest, ReferencesToHalfReleasedObjectsAreValid) {
+  constexpr size_t kArrays = 60'000;
+  std::mt19937 random(1);
+  std::vector<Object*> arrays, nodes;
+  for (size_t i = 0; i < kArrays / 3; i++) nodes.push_back(allocate(&node_type.table));
+  for (size_t i = 0; i < kArrays; i++) arrays.push_back(allocate(&bytes_type.table, random() % 200));
+  size_t straddling = 0;
+  for (size_t i = 0; i < kArrays; i++) {
+    reinterpret_cast<Object**>(nodes[i / 3])[1 + i % 3] = arrays[i];
+    size_t first = reinterpret_cast<uintptr_t>(arrays[i]->start()) / core::kPageSize, last = (reinterpret_cast<uintptr_t>(arrays[i]->start()) + arrays[i]->size() - 1) / core::kPageSize;
+    if (first % 2 == 0 && last == first) continue;
+    straddling += first != last;
+    ASSERT_EQ(heap::delete_object(arrays[i]), DeleteResult::kDeleted);
+  }
+  EXPECT_GT(straddling, 1000u);
+  auto block_of = [](const Object* object) { return core::arena.block_index(reinterpret_cast<uintptr_t>(object)); };
+  size_t released = 0;
+  for (size_t block = block_of(arrays.front()); block <= block_of(arrays.back()); block++) released += heap::release_dead_pages(block, 1);
+  EXPECT_GT(released, 300 * core::kPageSize);
+  expect_valid("after half of the pages have gone");
 }
 
 }  // namespace

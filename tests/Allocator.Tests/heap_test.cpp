@@ -455,6 +455,31 @@ TEST_F(SmallBlocksHeapTest, ACollectionBesideAnAllocationTakesNothingFromIt) {
   expect_valid("beside a collector");
 }
 
+// The windows of the block for emergencies belong to nobody until a thread takes one.
+TEST_F(HeapTest, ACollectionLeavesTheBlockForEmergenciesAlone) {
+  heap::set_limit(4 * core::kBlockSize);
+  constexpr uint32_t kLength = 30'000;
+  auto blocks_started = [] { return heap::block_counters.fresh.load() + heap::block_counters.recycled.load(); };
+  uint64_t started = 0;
+  for (int i = 0; i < 20; i++) {
+    // Each is a thread to the heap: it fails once, and has a window for what throwing needs.
+    std::thread([&] {
+      heap::AllocationContext context = {};
+      while (allocate_with(&context, &bytes_type.table, kLength) != nullptr) {
+      }
+      Object* object = allocate_with(&context, &bytes_type.table, kLength);
+      EXPECT_NE(object, nullptr) << i;
+      EXPECT_EQ(heap::find_object(reinterpret_cast<uintptr_t>(object)), object);
+      heap::retire(&context);
+      heap::unregister_thread();
+    }).join();
+    heap::collect();
+    expect_valid("after a collection beside an emergency");
+    if (i == 0) started = blocks_started();
+  }
+  EXPECT_EQ(blocks_started(), started);
+}
+
 // What refers to a deleted object is valid, whichever of its words have lost their memory.
 TEST_F(HeapTest, ReferencesToHalfReleasedObjectsAreValid) {
   constexpr size_t kArrays = 60'000;

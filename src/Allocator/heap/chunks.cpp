@@ -249,7 +249,9 @@ size_t end_idle_chunks(size_t block) noexcept {
   {
     // The shared blocks have windows that belong to no chunk yet.
     os::LockGuard guard(lock);
-    if (block == shared[0].block || block == shared[1].block) return 0;
+    for (const SharedBlock& source : shared) {
+      if (block == source.block) return 0;
+    }
     uint64_t claimed = record.claimed.load(std::memory_order_acquire);
     if (claimed == ~uint64_t{0} || !record.claimed.compare_exchange_strong(claimed, ~uint64_t{0}, std::memory_order_acq_rel)) return 0;
     taken = ~claimed;
@@ -269,6 +271,8 @@ size_t end_idle_chunks(size_t block) noexcept {
   return static_cast<size_t>(__builtin_popcountll(taken)) * kWindowSize;
 }
 
-void reset_chunks() noexcept { shared[0] = shared[1] = {}; }
+void reset_chunks() noexcept {
+  for (SharedBlock& source : shared) source = {};
+}
 
 }  // namespace freehold::heap

@@ -46,14 +46,13 @@ void check_reference(Report& report, const Object* holder, uint64_t target) noex
   report.references++;
   if (target == 0 || !arena.contains(target)) return;
   target = heap::current_address(target);
-  // An object that was deleted may have lost the page with its header, its type or its length before the others.
-  auto is_live = [target](size_t word) noexcept { return heap::classify(reinterpret_cast<const uint64_t*>(target) + word - 1) == heap::AddressState::kLive; };
-  if (is_live(1) && !(is_live(0) && is_live(2))) return;
-  switch (heap::classify(reinterpret_cast<const void*>(target))) {
+  const auto* pointer = reinterpret_cast<const void*>(target);
+  switch (heap::classify(pointer)) {
     case heap::AddressState::kNeverUsed:
       violation(report, "object %p refers to %p, which was never allocated", static_cast<const void*>(holder), reinterpret_cast<void*>(target));
       return;
     case heap::AddressState::kLive: {
+      if (!heap::is_whole(pointer)) return;  // deleted
       const Object* found = heap::find_object(target);
       if (found != reinterpret_cast<const Object*>(target)) {
         violation(report, "object %p refers to %p, which is not the start of an object (that is %p)", static_cast<const void*>(holder), reinterpret_cast<void*>(target), static_cast<const void*>(found));

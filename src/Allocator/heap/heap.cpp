@@ -116,12 +116,9 @@ uint8_t* try_allocate(AllocationContext* context, size_t size, uint32_t flags) n
     case Whereabouts::kDead: return nullptr;
     case Whereabouts::kHere: break;
   }
-  // Live: its block was frozen a moment ago, and is not any more. A dead object may have lost a page of those with its header, type and length.
-  auto* words = static_cast<uint64_t*>(object);
   core::stress_step();
-  bool live = classify(words - 1) == AddressState::kLive && classify(words) == AddressState::kLive && classify(words + 1) == AddressState::kLive;
-  // What was promoted between the questions looks dead to some of them.
-  return live || whereabouts_of(address) != whereabouts ? object : nullptr;
+  // Whole: its block was frozen a moment ago, and is not any more. What was promoted between the questions is not, but lives.
+  return is_whole(object) || whereabouts_of(address) != whereabouts ? object : nullptr;
 }
 
 // Deletion failed to read or write the object.
@@ -317,6 +314,11 @@ AddressState classify(const void* pointer) noexcept {
   if (!is_page_dead(page)) return AddressState::kLive;
   const auto& released = arena.blocks[block].released[page % core::kPagesPerBlock / 64];
   return (released.load(std::memory_order_acquire) >> (page % 64) & 1) != 0 ? AddressState::kDead : AddressState::kDeletedMapped;
+}
+
+bool is_whole(const void* object) noexcept {
+  const auto* type = static_cast<const uint64_t*>(object);
+  return classify(type - 1) == AddressState::kLive && classify(type) == AddressState::kLive && classify(type + 1) == AddressState::kLive;
 }
 
 bool is_deleted(const void* object) noexcept {

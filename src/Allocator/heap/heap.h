@@ -55,6 +55,8 @@ DeleteResult delete_keeping_lock(void* object) noexcept;
 // What an address inside the arena is now. Lock-free, safe in a signal handler.
 enum class AddressState { kOutside, kLive, kDeletedMapped, kDead, kNeverUsed };
 AddressState classify(const void* address) noexcept;
+// Whether header, type and length of an object are there: a deleted one may lose the pages that these lie on one by one. Lock-free, safe in a signal handler.
+bool is_whole(const void* object) noexcept;
 // True when the object was deleted, or its memory is gone. Never faults.
 bool is_deleted(const void* object) noexcept;
 // True for [arena start, arena end): whoever faults there is ours to answer. Signal-safe.

@@ -20,6 +20,7 @@ internal static partial class Crashing
         yield return new("crash-native-gone", _ => NativeGone());
         yield return new("crash-unhandled-dangling", _ => Unhandled());
         yield return new("crash-stack-overflow", _ => Console.WriteLine(Overflow(1)));
+        yield return new("crash-out-of-memory", _ => HoardWhileThrowing());
         yield return new("crash-fail-fast", _ => Environment.FailFast("on purpose"));
     }
 
@@ -46,6 +47,20 @@ internal static partial class Crashing
         var thread = new Thread(() => Console.WriteLine(gone.Value));
         thread.Start();
         thread.Join();
+    }
+
+    // What the handler holds on to leaves no memory for the exception that it causes itself. Needs a limit of the heap.
+    private static void HoardWhileThrowing()
+    {
+        object?[]? hoard = null;
+        AppDomain.CurrentDomain.FirstChanceException += (_, _) => Hoard();
+        Hoard();
+
+        void Hoard()
+        {
+            while (true)
+                hoard = [hoard, new byte[1_000]];
+        }
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]

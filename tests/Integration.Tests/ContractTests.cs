@@ -148,6 +148,14 @@ public sealed class ContractTests
     }
 
     [Fact]
+    public void ThrowingWithoutAnyMemoryEndsTheProcessWithAMessage()
+    {
+        Outcome outcome = Publisher.Contract.Run(new Dictionary<string, string> { ["FREEHOLD_HEAP_LIMIT"] = "64M" }, s_timeout, "run", "crash-out-of-memory");
+        Assert.True(outcome.ExitCode == 134, outcome.ToString());
+        Assert.Contains("nothing is left to throw an OutOfMemoryException with", outcome.Error);
+    }
+
+    [Fact]
     public void NativeCodeWithADeadPointerDoesNotHang()
     {
         Outcome outcome = Publisher.Contract.Run(null, s_timeout, "run", "crash-native-gone");

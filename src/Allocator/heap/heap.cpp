@@ -221,12 +221,13 @@ DeleteResult finish(uint8_t* start, uint32_t header, const MethodTable* type, si
   return delete_plain(object, place - core::kHeaderSize, type->base_size, keep_sync_entry);
 }
 
-// An allocation failed that what throws an OutOfMemoryException may have made: the runtime throws again, deeper in the stack. Where this does not end,
-// the stack would overflow.
+// An allocation failed that what throws an OutOfMemoryException may have made: the runtime throws again, deeper in the stack, by the frames of a dispatch
+// at least. Where this does not end, the stack would overflow.
 void refuse_endless_throwing() noexcept {
   constexpr uint32_t kDeepest = 32;
+  constexpr uintptr_t kDispatch = 512;  // some 900 bytes were seen
   auto depth = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
-  thread_heap.nested_failures = depth < thread_heap.last_failure ? thread_heap.nested_failures + 1 : 0;
+  thread_heap.nested_failures = depth + kDispatch < thread_heap.last_failure ? thread_heap.nested_failures + 1 : 0;
   thread_heap.last_failure = depth;
   if (thread_heap.nested_failures == kDeepest) os::fail_fast("out of memory, and nothing is left to throw an OutOfMemoryException with.", "Raise FREEHOLD_HEAP_LIMIT, or the limit of the process, or delete more.");
 }

@@ -2,17 +2,33 @@
 
 #include <errno.h>
 #include <time.h>
-#include <x86intrin.h>
+
+#include <atomic>
 
 namespace freehold::core {
 
+namespace {
+
+// xorshift64*. Each thread has a sequence of its own, from the seed and the order in which threads came here. A signal handler may take a step of it in the
+// middle of another step: then two are the same.
+uint32_t next_random() noexcept {
+  static std::atomic<uint64_t> threads{0};
+  [[gnu::tls_model("initial-exec")]] static thread_local constinit uint64_t state = 0;
+  if (state == 0) state = (knobs.stress.seed + (threads.fetch_add(1, std::memory_order_relaxed) << 32)) * 0x9e3779b97f4a7c15 | 1;
+  state ^= state >> 12;
+  state ^= state << 25;
+  state ^= state >> 27;
+  return static_cast<uint32_t>(state * 0x2545f4914f6cdd1d >> 32);
+}
+
+}  // namespace
+
 void delay_at_random(uint32_t one_in) noexcept {
-  // How long the last sleep took is as random as anything, and differs from thread to thread.
-  uint64_t random = (__rdtsc() ^ knobs.stress.seed) * 0x9e3779b97f4a7c15 >> 32;
+  uint32_t random = next_random();
   if (random % one_in != 0) return;
   random /= one_in;
   int error = errno;
-  uint64_t microseconds = random % knobs.stress.delay;
+  uint32_t microseconds = random % knobs.stress.delay;
   timespec time = {static_cast<time_t>(microseconds / 1'000'000), static_cast<long>(microseconds % 1'000'000 * 1000)};
   nanosleep(&time, nullptr);
   errno = error;

@@ -22,7 +22,7 @@ inline constexpr size_t kNoBlock = SIZE_MAX;
 // Figures that the statistics show. Written with relaxed atomics by whoever does the work.
 struct BlockCounters {
   std::atomic<uint64_t> fresh, recycled, live, pooled, moved, gone_bytes, released_pages, large_objects, huge_objects, huge_bytes, mapping_splits, recounts, forwarded;
-  std::atomic<uint64_t> starting;  // blocks that a thread is about to make live
+  std::atomic<uint64_t> starting;  // blocks that a thread is about to make live (for a moment in both counts, never in neither)
   // Pages of live blocks that are dead: this and what the threads count for themselves (dead_pages()). Pages of blocks that end are taken off here.
   std::atomic<uint64_t> dead_pages_of_no_thread;
   std::atomic<uint64_t> pinned, pinned_huge;  // dead, but something in them may be pinned: blocks, huge objects

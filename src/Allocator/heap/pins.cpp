@@ -31,8 +31,8 @@ namespace {
 bool fence_in_pin = true;
 std::atomic<PinScanner> pin_scanner{nullptr};
 
-// What a scan has found in pinned locals: for small and large objects the byte before the place, for a huge one its first block. Used while all threads
-// are stopped, by the one that has stopped them.
+// What a scan has found in pinned locals: for small and large objects the byte before the place, for a huge one its first block. Used only while all
+// threads are stopped, by the one that has stopped them; so scans exclude each other.
 constexpr size_t kFoundAtMost = size_t{1} << 16;
 uintptr_t found[kFoundAtMost];
 size_t found_count = 0;

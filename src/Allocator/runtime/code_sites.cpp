@@ -9,7 +9,7 @@ namespace freehold::runtime {
 
 namespace {
 
-// An open hash table that is never cleared. Two sites whose hashes agree in all bits are one: of 100,000 that happens to 1 in 200 million.
+// An open hash table that is never cleared. Two sites whose hashes agree count as one: only those with a caller can, as the hash loses nothing of one address.
 constexpr size_t kSlots = size_t{1} << 18;
 constexpr size_t kSitesAtMost = kSlots / 2;
 std::atomic<uint64_t> sites[kSlots];
@@ -19,7 +19,7 @@ std::atomic<uint64_t> sites[kSlots];
 bool is_new_site(uintptr_t ip, uintptr_t caller) noexcept {
   uint64_t hash = (ip ^ caller * 0x9e3779b97f4a7c15) * 0xff51afd7ed558ccd;
   hash ^= hash >> 32;
-  if (hash == 0) hash = 1;
+  if (hash == 0) hash = 1;  // an empty slot
   for (size_t slot = hash % kSlots;; slot = (slot + 1) % kSlots) {
     uint64_t there = sites[slot].load(std::memory_order_relaxed);
     if (there == hash) return false;

@@ -259,13 +259,18 @@ void hold_registers(const greg_t* registers, Frame& frame) noexcept {
   }
 }
 
+// FREEHOLD_STRESS=sites: whether the code that faulted, or the caller of a helper that did, is here for the first time.
+bool is_first_visit(const greg_t* registers, CodeKind kind) noexcept {
+  uintptr_t caller = kind == CodeKind::kFrameless ? *reinterpret_cast<const uintptr_t*>(registers[REG_RSP]) : 0;
+  return is_new_site(static_cast<uintptr_t>(registers[REG_RIP]), caller);
+}
+
 }  // namespace
 
 bool repair(greg_t* registers, uintptr_t address, CodeKind kind) noexcept {
   Operands operands = decode_operands(reinterpret_cast<const uint8_t*>(registers[REG_RIP]));
   if (operands.count == 0) return false;
   uintptr_t before[2] = {effective_address(registers, operands.operand[0]), effective_address(registers, operands.operand[1])};
-  auto ip = static_cast<uintptr_t>(registers[REG_RIP]), caller = *reinterpret_cast<const uintptr_t*>(registers[REG_RSP]);
   Frame frame;
   frame.callback = patch_slot;
   frame.reported = frame.patched = frame.holder_count = 0;
@@ -275,7 +280,7 @@ bool repair(greg_t* registers, uintptr_t address, CodeKind kind) noexcept {
   if (!patch_operand(registers, operands, before, address, &by_operand)) return false;
 
   size_t parents = 0, budget = kSlotsOfAll;
-  if (!core::knobs.stress.sites || !is_new_site(ip, kind == CodeKind::kFrameless ? caller : 0)) {
+  if (!core::knobs.stress.sites || !is_first_visit(registers, kind)) {
     if (kind == CodeKind::kMapped && was_here(address)) patch_callers(registers, frame);
     hold_registers(registers, frame);
     for (size_t i = 0; i < frame.holder_count && budget != 0; i++) patch_fields(registers, frame.holders[i], &budget, &parents);

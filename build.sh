@@ -17,7 +17,7 @@ case "$verb" in
   test) exec eng/test.sh "$@" ;;
   demo) eng/pack.sh; exec samples/demo.sh "$@" ;;
   bench) eng/pack.sh; exec benchmarks/bench.sh "$@" ;;
-  stress) eng/pack.sh; exec tests/stress.sh "$@" ;;
+  stress) eng/pack.sh; exec tests/Stress/stress.sh "$@" ;;
   *)
     sed -n 's/^# \{0,1\}//;2,8p' "$0"
     if [ "$verb" = help ]; then exit 0; fi

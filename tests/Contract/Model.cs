@@ -2,21 +2,23 @@ using System.Runtime.CompilerServices;
 
 namespace Freehold.Contract;
 
+/// <summary>How many objects a thread has at most, and how rare it is that the whole heap is collected or verified: each so-many-th time of those drawn.</summary>
+internal readonly record struct ModelSize(int Slots, int Rarity);
+
 /// <summary>One thread's graph. For each slot the model knows kind, id, version, and whether the object was deleted.</summary>
-internal sealed class Model(int seed, int thread, SharedSlots shared)
+internal sealed class Model(int seed, int thread, SharedSlots shared, ModelSize size)
 {
-    private const int Slots = 3_000;
 
     private readonly Random _random = new(seed);
-    private readonly object?[] _objects = new object?[Slots];
-    private readonly ShapeKind[] _kinds = new ShapeKind[Slots];
-    private readonly int[] _ids = new int[Slots];
-    private readonly int[] _versions = new int[Slots];
-    private readonly int[] _hashes = new int[Slots];
-    private readonly bool[] _deleted = new bool[Slots];
+    private readonly object?[] _objects = new object?[size.Slots];
+    private readonly ShapeKind[] _kinds = new ShapeKind[size.Slots];
+    private readonly int[] _ids = new int[size.Slots];
+    private readonly int[] _versions = new int[size.Slots];
+    private readonly int[] _hashes = new int[size.Slots];
+    private readonly bool[] _deleted = new bool[size.Slots];
 
     // What a live node's or array's links lead to: the slot's id at the time, and the slot.
-    private readonly (int Slot, int Id)[] _links = new (int, int)[Slots];
+    private readonly (int Slot, int Id)[] _links = new (int, int)[size.Slots];
     private int _nextId = thread * 10_000_000 + 1;
 
     public int LastStep { get; private set; }
@@ -26,7 +28,7 @@ internal sealed class Model(int seed, int thread, SharedSlots shared)
     public void Step(int step)
     {
         LastStep = step;
-        int slot = _random.Next(Slots);
+        int slot = _random.Next(_objects.Length);
         switch (_random.Next(100))
         {
             case < 30:
@@ -42,13 +44,16 @@ internal sealed class Model(int seed, int thread, SharedSlots shared)
                 Change(slot);
                 break;
             case < 87:
-                Link(slot, _random.Next(Slots));
+                Link(slot, _random.Next(_objects.Length));
                 break;
             case < 93:
                 Follow(slot);
                 break;
-            case < 95:
+            case < 94:
                 Lock(slot);
+                break;
+            case < 95:
+                Span(slot);
                 break;
             case < 97:
                 shared.Replace(_random, _nextId++);
@@ -57,14 +62,15 @@ internal sealed class Model(int seed, int thread, SharedSlots shared)
                 shared.Read(_random);
                 break;
             default:
-                Rare(step);
+                if (_random.Next(size.Rarity) == 0)
+                    Rare();
                 break;
         }
     }
 
     public void CheckAll()
     {
-        for (int slot = 0; slot < Slots; slot++)
+        for (int slot = 0; slot < _objects.Length; slot++)
         {
             Use(slot);
             Follow(slot);
@@ -215,22 +221,55 @@ internal sealed class Model(int seed, int thread, SharedSlots shared)
         }
     }
 
-    private void Rare(int step)
+    // A span lives in registers and on the stack while other objects are made, deleted and moved.
+    private void Span(int slot)
     {
+        LastOperation = $"span of slot {slot} ({_kinds[slot]}, deleted {_deleted[slot]})";
+        if (_objects[slot] is not { } value || _kinds[slot] is not (ShapeKind.Bytes or ShapeKind.Large))
+            return;
+        try
+        {
+            Span<byte> part = ModelShapes.BytesOf(value)[1..^1];
+            for (int i = _random.Next(8); i >= 0; i--)
+            {
+                int other = _random.Next(_objects.Length);
+                if (other == slot)
+                    continue;
+                Create(other);
+                Use(_random.Next(_objects.Length));
+            }
+            LastOperation = $"use of a span of slot {slot} ({_kinds[slot]}, deleted {_deleted[slot]})";
+            if (part.ContainsAnyExcept(ModelShapes.ByteOf(_ids[slot], _versions[slot])))
+                throw new ContractException($"a span of the object {_ids[slot]} holds something else");
+            if (_deleted[slot])
+                return;
+            _versions[slot]++;
+            byte next = ModelShapes.ByteOf(_ids[slot], _versions[slot]);
+            ModelShapes.BytesOf(value)[0] = ModelShapes.BytesOf(value)[^1] = next;
+            part.Fill(next);
+        }
+        catch (DanglingReferenceException) when (_deleted[slot])
+        {
+        }
+    }
+
+    private void Rare()
+    {
+        int draw = _random.Next(64);
         LastOperation = "collect";
-        if (step % 8 == 0)
+        if (draw % 8 == 0)
             GC.Collect();
-        if (step % 64 == 0)
+        if (draw == 0)
         {
             LastOperation = "verify";
             Heap.Verify();
         }
-        if (step % 16 == 1)
+        if (draw % 16 == 1)
         {
             // Many deaths at once: whole blocks go.
             LastOperation = "delete a range";
-            int from = _random.Next(Slots);
-            for (int slot = from; slot < Math.Min(Slots, from + 1_000); slot++)
+            int from = _random.Next(_objects.Length);
+            for (int slot = from; slot < Math.Min(_objects.Length, from + 1_000); slot++)
             {
                 if (_objects[slot] is not null && !_deleted[slot])
                     Delete(slot);

@@ -13,21 +13,41 @@ internal enum ShapeKind
     Closure,
     Structures,
     Builder,
+    Derived,
+    Pair,
     Large,
     Count,
 }
 
-internal sealed class ModelNode(int id, int version)
+internal class ModelNode(int id, int version)
 {
     public int Id = id;
     public int Version = version;
     public object? Left;
     public int Check = id ^ (version * 31);
+
+    public virtual bool IsRight(int id, int version) => Id == id && Version == version && Check == (id ^ (version * 31));
+}
+
+internal sealed class ModelLeaf(int id) : ModelNode(id, 0)
+{
+    private readonly int _twin = id;
+
+    public override bool IsRight(int id, int version) => base.IsRight(id, version) && _twin == id;
+}
+
+internal sealed class ModelPair<TFirst, TSecond>(TFirst first, TSecond second)
+{
+    public TFirst First { get; } = first;
+
+    public TSecond Second { get; set; } = second;
 }
 
 /// <summary>How each kind of object is made from an id and a version, checked and changed.</summary>
 internal static class ModelShapes
 {
+    private static readonly object[] s_boxes = [.. Enumerable.Range(0, 100).Select(number => (object)number)];
+
     public static object Make(ShapeKind kind, int id) => kind switch
     {
         ShapeKind.Node => new ModelNode(id, 0),
@@ -39,6 +59,8 @@ internal static class ModelShapes
         ShapeKind.Closure => Closure(id),
         ShapeKind.Structures => new Mixed[] { new(id, "text", null), new(id, null, null), new(0, null, null) },
         ShapeKind.Builder => new StringBuilder().Append(id).Append(':').Append(0),
+        ShapeKind.Derived => new ModelLeaf(id),
+        ShapeKind.Pair => new ModelPair<object, Mixed>(s_boxes[id % s_boxes.Length], new Mixed(0, null, null)),
         _ => Filled(new byte[33_000 + id % 5_000], id, 0),
     };
 
@@ -47,17 +69,17 @@ internal static class ModelShapes
     {
         switch (kind)
         {
-            case ShapeKind.Node:
-                var node = (ModelNode)value;
-                return node.Id == id && node.Version == version && node.Check == (id ^ (version * 31));
+            case ShapeKind.Node or ShapeKind.Derived:
+                return ((ModelNode)value).IsRight(id, version) && value is ModelLeaf == (kind == ShapeKind.Derived);
             case ShapeKind.Bytes or ShapeKind.Large:
                 byte[] bytes = (byte[])value;
                 int length = kind == ShapeKind.Bytes ? id % 700 + 4 : 33_000 + id % 5_000;
-                return bytes.Length == length && !bytes.AsSpan().ContainsAnyExcept((byte)(id * 7 + version));
+                return bytes.Length == length && !bytes.AsSpan().ContainsAnyExcept(ByteOf(id, version));
             case ShapeKind.References:
                 return ((object?[])value).Length == id % 40 + 2;
             case ShapeKind.Text:
-                return (string)value == "text-" + id;
+                string text = (string)value;
+                return text.StartsWith("text-", StringComparison.Ordinal) && int.Parse(text.AsSpan(5)) == id;
             case ShapeKind.Box:
                 return ((int Id, long Zero))value == (id, 0L);
             case ShapeKind.List:
@@ -68,8 +90,12 @@ internal static class ModelShapes
             case ShapeKind.Structures:
                 var mixed = (Mixed[])value;
                 return mixed.Length == 3 && mixed[0].First == id && mixed[0].Text == "text" && mixed[0].IsWhole && mixed[2].First == version && mixed[2].IsWhole;
+            case ShapeKind.Pair:
+                var pair = (ModelPair<object, Mixed>)value;
+                return (int)pair.First == id % s_boxes.Length && pair.Second.First == version && pair.Second.IsWhole;
             default:
-                return ((StringBuilder)value).Equals(new StringBuilder().Append(id).Append(':').Append(version));
+                Span<char> wanted = stackalloc char[32];
+                return wanted.TryWrite($"{id}:{version}", out int count) && ((StringBuilder)value).Equals(wanted[..count]);
         }
     }
 
@@ -78,7 +104,7 @@ internal static class ModelShapes
     {
         switch (kind)
         {
-            case ShapeKind.Node:
+            case ShapeKind.Node or ShapeKind.Derived:
                 var node = (ModelNode)value;
                 node.Check = id ^ (version * 31);
                 node.Version = version;
@@ -92,6 +118,9 @@ internal static class ModelShapes
             case ShapeKind.Structures:
                 ((Mixed[])value)[2] = new Mixed(version, null, value);
                 return true;
+            case ShapeKind.Pair:
+                ((ModelPair<object, Mixed>)value).Second = new Mixed(version, null, value);
+                return true;
             case ShapeKind.Builder:
                 ((StringBuilder)value).Clear().Append(id).Append(':').Append(version);
                 return true;
@@ -100,9 +129,15 @@ internal static class ModelShapes
         }
     }
 
+    /// <summary>The bytes of an object of a kind that has some.</summary>
+    public static Span<byte> BytesOf(object value) => (byte[])value;
+
+    /// <summary>What each of them is.</summary>
+    public static byte ByteOf(int id, int version) => (byte)(id * 7 + version);
+
     private static byte[] Filled(byte[] bytes, int id, int version)
     {
-        bytes.AsSpan().Fill((byte)(id * 7 + version));
+        bytes.AsSpan().Fill(ByteOf(id, version));
         return bytes;
     }
 

@@ -1,8 +1,8 @@
 namespace Freehold.Contract;
 
 /// <summary>
-/// `model SEED STEPS THREADS`: random graphs of objects, held beside a model that knows what each object must contain;
-/// `model-collections SEED STEPS THREADS`: the framework's collections, beside numbers.
+/// `model SEED STEPS THREADS [SLOTS [RARITY]]`: random graphs of objects, held beside a model that knows what each object must contain;
+/// `model-collections SEED STEPS THREADS`: the framework's collections, beside numbers. Steps are those of each thread.
 /// </summary>
 internal static class Modelling
 {
@@ -15,9 +15,10 @@ internal static class Modelling
     private static void RunGraphs(string[] arguments)
     {
         var shared = new SharedSlots();
-        Run(arguments, (seed, thread, steps, _) =>
+        var size = new ModelSize(arguments.Length > 3 ? int.Parse(arguments[3]) : 3_000, arguments.Length > 4 ? int.Parse(arguments[4]) : 1);
+        Run(arguments.AsSpan(0, Math.Min(arguments.Length, 3)), (seed, thread, steps, _) =>
         {
-            var model = new Model(seed, thread, shared);
+            var model = new Model(seed, thread, shared, size);
             try
             {
                 for (int step = 0; step < steps; step++)
@@ -52,10 +53,10 @@ internal static class Modelling
     }
 
     /// <summary>`work` is given a seed, the number of the thread, the steps and how many threads there are; it says what went wrong.</summary>
-    private static void Run(string[] arguments, Func<int, int, int, int, string?> work)
+    private static void Run(ReadOnlySpan<string> arguments, Func<int, int, int, int, string?> work)
     {
         if (arguments is not [string seedText, string stepsText, string threadsText])
-            throw new ContractException("arguments: SEED STEPS THREADS");
+            throw new ContractException("arguments: SEED STEPS THREADS, and for model SLOTS RARITY");
         int seed = int.Parse(seedText), steps = int.Parse(stepsText), threads = int.Parse(threadsText);
         Console.WriteLine($"seed {seed}, {steps} steps, {threads} threads");
         var failures = new string?[threads];

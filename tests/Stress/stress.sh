@@ -1,18 +1,20 @@
 #!/usr/bin/env bash
 # Long random runs against models that hold no references. Each run has a seed, printed with the command that repeats it.
-#   tests/stress.sh [minutes] [--seed N] [--no-publish] [--all]      default: 10 minutes, a random seed
+#   tests/Stress/stress.sh [minutes] [--seed N] [--no-publish] [--all]      default: 10 minutes, a random seed
 # Called by ./build.sh stress, which packs first. In turn, until the time is up and at least once each:
 #   heap         the model tests of tests/Allocator.Tests: 1 and 4 threads, userfaultfd and mprotect
 #   failures     the same with every system call failing somewhere, and racing double deletes
 #   model        tests/Contract's random object graphs in a published program, with 1 to 16 threads, under each of six settings
 #   moving       the same and the framework's collections, under each mode of FREEHOLD_STRESS
+#   long         random graphs under each mode, whose whole heap is rarely collected: many more steps
 #   cases        with --all, in the first round: every case of tests/Contract and every program of tests/Differential under each of these modes (hours)
-# Ends with 'N passed, N failed' and 1 after a failure. Output of failed runs stays in artifacts/logs/stress.
+# A failed run of a model is made smaller with tests/Stress/shrink.sh. Ends with how many steps the models made under each setting, 'N passed, N failed'
+# and 1 after a failure. Output of failed runs stays in artifacts/logs/stress.
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/../eng/common.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../../eng/common.sh"
 
 usage() {
-  echo "error: $1 (tests/stress.sh [minutes] [--seed N] [--no-publish] [--all])" >&2
+  echo "error: $1 (tests/Stress/stress.sh [minutes] [--seed N] [--no-publish] [--all])" >&2
   exit 2
 }
 
@@ -85,7 +87,19 @@ one() {
     echo "--- the end of ${log#"$root"/}:"
     tail -n 30 "$log"
     echo "---"
+    if [ $# -ge 6 ] && [ "$2" = run ]; then echo "A smaller case: tests/Stress/shrink.sh ${settings[*]} -- $*"; fi
   fi
+}
+
+# model <settings> <model> <seed> <steps of all threads> <threads> [slots [rarity]]
+declare -A steps_under
+model() {
+  local settings=$1 name=$2 seed=$3 steps=$4 threads=$5
+  shift 5
+  # shellcheck disable=SC2086
+  one ok $settings -- "$contract" run "$name" "$seed" "$((steps / threads))" "$threads" "$@"
+  settings=$(sed -E 's/seed:[0-9]+,//' <<< "${settings:-none}")
+  steps_under[$settings]=$((${steps_under[$settings]:-0} + steps))
 }
 
 settings_of_model=(
@@ -113,6 +127,8 @@ modes_of_moving=(
 threads_of_model=(1 4 2 16 8 3)
 steps_of_model=160000  # of all threads together
 steps_of_moving=80000
+steps_of_long=1000000
+steps_with_mappings=30000  # where each deleted object takes kernel mappings: FREEHOLD_MAP_BUDGET has to last
 steps_of_verified=16000  # where each step may walk the heap
 
 # Runs a program twice and compares what it prints.
@@ -151,18 +167,22 @@ while [ "$SECONDS" -lt "$end" ] || [ "$round" -eq 0 ]; do
     threads=${threads_of_model[$(((i + round) % ${#threads_of_model[@]}))]}
     steps=$steps_of_model
     if [[ ${settings_of_model[i]} == *VERIFY* ]]; then steps=$steps_of_verified; fi
-    # shellcheck disable=SC2086
-    one ok ${settings_of_model[i]} -- "$contract" run model "$((next + i))" "$((steps / threads))" "$threads"
+    if [[ ${settings_of_model[i]} == *mprotect*DEBUG* ]]; then steps=$steps_with_mappings; fi
+    model "${settings_of_model[i]}" model "$((next + i))" "$steps" "$threads"
   done
   for i in "${!modes_of_moving[@]}"; do
-    for model in model model-collections; do
+    mode=${modes_of_moving[i]/FREEHOLD_STRESS=/FREEHOLD_STRESS=seed:$next,}
+    for name in model model-collections; do
       if [ "$SECONDS" -ge "$end" ] && [ "$round" -ne 0 ]; then break 2; fi
       threads=${threads_of_model[$(((i + round) % ${#threads_of_model[@]}))]}
       steps=$steps_of_moving
       if [[ ${modes_of_moving[i]} == *VERIFY* ]]; then steps=$steps_of_verified; fi
-      # shellcheck disable=SC2086
-      one ok ${modes_of_moving[i]/FREEHOLD_STRESS=/FREEHOLD_STRESS=seed:$next,} -- "$contract" run "$model" "$((next + i))" "$((steps / threads))" "$threads"
+      model "$mode" "$name" "$((next + i))" "$steps" "$threads"
     done
+    # Where each step is slow by itself, the runs above are long enough.
+    if [[ $mode != *VERIFY* && $mode != *deletion:100* ]] && { [ "$SECONDS" -lt "$end" ] || [ "$round" -eq 0 ]; }; then
+      model "$mode" model "$((next + i + 100))" "$steps_of_long" "$threads" 3000 1000
+    fi
   done
   if [ "$round" -eq 0 ] && $all; then every_case_while_moving "$next"; fi
   if [ "$SECONDS" -lt "$end" ] || [ "$round" -eq 0 ]; then
@@ -171,5 +191,6 @@ while [ "$SECONDS" -lt "$end" ] || [ "$round" -eq 0 ]; do
   round=$((round + 1))
 done
 
+for settings in "${!steps_under[@]}"; do echo "$((steps_under[$settings] / 1000)) thousand steps: $settings"; done | sort -k 4
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

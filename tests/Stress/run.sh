@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# That shrink.sh finds the smallest failing case of a program that fails from a known size on, and refuses what it cannot run.
+set -euo pipefail
+shrink="$(cd "$(dirname "$0")" && pwd)/shrink.sh"
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+passed=0
+failed=0
+
+# Fails with FAULTY=1, seed 7, at least 137 steps and 3 threads, and 40 slots where slots are given.
+cat > "$scratch/program" <<'END'
+#!/usr/bin/env bash
+[ "${FAULTY:-}" = 1 ] && [ "$1 $2 $3" = "run model 7" ] && [ "$4" -ge 137 ] && [ "$5" -ge 3 ] && [ "${6:-40}" -ge 40 ] && exit 134
+exit 0
+END
+# Fails every third time.
+cat > "$scratch/sometimes" <<'END'
+#!/usr/bin/env bash
+runs=$(($(cat "$0.runs" 2> /dev/null || echo 0) + 1))
+echo "$runs" > "$0.runs"
+[ $((runs % 3)) -ne 0 ]
+END
+chmod +x "$scratch/program" "$scratch/sometimes"
+
+# answers <name> <exit code> <last line of the output, or a part of an error> <argument>…
+answers() {
+  local name=$1 wanted=$2 text=$3 code=0 output
+  shift 3
+  output=$("$shrink" "$@" 2>&1) || code=$?
+  if [ "$code" -eq "$wanted" ] && { [ "$(tail -n 1 <<< "$output")" = "$text" ] || { [ "$code" -eq 2 ] && grep -qF -- "$text" <<< "$output"; }; }; then
+    echo "ok: $name"
+    passed=$((passed + 1))
+  else
+    echo "FAILED: $name: exit code $code, and not '$text' but:"
+    echo "$output"
+    failed=$((failed + 1))
+  fi
+}
+
+answers smallest 0 "FAULTY=1 $scratch/program run model 7 137 3" --attempts 1 FAULTY=1 -- "$scratch/program" run model 7 100000 16
+answers smallest-with-slots 0 "FAULTY=1 $scratch/program run model 7 137 3 40 10" --attempts 1 FAULTY=1 -- "$scratch/program" run model 7 100000 16 3000 10
+answers unreliable 0 "$scratch/sometimes run model 7 1 1" --attempts 3 -- "$scratch/sometimes" run model 7 100 4
+answers passes 1 "It did not fail in 2 attempts." --attempts 2 -- "$scratch/program" run model 7 100000 16
+answers no-separator 2 "is no option and no VARIABLE=value" "$scratch/program" run model 7 1 1
+answers no-program 2 "there is no program" -- "$scratch/none" run model 7 1 1
+answers too-few 2 "three to five numbers are needed" -- "$scratch/program" run model 7 1
+answers no-number 2 "'many' is not a number" -- "$scratch/program" run model 7 many 1
+answers no-value 2 "an option needs a value" --attempts
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -416,6 +416,34 @@ TEST_P(PromotionTest, EveryNthDeletionMovesWhatIsLeft) {
   expect_valid("at the end");
 }
 
+TEST_P(PromotionTest, AllocationsWaitWhilePromotionIsBehind) {
+  // What earlier tests have left counts as live.
+  heap::ThreadTotals totals = heap::thread_totals();
+  heap::thread_heap.deleted_bytes += totals.allocated_bytes - totals.deleted_bytes;
+  std::vector<Object*> kept = sparse_blocks(40, 10);
+  heap::trim_pool(0);
+  allocate(&bytes_type.table, 30'000);
+  EXPECT_EQ(heap::promotion_counters.frame_waits.load(), 0u) << "nothing is promoted";
+  // Freezing a block and forwarding it now take some milliseconds.
+  core::knobs.stress.delay = 10'000;
+  std::atomic<bool> done{false};
+  std::thread promoter([&] {
+    heap::promote(PromotionScope::kSparse);
+    done = true;
+  });
+  while (!done && heap::promotion_counters.blocks.load() == 0) std::this_thread::yield();
+  std::vector<Object*> made;
+  while (!done && heap::promotion_counters.frame_waits.load() == 0) {
+    // No more than lets the heap be sparse.
+    if (made.size() < 1000) made.push_back(allocate(&bytes_type.table, 30'000));
+  }
+  promoter.join();
+  core::knobs.stress.delay = 0;
+  EXPECT_GT(heap::promotion_counters.frame_waits.load(), 0u);
+  for (size_t i = 1; i < kept.size(); i++) ASSERT_EQ(name(load(kept[i], 1)), name(kept[i - 1]));
+  expect_valid("at the end");
+}
+
 TEST_P(PromotionTest, FailuresLeaveEverythingInPlace) {
   for (const char* call : {"mmap", "mprotect", "mremap", "madvise", "register"}) {
     for (const char* where : {"1", "2", "3", "4", "5", "7", "10", "1+", "4+"}) {

@@ -58,6 +58,7 @@ void collect_statistics(uint64_t* values, int32_t count) noexcept {
   figures[kPromotedBytes] = load(promotion.bytes);
   figures[kPatchedFields] = load(promotion.patched);
   figures[kLongestFreeze] = load(promotion.longest_freeze);
+  figures[kFrameWaits] = load(promotion.frame_waits);
   figures[kForwardingBytes] = heap::forwarding_bytes();
   const heap::SweepCounters& sweeps = heap::sweep_counters;
   figures[kSweeps] = load(sweeps.sweeps);
@@ -94,7 +95,7 @@ void format_statistics(char* text, size_t capacity) noexcept {
   add("  faults repaired    %14llu: %llu slots, %llu fields, %llu operands, %llu without a field\n", count(kRepairedFaults), count(kRepairedSlots), count(kRepairedFields),
       count(kRepairedOperands), count(kRepairsWithoutField));
   if (core::knobs.stress.sites) add("  places that faulted%14llu\n", static_cast<unsigned long long>(core::fault_counters.sites.load(std::memory_order_relaxed)));
-  add("  promotion waits    %14llu\n", count(kPromotionWaits));
+  add("  promotion waits    %14llu stores, %llu allocations\n", count(kPromotionWaits), count(kFrameWaits));
   add("  forwarding tables  %14.1f MB\n", mega(kForwardingBytes));
   add("  sweeps             %14llu: %llu fields and %llu roots made current; two stops each, the longest %.3f ms\n", count(kSweeps), count(kSweptFields), count(kSweptRoots),
       milliseconds(kLongestSweepStop));

@@ -12,8 +12,8 @@ enum Figure : int32_t {
   kPinnedBlocks, kPinStops, kLongestPinStop, kMembarrier,
   kRepairedFaults, kRepairedSlots, kRepairedFields, kRepairedOperands, kRepairsWithoutField, kPromotionWaits,
   kPromotionRounds, kPromotedBlocks, kPromotedObjects, kPromotedBytes, kPatchedFields, kLongestFreeze, kForwardingBytes,
-  kSweeps, kSweptFields, kSweptRoots, kLongestSweepStop,
-  kFigureCount = 40,  // one is spare
+  kSweeps, kSweptFields, kSweptRoots, kLongestSweepStop, kFrameWaits,
+  kFigureCount
 };
 
 // Fills values[0, count). Any thread.

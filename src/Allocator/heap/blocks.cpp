@@ -262,8 +262,8 @@ size_t acquire_block(BlockKind kind, bool promoted) noexcept {
     wanted = frames == kNoBlock && block_counters.pinned.load(std::memory_order_relaxed) >= kPinnedAtMost;
   }
   if (wanted && wait_for_threads()) hurry_maintenance();
-  if (frames == kNoBlock && !promoted && should_promote()) {
-    // The heap grows while others of its blocks are sparse: their deletions have woken nobody as long as no page died.
+  if (!promoted && should_promote()) {
+    // The heap goes on to another block while some are sparse: their deletions have woken nobody as long as no page died.
     wake_maintenance();
     hurry_maintenance();
   }

@@ -5,6 +5,7 @@
 #include "core/knobs.h"
 #include "core/object.h"
 #include "heap/blocks.h"
+#include "heap/promotion.h"
 #include "heap/thread_heap.h"
 #include "heap/walk.h"
 #include "platform/lock.h"
@@ -120,6 +121,7 @@ bool next_chunk(AllocationContext* context, size_t size, BlockKind kind) noexcep
     return true;
   }
   if (wanted == kWindowsPerBlock && kind == BlockKind::kSmall) {
+    if (!emergency) wait_for_frames();
     size_t block = acquire_block(kind);
     if (block == kNoBlock) return false;
     install(context, block, 0, kWindowsPerBlock);

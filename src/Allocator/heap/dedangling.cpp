@@ -1,7 +1,5 @@
 #include "heap/dedangling.h"
 
-#include <time.h>
-
 #include <new>
 
 #include "core/arena.h"
@@ -14,6 +12,7 @@
 #include "heap/forwarding.h"
 #include "heap/maintenance.h"
 #include "heap/walk.h"
+#include "platform/os.h"
 
 uint8_t freehold_sweeping = 0;
 
@@ -43,12 +42,6 @@ std::atomic<bool> moved_outside{false};  // a destination was not in the arena
 
 uint64_t last_sweep = 0;  // nanoseconds
 uint64_t repairs_at_last_sweep = 0;
-
-uint64_t now() noexcept {
-  timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
-}
 
 bool is_old(uint64_t name) noexcept {
   return arena.in_lower_half(name) && whereabouts_of(name) == Whereabouts::kMoved;
@@ -142,9 +135,9 @@ void finish(void* argument) noexcept {
 }
 
 bool timed_stop(void (*patch)(uint64_t* slot), void (*stopped)(void*), void* argument) noexcept {
-  uint64_t before = now();
+  uint64_t before = os::nanoseconds();
   bool done = support->stop(patch, stopped, argument);
-  uint64_t took = now() - before;
+  uint64_t took = os::nanoseconds() - before;
   if (took > sweep_counters.longest_stop.load(std::memory_order_relaxed)) sweep_counters.longest_stop.store(took, std::memory_order_relaxed);
   return done;
 }
@@ -170,7 +163,7 @@ bool sweep() noexcept {
   bool stopped = timed_stop(make_root_current, finish, &sweep);
   __atomic_store_n(&freehold_sweeping, uint8_t{0}, __ATOMIC_RELEASE);
   sweep_counters.fields.fetch_add(sweep.fields, std::memory_order_relaxed);
-  last_sweep = now();
+  last_sweep = os::nanoseconds();
   repairs_at_last_sweep = core::fault_counters.repairs.load(std::memory_order_relaxed);
   if (!stopped || !sweep.complete) {
     sweep_counters.abandoned.fetch_add(1, std::memory_order_relaxed);
@@ -197,7 +190,7 @@ bool should_sweep() noexcept {
   if (block_counters.forwarded.load(std::memory_order_relaxed) > kForwardedAtMost) return true;
   // Faults take more than 12.5% of the time of one thread (Kedia et al.).
   uint64_t repairs = core::fault_counters.repairs.load(std::memory_order_relaxed) - repairs_at_last_sweep;
-  return repairs > kRepairsAtLeast && repairs * kRepairNanoseconds * 8 > now() - last_sweep;
+  return repairs > kRepairsAtLeast && repairs * kRepairNanoseconds * 8 > os::nanoseconds() - last_sweep;
 }
 
 void reset_dedangling() noexcept {

@@ -20,6 +20,7 @@
 #include "heap/thread_heap.h"
 #include "heap/walk.h"
 #include "platform/lock.h"
+#include "platform/os.h"
 
 namespace freehold::heap {
 
@@ -29,13 +30,12 @@ using core::kUnitsPerPage;
 
 namespace {
 
-constexpr long kTickNanoseconds = 50'000'000;
+constexpr uint64_t kTickNanoseconds = 50'000'000;
 // A stop of the threads costs them some ten to a hundred microseconds: at most one in this time, however many blocks wait for it.
 constexpr long kBetweenStopsNanoseconds = 5'000'000;
 // Ticks without one, at most, while stops find nothing to release.
 constexpr uint32_t kPatience = 32;
 constexpr size_t kMovedKept = 256;
-constexpr int kHurriesBetweenTicks = 16;
 // In the background only runs of 64 KB or more lose their memory: a shorter one costs more (a huge page splits) than it gives.
 constexpr size_t kBackgroundRun = 16;
 
@@ -72,8 +72,9 @@ void recount() noexcept {
   for_each_shared_block([](size_t block) noexcept { recount_block(block); });
 }
 
-// Lost updates of counters matter when much was deleted and little of it was found dead (f > 1/2, Kedia et al., section 4).
+// Lost updates of counters matter when much was deleted and little of it was found dead (f > 1/2, Kedia et al., section 4), nor enough of it sparse.
 bool should_recount() noexcept {
+  if (had_enough_candidates()) return false;
   ThreadTotals totals = thread_totals();
   uint64_t live = totals.allocated_bytes - totals.deleted_bytes;
   uint64_t since = totals.deleted_bytes - deleted_at_last_recount;
@@ -134,10 +135,10 @@ bool may_stop() noexcept {
 
 // A tick; meanwhile, what allocations are in a hurry for: frames from sparse blocks, and from dead ones that wait for pins.
 void wait_for_tick() noexcept {
-  timespec tick = {0, kTickNanoseconds};
+  timespec tick = {0, static_cast<long>(kTickNanoseconds)};
   if (hurry.load(std::memory_order_acquire) == 0) syscall(SYS_futex, &hurry, FUTEX_WAIT_PRIVATE, 0, &tick, nullptr, 0);
-  // Not for ever: the other work is not to starve.
-  for (int i = 0; i < kHurriesBetweenTicks && hurry.load(std::memory_order_acquire) != 0; i++) {
+  // Not for ever: the other work is not to starve, such as trimming the pool of what all these rounds have not needed.
+  for (uint64_t start = os::nanoseconds(); hurry.load(std::memory_order_acquire) != 0 && os::nanoseconds() - start < kTickNanoseconds;) {
     hurry.store(0, std::memory_order_release);
     if (should_promote()) {
       promote(PromotionScope::kFragmented);

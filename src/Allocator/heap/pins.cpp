@@ -1,7 +1,5 @@
 #include "heap/pins.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <new>
 
@@ -91,12 +89,6 @@ void note_stack_pin(BlockRecord& record, uintptr_t address) noexcept {
 
 bool has_pins(const BlockRecord& record) noexcept {
   return record.stack_pins.load(std::memory_order_acquire) != 0 || record.handle_pins.load(std::memory_order_acquire) != 0;
-}
-
-uint64_t nanoseconds() noexcept {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
 }  // namespace
@@ -245,9 +237,9 @@ bool refresh_stack_pins(void (*forget)(void*), void* argument) noexcept {
             static_cast<Caller*>(of_caller)->forget(static_cast<Caller*>(of_caller)->argument);
           },
       .argument = &caller};
-  uint64_t start = nanoseconds();
+  uint64_t start = os::nanoseconds();
   if (!scanner(scan)) return false;
-  uint64_t took = nanoseconds() - start;
+  uint64_t took = os::nanoseconds() - start;
   pin_counters.stops.fetch_add(1, std::memory_order_relaxed);
   if (took > pin_counters.longest_stop.load(std::memory_order_relaxed)) pin_counters.longest_stop.store(took, std::memory_order_relaxed);
   return true;

@@ -49,16 +49,12 @@ constexpr size_t kSmallHeap = size_t{16} << 20;
 os::Lock lock;              // one round at a time; guards what follows
 AllocationContext target;   // where the copies go
 std::atomic<uint64_t> deleted_at_last_round{0};
+std::atomic<bool> candidates_suffice{false};
+std::atomic<size_t> blocks_to_come{0};  // that the round under way has chosen and not tried yet
 uint64_t random_state = 0;
 uint32_t sweeps_held = 0;
 
 void count(std::atomic<uint64_t>& counter, uint64_t more) noexcept { counter.fetch_add(more, std::memory_order_relaxed); }
-
-uint64_t now() noexcept {
-  timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
-}
 
 uint64_t processor_time() noexcept {
   timespec time;
@@ -130,6 +126,7 @@ class Round {
     if (chosen_ == nullptr || draft_ == nullptr || concerned_ == nullptr) return 0;
     choose(scope);
     if (count_ == 0) return 0;
+    blocks_to_come.store(count_, std::memory_order_relaxed);
     if (may_stop) ask_for_pins();
     uint64_t before = processor_time();
     auto time = [&](std::atomic<uint64_t>& counter) noexcept {
@@ -141,6 +138,7 @@ class Round {
     time(promotion_counters.walk_time);
     for (size_t i = 0; i < count_ && !exhausted_; i++) {
       bool promoted = promote_block(chosen_[i].block);
+      blocks_to_come.store(count_ - i - 1, std::memory_order_relaxed);
       time(promotion_counters.copy_time);
       if (promoted) {
         core::stress_step();
@@ -152,6 +150,7 @@ class Round {
         time(promotion_counters.walk_time);
       }
     }
+    blocks_to_come.store(0, std::memory_order_relaxed);
     for (size_t i = 0; i < count_; i++) arena.blocks[chosen_[i].block].chosen.store(0, std::memory_order_relaxed);
     return objects_;
   }
@@ -247,6 +246,7 @@ void Round::choose(PromotionScope scope) noexcept {
       sorted[count_++] = {chosen_[i].block, chosen_[i].live_units, nullptr};
     }
   }
+  if (scope == PromotionScope::kFragmented) candidates_suffice.store(gained >= enough, std::memory_order_relaxed);
   chosen_ = sorted;
   for (size_t i = 0; i < count_; i++) {
     arena.blocks[chosen_[i].block].chosen.store(static_cast<uint16_t>(i + 1), std::memory_order_relaxed);
@@ -387,7 +387,7 @@ void Round::collect_from_copies(uint32_t units) noexcept {
 
 bool Round::promote_block(size_t block) noexcept {
   MaintenancePause pause;  // what maintenance does with blocks, and the verifier, wait
-  uint64_t before = now();
+  uint64_t before = os::nanoseconds();
   if (!freeze_block(block)) return false;
   core::stress_step();
   Copies copies = {0, 0};
@@ -402,7 +402,7 @@ bool Round::promote_block(size_t block) noexcept {
     if (forwarding != kNoForwarding) drop_last_forwarding(forwarding);
     return false;
   }
-  uint64_t frozen = now() - before;
+  uint64_t frozen = os::nanoseconds() - before;
   if (frozen > promotion_counters.longest_freeze.load(std::memory_order_relaxed)) promotion_counters.longest_freeze.store(frozen, std::memory_order_relaxed);
   objects_ += copies.objects;
   count(promotion_counters.blocks, 1);
@@ -444,6 +444,20 @@ bool should_promote() noexcept {
   uint64_t enough = held / 8 < kEnoughDeleted ? held / 8 : kEnoughDeleted;
   if (held < kSmallHeap || held < live + live / 2 || totals.deleted_bytes - deleted_at_last_round < enough) return false;
   return forwarding_bytes() < held / 8 + kSmallHeap;
+}
+
+bool had_enough_candidates() noexcept { return candidates_suffice.load(std::memory_order_relaxed); }
+
+void wait_for_frames() noexcept {
+  constexpr uint64_t kAtMost = 1'000'000, kStep = 100;
+  auto frames = [] { return block_counters.pooled.load(std::memory_order_relaxed) != 0; };
+  auto promoting = [] { return blocks_to_come.load(std::memory_order_relaxed) != 0; };
+  if (frames() || !promoting()) return;
+  ThreadTotals totals = thread_totals();
+  uint64_t live = totals.allocated_bytes - totals.deleted_bytes;
+  if (held_memory() < live / 4 * 7 + 2 * kSmallHeap) return;
+  count(promotion_counters.frame_waits, 1);
+  for (uint64_t start = os::nanoseconds(); !frames() && promoting() && os::nanoseconds() - start < kAtMost;) pause(kStep);
 }
 
 uint64_t promote(PromotionScope scope, bool may_stop) noexcept {
@@ -491,6 +505,8 @@ void reset_promotion() noexcept {
   new (&promotion_counters) PromotionCounters();
   target = {};
   deleted_at_last_round = 0;
+  candidates_suffice = false;
+  blocks_to_come = 0;
 }
 
 }  // namespace freehold::heap

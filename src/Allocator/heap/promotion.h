@@ -20,6 +20,7 @@ struct PromotionCounters {
   std::atomic<uint64_t> collected;  // fields that led into chosen blocks
   std::atomic<uint64_t> patched;    // of these, and of older stale references met on the way, those that a walk repaired
   std::atomic<uint64_t> refused;    // blocks that were pinned, or not complete
+  std::atomic<uint64_t> frame_waits;  // of wait_for_frames
   std::atomic<uint64_t> longest_freeze;  // nanoseconds
   std::atomic<uint64_t> walk_time, copy_time, patch_time;  // nanoseconds of processor time; copying includes freezing and forwarding
 };
@@ -37,6 +38,13 @@ enum class PromotionScope : uint8_t {
 // One round; not in a signal handler. One at a time: others wait, unless they may not stop the threads (one that allocates is itself among those to
 // be stopped), in which case there is nothing done. Returns the number of objects promoted.
 uint64_t promote(PromotionScope scope, bool may_stop = true) noexcept;
+
+// Whether the last such round found as many sparse blocks as it wanted, by what the pages' counters say.
+bool had_enough_candidates() noexcept;
+
+// Before a thread takes another block to allocate from. While a round has blocks to free and the heap holds far more than lives, promotion is behind: the
+// thread then waits for frames, a millisecond at most, rather than take new memory. Else it returns at once.
+void wait_for_frames() noexcept;
 
 // One sweep (heap/dedangling.h) between two rounds. The caller holds no lock that a managed thread may want. True: no old name is left.
 bool dedangle() noexcept;

@@ -10,17 +10,18 @@ namespace freehold::heap {
 
 enum class Step { kObject, kFiller, kEnd };  // kEnd: no object yet, or the memory is gone
 
+// Step and header are not neighbours: gcc tests neighbours with one load of both, behind two stores, which the processor cannot forward.
 struct Walked {
   Step step;
-  uint32_t header;
   size_t size;
+  uint32_t header;
   const core::MethodTable* type;  // of an object
 };
 
 // A deleted object whose first words lie at the end of a page and the others on a page without memory: it covers the rest of its page.
 inline Walked cut_off(const uint8_t* cursor, uint64_t head) noexcept {
   if ((head & core::kDeletedBit) == 0) return {Step::kEnd, 0, 0, nullptr};
-  return {Step::kFiller, static_cast<uint32_t>(head), core::kPageSize - reinterpret_cast<uintptr_t>(cursor) % core::kPageSize, nullptr};
+  return {Step::kFiller, core::kPageSize - reinterpret_cast<uintptr_t>(cursor) % core::kPageSize, static_cast<uint32_t>(head), nullptr};
 }
 
 // Whether the word behind `cursor` is the first of a window where no object goes on that starts at `cursor`: the window was not handed out (and may
@@ -36,7 +37,7 @@ void set_threads_stopped(bool stopped) noexcept;
 [[gnu::always_inline]] inline Walked look_at(const uint8_t* cursor) noexcept {
   uint64_t head, type;
   if (!core::try_load(reinterpret_cast<const uint64_t*>(cursor), &head)) return {Step::kEnd, 0, 0, nullptr};
-  if ((head & core::kFillerBit) != 0) return {Step::kFiller, static_cast<uint32_t>(head), static_cast<size_t>(head >> 32), nullptr};
+  if ((head & core::kFillerBit) != 0) return {Step::kFiller, static_cast<size_t>(head >> 32), static_cast<uint32_t>(head), nullptr};
   if (reinterpret_cast<uintptr_t>(cursor + core::kHeaderSize) % core::kWindowSize == 0 && ends_with_window(cursor)) [[unlikely]] return {Step::kEnd, 0, 0, nullptr};
   if (!core::try_load(reinterpret_cast<const uint64_t*>(cursor + core::kHeaderSize), &type)) return cut_off(cursor, head);
   if (type == 0) return {Step::kEnd, 0, 0, nullptr};
@@ -48,7 +49,7 @@ void set_threads_stopped(bool stopped) noexcept;
     size += static_cast<size_t>(table->component_size()) * length;
     if (length == 0 && (head & core::kDeletedBit) == 0 && may_be_unfinished(cursor, core::align_up(size, core::kObjectAlignment))) [[unlikely]] return {Step::kEnd, 0, 0, nullptr};
   }
-  return {Step::kObject, static_cast<uint32_t>(head), core::align_up(size, core::kObjectAlignment), table};
+  return {Step::kObject, core::align_up(size, core::kObjectAlignment), static_cast<uint32_t>(head), table};
 }
 
 // Where to begin a walk of a page: the start of the object that covers its first byte, or of the first object behind that when what covers it is
@@ -100,6 +101,9 @@ bool walk_block(size_t block, Function function) noexcept {
         complete = false;
         break;
       }
+      // Neighbours are often as large: their headers come from memory while this one is looked at. Smaller strides the processor guesses itself.
+      constexpr size_t kAhead = 6, kLargeStride = 128;
+      if (walked.size >= kLargeStride) __builtin_prefetch(cursor + kAhead * walked.size);
       // What reaches in from the page before was told there.
       if (cursor >= begin) function(cursor, walked);
       cursor += walked.size;

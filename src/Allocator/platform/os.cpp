@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -147,6 +148,12 @@ bool register_barrier() noexcept {
 void barrier_on_all_threads() noexcept {
   // Once registered, it does not fail.
   if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) fail_fast("the kernel takes membarrier back.", nullptr);
+}
+
+uint64_t nanoseconds() noexcept {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
 }
 
 size_t physical_memory() noexcept {

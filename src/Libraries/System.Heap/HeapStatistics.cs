@@ -46,6 +46,7 @@ public readonly struct HeapStatistics
         SweptFields = (long)values[36];
         SweptRoots = (long)values[37];
         LongestSweepStop = TimeSpan.FromMicroseconds(values[38] / 1000.0);
+        FrameWaits = (long)values[39];
     }
 
     internal HeapStatistics(long allocatedBytes, long deletedBytes, long residentBytes, long doubleDeletes)
@@ -155,6 +156,9 @@ public readonly struct HeapStatistics
 
     /// <summary>Stores that waited until the block they lead to was promoted: some hundred microseconds each.</summary>
     public long PromotionWaits { get; }
+
+    /// <summary>Allocations that waited for memory from promotion, because it was behind: a millisecond each at most.</summary>
+    public long FrameWaits { get; }
 
     /// <summary>Deletions that found an object deleted before.</summary>
     public long DoubleDeletes { get; }

@@ -66,7 +66,7 @@ internal sealed class AllocateDelete(Options options, Publisher publisher, Bars 
         var result = new Result(cell, programs.Keys.ToDictionary(variant => variant, _ => new List<Measurement>()), []);
         for (var i = 0; i < options.Repetitions; i++)
         {
-            foreach (var (variant, program) in programs)
+            foreach (var (variant, program) in Turns.Of(programs, i))
             {
                 try
                 {

@@ -6,6 +6,7 @@ namespace Freehold.Compare;
 internal sealed class Cell(string name, string time)
 {
     private readonly Dictionary<Variant, List<Measurement>> _runs = [];
+    private int _rounds;
 
     public string Name => name;
 
@@ -23,7 +24,7 @@ internal sealed class Cell(string name, string time)
     /// <summary>Runs every program once; programs that print another checksum than the first one have failed.</summary>
     public void Measure(Dictionary<Variant, string> programs, params string[] arguments)
     {
-        foreach (var (variant, program) in programs)
+        foreach (var (variant, program) in Turns.Of(programs, _rounds++))
         {
             try
             {

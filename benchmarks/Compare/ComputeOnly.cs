@@ -11,7 +11,7 @@ internal sealed class ComputeOnly(Options options, Publisher publisher, Bars bar
         // Short runs in turn, because the machine's speed changes with time; the fastest of each counts.
         for (var i = 0; i < options.Repetitions * 3; i++)
         {
-            foreach (var (variant, program) in programs)
+            foreach (var (variant, program) in Turns.Of(programs, i))
             {
                 Log.Progress($"compute-only: round {i + 1} of {options.Repetitions * 3}: {variant.Heap}");
                 try

@@ -9,7 +9,7 @@ internal sealed class Micro(Options options, Publisher publisher, Bars bars)
         var runs = programs.Keys.ToDictionary(variant => variant, _ => new List<Measurement>());
         for (var i = 0; i < options.Repetitions * 3; i++)
         {
-            foreach (var (variant, program) in programs)
+            foreach (var (variant, program) in Turns.Of(programs, i))
             {
                 Log.Progress($"micro: round {i + 1} of {options.Repetitions * 3}: {variant.Heap}");
                 try

@@ -126,8 +126,9 @@ class Round {
     if (chosen_ == nullptr || draft_ == nullptr || concerned_ == nullptr) return 0;
     choose(scope);
     if (count_ == 0) return 0;
-    blocks_to_come.store(count_, std::memory_order_relaxed);
     if (may_stop) ask_for_pins();
+    // Not before: a stop would wait for those who wait for frames.
+    blocks_to_come.store(count_, std::memory_order_relaxed);
     uint64_t before = processor_time();
     auto time = [&](std::atomic<uint64_t>& counter) noexcept {
       uint64_t after = processor_time();

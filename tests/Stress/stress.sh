@@ -181,7 +181,9 @@ while [ "$SECONDS" -lt "$end" ] || [ "$round" -eq 0 ]; do
     done
     # Where each step is slow by itself, the runs above are long enough.
     if [[ $mode != *VERIFY* && $mode != *deletion:100* ]] && { [ "$SECONDS" -lt "$end" ] || [ "$round" -eq 0 ]; }; then
-      model "$mode" model "$((next + i + 100))" "$steps_of_long" "$threads" 3000 1000
+      steps=$steps_of_long
+      if [[ $mode == *delay* ]]; then steps=$steps_of_moving; fi  # sleeps at each pin
+      model "$mode" model "$((next + i + 100))" "$steps" "$threads" 3000 1000
     fi
   done
   if [ "$round" -eq 0 ] && $all; then every_case_while_moving "$next"; fi

@@ -15,6 +15,7 @@ enum Figure : int32_t {
   kSweeps, kSweptFields, kSweptRoots, kLongestSweepStop, kFrameWaits,
   kFigureCount
 };
+static_assert(kFigureCount == 40, "System.HeapStatistics.Count");
 
 // Fills values[0, count). Any thread.
 void collect_statistics(uint64_t* values, int32_t count) noexcept;

@@ -49,8 +49,9 @@ constexpr size_t kSmallHeap = size_t{16} << 20;
 os::Lock lock;              // one round at a time; guards what follows
 AllocationContext target;   // where the copies go
 std::atomic<uint64_t> deleted_at_last_round{0};
+// Hints for other threads, relaxed: written under the lock, by the round under way. Nothing is read on the strength of them.
 std::atomic<bool> candidates_suffice{false};
-std::atomic<size_t> blocks_to_come{0};  // that the round under way has chosen and not tried yet
+std::atomic<size_t> blocks_to_come{0};  // that it has chosen and not tried yet
 uint64_t random_state = 0;
 uint32_t sweeps_held = 0;
 
@@ -450,7 +451,7 @@ bool should_promote() noexcept {
 bool had_enough_candidates() noexcept { return candidates_suffice.load(std::memory_order_relaxed); }
 
 void wait_for_frames() noexcept {
-  constexpr uint64_t kAtMost = 1'000'000, kStep = 100;
+  constexpr uint64_t kNanosecondsAtMost = 1'000'000, kMicrosecondsBetween = 100;
   auto frames = [] { return block_counters.pooled.load(std::memory_order_relaxed) != 0; };
   auto promoting = [] { return blocks_to_come.load(std::memory_order_relaxed) != 0; };
   if (frames() || !promoting()) return;
@@ -458,7 +459,7 @@ void wait_for_frames() noexcept {
   uint64_t live = totals.allocated_bytes - totals.deleted_bytes;
   if (held_memory() < live / 4 * 7 + 2 * kSmallHeap) return;
   count(promotion_counters.frame_waits, 1);
-  for (uint64_t start = os::nanoseconds(); !frames() && promoting() && os::nanoseconds() - start < kAtMost;) pause(kStep);
+  for (uint64_t start = os::nanoseconds(); !frames() && promoting() && os::nanoseconds() - start < kNanosecondsAtMost;) pause(kMicrosecondsBetween);
 }
 
 uint64_t promote(PromotionScope scope, bool may_stop) noexcept {

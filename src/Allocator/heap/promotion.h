@@ -39,7 +39,7 @@ enum class PromotionScope : uint8_t {
 // be stopped), in which case there is nothing done. Returns the number of objects promoted.
 uint64_t promote(PromotionScope scope, bool may_stop = true) noexcept;
 
-// Whether the last such round found as many sparse blocks as it wanted, by what the pages' counters say.
+// Whether the last round of kFragmented found as many sparse blocks as it wanted, by what the pages' counters say. A hint.
 bool had_enough_candidates() noexcept;
 
 // Before a thread takes another block to allocate from. While a round has blocks to free and the heap holds far more than lives, promotion is behind: the

@@ -19,7 +19,7 @@ std::atomic<uint64_t> sites[kSlots];
 bool is_new_site(uintptr_t ip, uintptr_t caller) noexcept {
   uint64_t hash = (ip ^ caller * 0x9e3779b97f4a7c15) * 0xff51afd7ed558ccd;
   hash ^= hash >> 32;
-  if (hash == 0) hash = 1;  // an empty slot
+  if (hash == 0) hash = 1;  // 0 is an empty slot
   for (size_t slot = hash % kSlots;; slot = (slot + 1) % kSlots) {
     uint64_t there = sites[slot].load(std::memory_order_relaxed);
     if (there == hash) return false;

@@ -227,17 +227,25 @@ internal sealed class Model(int seed, int thread, SharedSlots shared, ModelSize 
         LastOperation = $"span of slot {slot} ({_kinds[slot]}, deleted {_deleted[slot]})";
         if (_objects[slot] is not { } value || _kinds[slot] is not (ShapeKind.Bytes or ShapeKind.Large))
             return;
+        Span<byte> part;
         try
         {
-            Span<byte> part = ModelShapes.BytesOf(value)[1..^1];
-            for (int i = _random.Next(8); i >= 0; i--)
-            {
-                int other = _random.Next(_objects.Length);
-                if (other == slot)
-                    continue;
-                Create(other);
-                Use(_random.Next(_objects.Length));
-            }
+            part = ModelShapes.BytesOf(value)[1..^1];
+        }
+        catch (DanglingReferenceException) when (_deleted[slot])
+        {
+            return;
+        }
+        for (int i = _random.Next(8); i >= 0; i--)
+        {
+            int other = _random.Next(_objects.Length);
+            if (other == slot)
+                continue;
+            Create(other);
+            Use(_random.Next(_objects.Length));
+        }
+        try
+        {
             LastOperation = $"use of a span of slot {slot} ({_kinds[slot]}, deleted {_deleted[slot]})";
             if (part.ContainsAnyExcept(ModelShapes.ByteOf(_ids[slot], _versions[slot])))
                 throw new ContractException($"a span of the object {_ids[slot]} holds something else");

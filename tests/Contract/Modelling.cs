@@ -16,7 +16,7 @@ internal static class Modelling
     {
         var shared = new SharedSlots();
         var size = new ModelSize(arguments.Length > 3 ? int.Parse(arguments[3]) : 3_000, arguments.Length > 4 ? int.Parse(arguments[4]) : 1);
-        Run(arguments.AsSpan(0, Math.Min(arguments.Length, 3)), (seed, thread, steps, _) =>
+        Run(arguments.AsSpan(0, arguments.Length is 4 or 5 ? 3 : arguments.Length), (seed, thread, steps, _) =>
         {
             var model = new Model(seed, thread, shared, size);
             try

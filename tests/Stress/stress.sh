@@ -182,7 +182,7 @@ while [ "$SECONDS" -lt "$end" ] || [ "$round" -eq 0 ]; do
     # Where each step is slow by itself, the runs above are long enough.
     if [[ $mode != *VERIFY* && $mode != *deletion:100* ]] && { [ "$SECONDS" -lt "$end" ] || [ "$round" -eq 0 ]; }; then
       steps=$steps_of_long
-      if [[ $mode == *delay* ]]; then steps=$steps_of_moving; fi  # sleeps at each pin
+      if [[ $mode == *delay* ]]; then steps=$steps_of_moving; fi  # each fault sleeps, those of Heap.Verify too
       model "$mode" model "$((next + i + 100))" "$steps" "$threads" 3000 1000
     fi
   done

@@ -119,7 +119,7 @@ public static class InjectedRuntime
         Import(coreLib, "CreateDanglingReference", "FreeholdCreateDanglingReference", coreLib.Type("System.Exception"));
 
     /// <summary>
-    /// <c>freehold_is_same</c>: whether two references that differ name one object, or one place in it. References, not numbers, are passed: while the
+    /// <c>freehold_is_same</c>: whether two references name one object, or one place in it. References, not numbers, are passed: while the
     /// function runs no thread is stopped, before it both are made current if one is.
     /// </summary>
     public static MethodDefinition IsSame(AssemblyUnderRewrite coreLib, string name, TypeReference reference) =>
@@ -153,6 +153,25 @@ public static class InjectedRuntime
             Instruction.Create(OpCodes.Call, slow),
             Instruction.Create(OpCodes.Ret),
             different,
+            Instruction.Create(OpCodes.Ret));
+    }
+
+    /// <summary>
+    /// Fills an inlined equality whose answer is returned: <c>(int)(a | b) >= 0 ? a == b : slow(a, b)</c>. No branch for the answer, and in a method that
+    /// does only this three blocks: with more of them the JIT would give the method a frame.
+    /// </summary>
+    public static void AppendEqualityValue(MethodDefinition equality, MethodDefinition slow)
+    {
+        Instruction original = Instruction.Create(OpCodes.Ldarg_0);
+        AppendNamesAreOriginal(equality, Instruction.Create(OpCodes.Ldarg_0), original);
+        equality.Body.Append(
+            Instruction.Create(OpCodes.Ldarg_0),
+            Instruction.Create(OpCodes.Ldarg_1),
+            Instruction.Create(OpCodes.Call, slow),
+            Instruction.Create(OpCodes.Ret),
+            original,
+            Instruction.Create(OpCodes.Ldarg_1),
+            Instruction.Create(OpCodes.Ceq),
             Instruction.Create(OpCodes.Ret));
     }
 

@@ -9,17 +9,19 @@ namespace Freehold.Rewriter.Passes;
 /// <summary>
 /// Equality of object references. A promoted object has more than one address, and references to all of them are about: each comparison of two
 /// references, as an instruction or as a call of <c>object.ReferenceEquals</c>, becomes one of <c>FreeholdRuntime.SameObject</c>, which is
-/// inlined. Different addresses can be names of one object only when one of them has bit 31 set, where the copies lie.
+/// inlined. Different addresses can be names of one object only when one of them has bit 31 set, where the copies lie. What a method returns without
+/// a branch, as <c>object.Equals</c> does, is asked of <c>SameObjectValue</c>.
 /// </summary>
 public sealed class ObjectIdentity : IRewritePass
 {
     private const string SameObject = "SameObject";
+    private const string SameObjectValue = "SameObjectValue";
 
     /// <inheritdoc/>
     public string Name => nameof(ObjectIdentity);
 
     /// <inheritdoc/>
-    public int Version => 2;
+    public int Version => 3;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => true;
@@ -116,12 +118,12 @@ public sealed class ObjectIdentity : IRewritePass
     private static void Rewrite(AssemblyUnderRewrite assembly, MethodDefinition method, List<Instruction> sites)
     {
         TypeSystem types = assembly.Module.TypeSystem;
-        MethodReference same = InjectedRuntime.Method(assembly, SameObject, types.Boolean, types.Object, types.Object);
         MethodBody body = method.Body;
         body.BeginEdit();
         foreach (Instruction site in sites)
         {
-            Instruction call = Instruction.Create(OpCodes.Call, same);
+            string name = site.OpCode.Code is Code.Call or Code.Ceq && site.Next?.OpCode.Code == Code.Ret ? SameObjectValue : SameObject;
+            Instruction call = Instruction.Create(OpCodes.Call, InjectedRuntime.Method(assembly, name, types.Boolean, types.Object, types.Object));
             switch (site.OpCode.Code)
             {
                 case Code.Call or Code.Ceq:
@@ -150,9 +152,15 @@ public sealed class ObjectIdentity : IRewritePass
         TypeSystem types = assembly.Module.TypeSystem;
         TypeDefinition owner = InjectedRuntime.Class(assembly);
 
-        // a == b || (int)(a | b) < 0 && IsSameObject(a, b)
-        MethodDefinition same = InjectedRuntime.AddMethod(owner, SameObject, MethodAttributes.Public, types.Boolean, types.Object, types.Object);
-        same.ImplAttributes = MethodImplAttributes.AggressiveInlining;
-        InjectedRuntime.AppendEquality(same, InjectedRuntime.IsSame(assembly, "IsSameObject", types.Object));
+        MethodDefinition slow = InjectedRuntime.IsSame(assembly, "IsSameObject", types.Object);
+        InjectedRuntime.AppendEquality(Inlined(SameObject), slow);
+        InjectedRuntime.AppendEqualityValue(Inlined(SameObjectValue), slow);
+
+        MethodDefinition Inlined(string name)
+        {
+            MethodDefinition method = InjectedRuntime.AddMethod(owner, name, MethodAttributes.Public, types.Boolean, types.Object, types.Object);
+            method.ImplAttributes = MethodImplAttributes.AggressiveInlining;
+            return method;
+        }
     }
 }

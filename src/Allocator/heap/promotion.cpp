@@ -44,7 +44,8 @@ constexpr size_t kChosenAtMost = 32768;
 constexpr size_t kScratch = size_t{8} << 30;  // address space for the fields noted; it has memory while a round lasts
 constexpr size_t kScratchStep = size_t{2} << 20;
 constexpr uint64_t kEnoughDeleted = uint64_t{128} << 20;
-constexpr size_t kSmallHeap = size_t{16} << 20;
+// What a heap may hold beyond its share of garbage: the blocks that its threads fill, and those that they are about to empty.
+constexpr size_t kSlack = size_t{16} << 20;
 
 os::Lock lock;              // one round at a time; guards what follows
 AllocationContext target;   // where the copies go
@@ -444,8 +445,8 @@ bool should_promote() noexcept {
   ThreadTotals totals = thread_totals();
   uint64_t live = totals.allocated_bytes - totals.deleted_bytes, held = held_memory();
   uint64_t enough = held / 8 < kEnoughDeleted ? held / 8 : kEnoughDeleted;
-  if (held < kSmallHeap || held < live + live / 2 || totals.deleted_bytes - deleted_at_last_round < enough) return false;
-  return forwarding_bytes() < held / 8 + kSmallHeap;
+  if (held < live + live / 2 + kSlack || totals.deleted_bytes - deleted_at_last_round < enough) return false;
+  return forwarding_bytes() < held / 8 + kSlack;
 }
 
 bool had_enough_candidates() noexcept { return candidates_suffice.load(std::memory_order_relaxed); }
@@ -457,7 +458,7 @@ void wait_for_frames() noexcept {
   if (frames() || !promoting()) return;
   ThreadTotals totals = thread_totals();
   uint64_t live = totals.allocated_bytes - totals.deleted_bytes;
-  if (held_memory() < live / 4 * 7 + 2 * kSmallHeap) return;
+  if (held_memory() < live / 4 * 7 + 2 * kSlack) return;
   count(promotion_counters.frame_waits, 1);
   for (uint64_t start = os::nanoseconds(); !frames() && promoting() && os::nanoseconds() - start < kNanosecondsAtMost;) pause(kMicrosecondsBetween);
 }

@@ -1,4 +1,5 @@
 // Allocation, deletion and release, step by step.
+#include <algorithm>
 #include <atomic>
 #include <random>
 #include <thread>
@@ -136,6 +137,61 @@ TEST_F(HeapTest, AnIdleThreadKeepsLittle) {
   EXPECT_FALSE(HasFatalFailure());
   expect_valid("going on");
 }
+
+class IncompleteBlockTest : public HeapTest, public ::testing::WithParamInterface<core::Protection> {
+  void configure(core::Knobs& knobs) override { knobs.protection = GetParam(); }
+};
+
+// A block that is not used up gives dead pages back as well, as far as all its windows have memory; what is allocated there next finds its own.
+TEST_P(IncompleteBlockTest, GivesDeadPagesBack) {
+  heap::AllocationContext others[2] = {};
+  auto windows_of = [](heap::AllocationContext* context, size_t windows) {
+    std::vector<Object*> objects;
+    for (size_t bytes = 0; bytes + 1024 <= windows * core::kWindowSize; bytes += 1024) objects.push_back(allocate_with(context, &bytes_type.table, 1000));
+    return objects;
+  };
+  auto delete_all = [](const std::vector<Object*>& objects) {
+    for (Object* object : objects) ASSERT_EQ(heap::delete_object(object), DeleteResult::kDeleted);
+  };
+  auto released = [] { return heap::block_counters.released_pages.load() * core::kPageSize; };
+  auto rest = [] {
+    for (int round = 0; round < 3; round++) heap::maintain(false, false);
+    expect_valid("at rest");
+  };
+  // Chunks of 1, 2 and 4 windows; then one of two windows whose second is not begun, and others behind it.
+  std::vector<Object*> first = windows_of(&context_, 7);
+  std::vector<Object*> next = windows_of(&others[0], 2), behind = windows_of(&others[1], 3);
+  size_t block = core::arena.block_index(reinterpret_cast<uintptr_t>(first.front()));
+  ASSERT_EQ(core::arena.block_index(reinterpret_cast<uintptr_t>(behind.back())), block);
+  Object* kept = first.back();
+  first.pop_back();
+  delete_all(first);
+  delete_all(behind);
+  EXPECT_EQ(released(), 0u);
+  rest();
+  EXPECT_GT(released(), 6 * core::kWindowSize);
+  EXPECT_LT(released(), 7 * core::kWindowSize) << "what lies behind a window that was never used is not given back";
+  EXPECT_EQ(heap::classify(first.front()), AddressState::kDead);
+  EXPECT_EQ(heap::delete_object(first.front()), DeleteResult::kDangling);
+  EXPECT_EQ(heap::delete_object(kept), DeleteResult::kDeleted);
+  // Allocation goes on in the same block.
+  std::vector<Object*> later = windows_of(&others[0], 1), more = windows_of(&context_, 10);
+  for (Object* object : {later.back(), more.back()}) EXPECT_EQ(core::arena.block_index(reinterpret_cast<uintptr_t>(object)), block);
+  for (Object* object : more) {
+    const auto* data = reinterpret_cast<const uint8_t*>(object) + 16;
+    ASSERT_TRUE(std::all_of(data, data + 1000, [](uint8_t byte) { return byte == 0; }));
+  }
+  rest();
+  EXPECT_GT(released(), 9 * core::kWindowSize);
+  delete_all(next);
+  delete_all(later);
+  delete_all(more);
+  for (heap::AllocationContext& other : others) heap::retire(&other);
+  rest();
+}
+
+INSTANTIATE_TEST_SUITE_P(Protections, IncompleteBlockTest, ::testing::Values(core::Protection::kUserfaultfd, core::Protection::kMprotect),
+                         [](const auto& info) { return info.param == core::Protection::kUserfaultfd ? "Userfaultfd" : "Mprotect"; });
 
 TEST_F(HeapTest, LargeAndHugeObjects) {
   size_t before = heap::resident_bytes();
@@ -282,7 +338,7 @@ TEST_F(MprotectHeapTest, ReleasedRunsAreCountedAndPaidBack) {
   EXPECT_LT(heap::block_counters.mapping_splits.load(), scattered);
   for (size_t i = 0; i < objects.size(); i++) remove(i);
   heap::collect();
-  EXPECT_EQ(heap::block_counters.mapping_splits.load(), 0u);
+  EXPECT_EQ(heap::block_counters.mapping_splits.load(), 2u) << "one run: what was used of the shared block";
   expect_valid("at the end");
 }
 

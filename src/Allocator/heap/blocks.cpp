@@ -1,5 +1,6 @@
 #include "heap/blocks.h"
 
+#include <bit>
 #include <new>
 
 #include "core/knobs.h"
@@ -20,6 +21,7 @@ using core::BlockState;
 using core::kBlockSize;
 using core::kPagesPerBlock;
 using core::kPageSize;
+using core::kWindowSize;
 
 BlockCounters block_counters;
 
@@ -355,6 +357,12 @@ bool is_page_dead(size_t page) noexcept {
 
 namespace {
 
+// Pages at the start of a block all of which have memory, have lost it, or are dead: userfaultfd takes one that never had any for a dead one.
+size_t populated_pages(const BlockRecord& record) noexcept {
+  if (record.kind == BlockKind::kLarge) return record.populated.load(std::memory_order_acquire) ? kPagesPerBlock : 0;
+  return static_cast<size_t>(std::countr_one(record.initialised.load(std::memory_order_acquire))) * (kWindowSize / kPageSize);
+}
+
 // Caller holds the lock.
 size_t release_pages(size_t block, size_t minimum_run) noexcept {
   BlockRecord& record = arena.blocks[block];
@@ -365,10 +373,12 @@ size_t release_pages(size_t block, size_t minimum_run) noexcept {
   // The runs, from a page on. What died meanwhile is for the next time.
   uint64_t dead[kPagesPerBlock / 64];
   for (size_t i = 0; i < kPagesPerBlock / 64; i++) dead[i] = record.dead[i].load(std::memory_order_acquire) & ~record.released[i].load(std::memory_order_relaxed);
+  // After the bits: where an object reaches from a dead page into the next one, that one counts as populated.
+  const size_t populated = populated_pages(record);
   auto next_run = [&](size_t page) noexcept -> Run {
-    while (page < kPagesPerBlock) {
+    while (page < populated) {
       size_t end = page;
-      while (end < kPagesPerBlock && (dead[end / 64] >> (end % 64) & 1) != 0) end++;
+      while (end < populated && (dead[end / 64] >> (end % 64) & 1) != 0) end++;
       if (end - page >= minimum_run) return {page, end};
       page = end + 1;
     }
@@ -389,7 +399,7 @@ size_t release_pages(size_t block, size_t minimum_run) noexcept {
   };
   auto has_runs = [&]() noexcept { return next_run(0).first < kPagesPerBlock; };
   for (Run run = next_run(0); run.first < kPagesPerBlock; run = next_run(run.end)) {
-    if (run.end < kPagesPerBlock) keep_first_object(block * kPagesPerBlock + run.end);
+    if (run.end < populated) keep_first_object(block * kPagesPerBlock + run.end);
     mark(run, true);
   }
   record.partly_released.store(true, std::memory_order_release);
@@ -411,7 +421,7 @@ size_t release_pages(size_t block, size_t minimum_run) noexcept {
     size_t size = (run.end - run.first) * kPageSize;
     bool done;
     if (use_userfaultfd) {
-      watched = watched || os::watch(arena.block_start(block), kBlockSize);
+      watched = watched || os::watch(arena.block_start(block), populated * kPageSize);
       done = watched && os::discard(start, size);
     } else {
       // A run between accessible pages makes three mappings of one; beside released pages it becomes a part of theirs. Its neighbours are not in
@@ -476,9 +486,7 @@ size_t release_dead_pages(size_t block, size_t minimum_run) noexcept {
   const BlockRecord& record = arena.blocks[block];
   // Holding the lock keeps the block from being pooled (and recycled) while some of its pages lose their memory.
   os::LockGuard guard(lock);
-  // A page that never had memory looks dead to userfaultfd: the block must be complete.
-  bool populated = record.kind == BlockKind::kLarge ? record.populated.load(std::memory_order_acquire) : record.initialised.load(std::memory_order_acquire) == ~uint64_t{0};
-  if (!populated || record.state.load(std::memory_order_acquire) != BlockState::kLive || record.dead_pages.load(std::memory_order_acquire) == kPagesPerBlock) return 0;
+  if (record.state.load(std::memory_order_acquire) != BlockState::kLive || record.dead_pages.load(std::memory_order_acquire) == kPagesPerBlock) return 0;
   return release_pages(block, minimum_run);
 }
 

@@ -94,16 +94,17 @@ bool is_left_to_promotion(size_t block) noexcept {
          record.stack_pins.load(std::memory_order_relaxed) == 0;
 }
 
-// Blocks that nobody allocated from since the last round: what is left of their chunks is given back, if it has memory, and their dead pages.
-// `thorough`: all blocks, whoever allocates from them.
+// Blocks that are not used up and that nobody allocated from since the last round: what is left of their chunks is given back, if it has memory, and
+// their dead pages. `thorough`: all such blocks, whoever allocates from them.
 void release_idle_blocks(bool thorough) noexcept {
   for_each_shared_block([thorough](size_t block) noexcept {
     core::BlockRecord& record = arena.blocks[block];
     uint64_t claimed = record.claimed.load(std::memory_order_acquire), before = record.claimed_last_round;
     record.claimed_last_round = claimed;
     if (record.kind != core::BlockKind::kSmall || claimed == ~uint64_t{0}) return;
-    if (!thorough && (claimed != before || !record.dirty)) return;
-    if (end_idle_chunks(block) != 0) release_dead_pages(block, thorough ? 1 : kBackgroundRun);
+    if (!thorough && claimed != before) return;
+    if (thorough || record.dirty) end_idle_chunks(block);
+    release_dead_pages(block, thorough ? 1 : kBackgroundRun);
   });
   retire_idle_large_block();
 }

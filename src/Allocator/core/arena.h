@@ -66,6 +66,7 @@ struct alignas(64) BlockRecord {
   std::atomic<bool> populated;         // kLarge: every page has memory, or is dead; for others `initialised` tells
   std::atomic<bool> release_waits;     // dead pages keep their memory, since something in the block may be pinned
   std::atomic<uint16_t> dead_pages;    // bits set in `dead`
+  uint16_t dead_last_round;            // maintenance thread only: what `dead_pages` was
   uint32_t next;                       // list of pooled, of moved or of dead and pinned blocks; kHugeTail: distance to the first block of the run; kForwarded: its forwarding
   // Windows taken by the owner of their chunk, just before it initialises them, or by the maintenance thread, which makes them a filler when the
   // owner idles. Whoever sets the bit has the window.

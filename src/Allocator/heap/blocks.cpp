@@ -245,7 +245,8 @@ bool initialize_protection() noexcept {
   return use_userfaultfd || core::knobs.protection == core::Protection::kAuto;
 }
 
-size_t acquire_block(BlockKind kind, bool promoted) noexcept {
+size_t acquire_block(BlockKind kind, BlockUse use) noexcept {
+  const bool promoted = use == BlockUse::kPromoted;
   size_t block, frames = kNoBlock;
   bool collapse, wanted;
   {
@@ -287,6 +288,7 @@ size_t acquire_block(BlockKind kind, bool promoted) noexcept {
     }
     bury(frames);
   }
+  if (use == BlockUse::kShared && core::knobs.huge_pages) os::use_huge_pages(arena.block_start(block), kBlockSize, false);
   if (!os::commit(arena.block_start(block), kBlockSize)) {
     collapse_moved(0);  // the usual reason is too many mappings
     if (!os::commit(arena.block_start(block), kBlockSize)) {

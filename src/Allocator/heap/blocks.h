@@ -37,9 +37,14 @@ bool initialize_protection() noexcept;
 // How far an allocation in an emergency (ThreadHeap::emergency) may go beyond the limit.
 inline constexpr size_t kEmergencyMemory = 4 * core::kBlockSize;
 
+enum class BlockUse : uint8_t {
+  kOneThread,
+  kShared,    // for small chunks of several threads: no huge page, if the memory is fresh, as little of it may be needed
+  kPromoted,  // in the half of a segment for higher generations
+};
+
 // A block with memory, recycled or fresh. kNoBlock when the limit, the memory or the addresses are exhausted.
-// `promoted`: in the half of a segment for higher generations.
-size_t acquire_block(core::BlockKind kind, bool promoted = false) noexcept;
+size_t acquire_block(core::BlockKind kind, BlockUse use = BlockUse::kOneThread) noexcept;
 // A run of blocks for one object of more than kHugeObject bytes; zeroed.
 size_t acquire_huge(size_t bytes) noexcept;
 void release_huge(size_t block) noexcept;

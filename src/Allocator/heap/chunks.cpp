@@ -62,8 +62,9 @@ struct SharedBlock {
 };
 os::Lock lock;
 SharedBlock shared[3];  // of small objects, of pinned ones, of those in an emergency
+SharedBlock& shared_in_emergency = shared[2];
 
-SharedBlock& shared_of(BlockKind kind) noexcept { return shared[kind == BlockKind::kPinned ? 1 : thread_heap.emergency != 0 ? 2 : 0]; }
+SharedBlock& shared_of(BlockKind kind) noexcept { return kind == BlockKind::kPinned ? shared[1] : thread_heap.emergency != 0 ? shared_in_emergency : shared[0]; }
 
 // A context's chunks double in size, from one window to a whole block. gc_reserved_2 holds the exponent.
 size_t windows_wanted(AllocationContext* context) noexcept {
@@ -83,6 +84,7 @@ bool claim(AllocationContext* context, uint8_t* from, const uint8_t* to) noexcep
   uint64_t mask = window_mask(window_of(from), static_cast<size_t>(to - from) / kWindowSize);
   if ((block.claimed.fetch_or(mask, std::memory_order_acq_rel) & mask) == 0) return true;
   context->chunk_end = from;
+  context->reserved = nullptr;  // small chunks again: it needs little at a time
   return false;
 }
 
@@ -138,7 +140,7 @@ bool next_chunk(AllocationContext* context, size_t size, BlockKind kind) noexcep
       arena.blocks[source.block].claimed.fetch_or(window_mask(window_of(rest), left), std::memory_order_acq_rel);
       fill(rest, left * kWindowSize);
     }
-    size_t block = acquire_block(kind);
+    size_t block = acquire_block(kind, BlockUse::kShared);
     if (block == kNoBlock) return false;
     source = {block, 0};
     left = kWindowsPerBlock;
@@ -151,7 +153,7 @@ bool next_chunk(AllocationContext* context, size_t size, BlockKind kind) noexcep
 
 bool next_promoted_chunk(AllocationContext* context) noexcept {
   close_chunk(context);
-  size_t block = acquire_block(BlockKind::kSmall, true);
+  size_t block = acquire_block(BlockKind::kSmall, BlockUse::kPromoted);
   if (block == kNoBlock) return false;
   install(context, block, 0, kWindowsPerBlock);
   return true;
@@ -249,14 +251,18 @@ size_t end_idle_chunks(size_t block) noexcept {
   uint64_t taken;
   BlockRecord& record = arena.blocks[block];
   {
-    // The shared blocks have windows that belong to no chunk yet.
     os::LockGuard guard(lock);
-    for (const SharedBlock& source : shared) {
-      if (block == source.block) return 0;
+    uint64_t wanted = ~uint64_t{0};
+    for (SharedBlock& source : shared) {
+      if (block != source.block) continue;
+      if (&source == &shared_in_emergency) return 0;
+      // It goes on where it has no memory yet. One that has it to its end is replaced.
+      if (record.dirty) source = {};
+      else wanted = source.next_window == kWindowsPerBlock ? ~uint64_t{0} : window_mask(0, source.next_window);
     }
     uint64_t claimed = record.claimed.load(std::memory_order_acquire);
-    if (claimed == ~uint64_t{0} || !record.claimed.compare_exchange_strong(claimed, ~uint64_t{0}, std::memory_order_acq_rel)) return 0;
-    taken = ~claimed;
+    if ((wanted & ~claimed) == 0 || !record.claimed.compare_exchange_strong(claimed, claimed | wanted, std::memory_order_acq_rel)) return 0;
+    taken = wanted & ~claimed;
   }
   // A filler for each chunk: where one began, its pages say so.
   uint64_t starts = record.chunk_starts.load(std::memory_order_acquire);

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 
 #include "core/knobs.h"
 #include "heap/blocks.h"
@@ -94,16 +95,24 @@ bool is_left_to_promotion(size_t block) noexcept {
          record.stack_pins.load(std::memory_order_relaxed) == 0;
 }
 
-// Blocks that are not used up and that nobody allocated from since the last round: what is left of their chunks is given back, if it has memory, and
-// their dead pages. `thorough`: all such blocks, whoever allocates from them.
+// Blocks that are not used up and that nobody allocated from since the last round: what is left of their chunks is given back, if it has memory or keeps
+// dead pages behind it from being released, and their dead pages. `thorough`: all such blocks, whoever allocates from them. Blocks that are used up are
+// left to promotion, but it has nothing to do in a small heap: there they lose the dead pages that they had in the last round too.
 void release_idle_blocks(bool thorough) noexcept {
-  for_each_shared_block([thorough](size_t block) noexcept {
+  bool small = !core::knobs.debug && is_too_small_to_promote();
+  for_each_shared_block([thorough, small](size_t block) noexcept {
     core::BlockRecord& record = arena.blocks[block];
     uint64_t claimed = record.claimed.load(std::memory_order_acquire), before = record.claimed_last_round;
+    uint16_t dead = record.dead_pages.load(std::memory_order_relaxed), dead_before = record.dead_last_round;
     record.claimed_last_round = claimed;
-    if (record.kind != core::BlockKind::kSmall || claimed == ~uint64_t{0}) return;
-    if (!thorough && claimed != before) return;
-    if (thorough || record.dirty) end_idle_chunks(block);
+    record.dead_last_round = dead;
+    if (record.kind != core::BlockKind::kSmall || (!thorough && claimed != before)) return;
+    if (claimed == ~uint64_t{0}) {
+      if (small && dead == dead_before && dead > kPagesPerBlock / 2) release_dead_pages(block, kBackgroundRun);
+      return;
+    }
+    bool has_several_chunks = std::popcount(record.chunk_starts.load(std::memory_order_relaxed)) > 1;
+    if (thorough || record.dirty || has_several_chunks) end_idle_chunks(block);
     release_dead_pages(block, thorough ? 1 : kBackgroundRun);
   });
   retire_idle_large_block();

@@ -440,6 +440,8 @@ void Round::patch(const Chosen& chosen) noexcept {
 
 }  // namespace
 
+bool is_too_small_to_promote() noexcept { return held_memory() < 2 * kSlack && !should_promote(); }
+
 bool should_promote() noexcept {
   if (core::knobs.debug || !core::knobs.promotion) return false;
   ThreadTotals totals = thread_totals();

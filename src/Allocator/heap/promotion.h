@@ -28,6 +28,8 @@ extern PromotionCounters promotion_counters;
 
 // Fragmentation f = (deleted - released) / (allocated - deleted) is above one half, and enough was deleted since the last round.
 bool should_promote() noexcept;
+// Whether the heap is one that it leaves alone because little can be gained.
+bool is_too_small_to_promote() noexcept;
 
 enum class PromotionScope : uint8_t {
   kFragmented,  // as should_promote() has it: until f is below one third

@@ -27,6 +27,8 @@ for (var i = 0; i < args.Length; i += 2)
 const int MeanSize = 528;
 var objects = new byte[]?[(int)(gigabytes * (1 << 30) / MeanSize)];
 var order = new int[objects.Length];
+// The program's own arrays have their memory before anything is counted.
+Array.Fill(objects, null);
 Array.Fill(order, 0);
 _ = ProcessMemory.Resident;
 _ = ProcessMemory.Mappings;

@@ -66,7 +66,7 @@ struct alignas(64) BlockRecord {
   std::atomic<bool> populated;         // kLarge: every page has memory, or is dead; for others `initialised` tells
   std::atomic<bool> release_waits;     // dead pages keep their memory, since something in the block may be pinned
   std::atomic<uint16_t> dead_pages;    // bits set in `dead`
-  uint16_t dead_last_round;            // maintenance thread only: what `dead_pages` was
+  uint16_t dead_last_round;            // what `dead_pages` was; under the lock of maintenance
   uint32_t next;                       // list of pooled, of moved or of dead and pinned blocks; kHugeTail: distance to the first block of the run; kForwarded: its forwarding
   // Windows taken by the owner of their chunk, just before it initialises them, or by the maintenance thread, which makes them a filler when the
   // owner idles. Whoever sets the bit has the window.
@@ -74,7 +74,7 @@ struct alignas(64) BlockRecord {
   std::atomic<uint64_t> initialised;   // windows that are zeroed and handed out, or fillers: what may be walked
   std::atomic<uint64_t> chunk_starts;  // windows where a chunk begins, hence an object
   uint64_t huge_size;                  // kHuge: bytes of the object
-  uint64_t claimed_last_round;         // maintenance thread only: what `claimed` was
+  uint64_t claimed_last_round;         // what `claimed` was; under the lock of maintenance
   std::atomic<uint8_t> stack_pins;     // 1: a thread may have pinned an object here (heap/pins.h)
   // The round of promotion that has chosen it, 0: none. Written by the promoting thread.
   std::atomic<uint16_t> chosen;

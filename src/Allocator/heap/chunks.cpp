@@ -258,7 +258,7 @@ size_t end_idle_chunks(size_t block) noexcept {
       if (&source == &shared_in_emergency) return 0;
       // It goes on where it has no memory yet. One that has it to its end is replaced.
       if (record.dirty) source = {};
-      else wanted = source.next_window == kWindowsPerBlock ? ~uint64_t{0} : window_mask(0, source.next_window);
+      else wanted = window_mask(0, source.next_window);
     }
     uint64_t claimed = record.claimed.load(std::memory_order_acquire);
     if ((wanted & ~claimed) == 0 || !record.claimed.compare_exchange_strong(claimed, claimed | wanted, std::memory_order_acq_rel)) return 0;

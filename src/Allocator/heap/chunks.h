@@ -23,7 +23,8 @@ void close_chunk(AllocationContext* context) noexcept;
 void fill(uint8_t* start, size_t size) noexcept;
 
 // Takes the windows of a block that their owners have not used, and makes them fillers: the owner of the chunk finds it ended. For blocks whose owner
-// idles; their pages can then be released. What belongs to no chunk yet stays, if it has no memory. Returns the bytes taken. The maintenance thread only.
+// idles; their pages can then be released. What belongs to no chunk yet stays, if it has no memory. Returns the bytes taken. Caller holds the lock of
+// maintenance.
 size_t end_idle_chunks(size_t block) noexcept;
 
 // Counts [start, start + size) of a block as deleted, page by page, and finds the pages that died.

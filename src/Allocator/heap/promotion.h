@@ -26,9 +26,9 @@ struct PromotionCounters {
 };
 extern PromotionCounters promotion_counters;
 
-// Fragmentation f = (deleted - released) / (allocated - deleted) is above one half, and enough was deleted since the last round.
+// Fragmentation f = (deleted - released) / (allocated - deleted) is above one half, 16 MB aside, and enough was deleted since the last round.
 bool should_promote() noexcept;
-// Whether the heap is one that it leaves alone because little can be gained.
+// No round is due, and the heap is below 32 MB: what quiet blocks have in dead pages is better released page by page.
 bool is_too_small_to_promote() noexcept;
 
 enum class PromotionScope : uint8_t {

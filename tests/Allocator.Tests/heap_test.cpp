@@ -1,4 +1,6 @@
 // Allocation, deletion and release, step by step.
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <atomic>
 #include <random>
@@ -174,9 +176,10 @@ TEST_P(IncompleteBlockTest, GivesDeadPagesBack) {
   EXPECT_EQ(heap::classify(first.front()), AddressState::kDead);
   EXPECT_EQ(heap::delete_object(first.front()), DeleteResult::kDangling);
   EXPECT_EQ(heap::delete_object(kept), DeleteResult::kDeleted);
-  // Allocation goes on in the same block.
+  // Allocation goes on in the same block; who was idle takes small chunks again.
   std::vector<Object*> later = windows_of(&others[0], 1), more = windows_of(&context_, 10);
   for (Object* object : {later.back(), more.back()}) EXPECT_EQ(core::arena.block_index(reinterpret_cast<uintptr_t>(object)), block);
+  EXPECT_EQ(static_cast<uint8_t*>(others[0].chunk_end) - later.front()->start(), static_cast<ptrdiff_t>(core::kWindowSize));
   for (Object* object : more) {
     const auto* data = reinterpret_cast<const uint8_t*>(object) + 16;
     ASSERT_TRUE(std::all_of(data, data + 1000, [](uint8_t byte) { return byte == 0; }));
@@ -194,6 +197,25 @@ TEST_P(IncompleteBlockTest, GivesDeadPagesBack) {
   EXPECT_GT(released(), 20 * core::kWindowSize);
 }
 
+INSTANTIATE_TEST_SUITE_P(Protections, IncompleteBlockTest, ::testing::Values(core::Protection::kUserfaultfd, core::Protection::kMprotect),
+                         [](const auto& info) { return info.param == core::Protection::kUserfaultfd ? "Userfaultfd" : "Mprotect"; });
+
+// Little may be needed of a shared block: it does not begin with a huge page.
+TEST_F(HeapTest, ASharedBlockHasMemoryWhereItIsUsed) {
+  std::vector<heap::AllocationContext> threads(3 * core::kWindowsPerBlock);
+  Object* last = nullptr;
+  for (heap::AllocationContext& thread : threads) {
+    last = allocate_with(&thread, &small_type.table);
+    if (core::arena.block_index(reinterpret_cast<uintptr_t>(last)) == 2) break;
+  }
+  uint8_t* start = core::arena.block_start(core::arena.block_index(reinterpret_cast<uintptr_t>(last)));
+  ASSERT_EQ(start, core::arena.block_start(2)) << "the first whose address has huge pages";
+  std::vector<unsigned char> resident(core::kPagesPerBlock);
+  ASSERT_EQ(mincore(start, core::kBlockSize, resident.data()), 0);
+  EXPECT_EQ(std::count_if(resident.begin(), resident.end(), [](unsigned char page) { return (page & 1) != 0; }), static_cast<ptrdiff_t>(core::kWindowSize / core::kPageSize));
+  for (heap::AllocationContext& thread : threads) heap::retire(&thread);
+}
+
 // The block that threads take small chunks from is another one when it has memory to its end, which it had from a block that died.
 TEST_F(HeapTest, AnIdleSharedBlockWithMemoryIsReplaced) {
   heap::AllocationContext owner = {}, late = {};
@@ -206,7 +228,7 @@ TEST_F(HeapTest, AnIdleSharedBlockWithMemoryIsReplaced) {
   for (int i = 0; i < 6 * 2048; i++) objects.push_back(allocate_with(&owner, &bytes_type.table, 1000));
   delete_all();
   ASSERT_GT(heap::block_counters.pooled.load(), 0u);
-  while (heap::block_counters.recycled.load() == 0) {
+  for (size_t i = 0; i <= core::kWindowsPerBlock && heap::block_counters.recycled.load() == 0; i++) {
     heap::AllocationContext thread = {};
     objects.push_back(allocate_with(&thread, &bytes_type.table, 30'000));
     heap::retire(&thread);
@@ -254,9 +276,6 @@ TEST_F(HeapTest, ASparseBlockOfASmallHeapLosesItsDeadPages) {
   EXPECT_EQ(heap::classify(objects[5000]), AddressState::kLive);
   expect_valid("with one object");
 }
-
-INSTANTIATE_TEST_SUITE_P(Protections, IncompleteBlockTest, ::testing::Values(core::Protection::kUserfaultfd, core::Protection::kMprotect),
-                         [](const auto& info) { return info.param == core::Protection::kUserfaultfd ? "Userfaultfd" : "Mprotect"; });
 
 TEST_F(HeapTest, LargeAndHugeObjects) {
   size_t before = heap::resident_bytes();

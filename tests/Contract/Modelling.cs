@@ -16,6 +16,7 @@ internal static class Modelling
     {
         var shared = new SharedSlots();
         var size = new ModelSize(arguments.Length > 3 ? int.Parse(arguments[3]) : 3_000, arguments.Length > 4 ? int.Parse(arguments[4]) : 1);
+        // Seed, steps and threads are common to the models; more than five arguments are left for Run to refuse.
         Run(arguments.AsSpan(0, arguments.Length is 4 or 5 ? 3 : arguments.Length), (seed, thread, steps, _) =>
         {
             var model = new Model(seed, thread, shared, size);

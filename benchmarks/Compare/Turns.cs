@@ -1,8 +1,8 @@
 namespace Freehold.Compare;
 
 /// <summary>
-/// The order in which the programs of a round run. What one process leaves behind makes the next faster or slower: a hypervisor, for instance, has just
-/// backed the pages that it gave up: a heap that followed one with huge pages got its own with a fifth of the time in the kernel.
+/// The order in which the programs of a round run. What one process leaves behind makes the next faster or slower. A hypervisor, for instance, has backed
+/// the pages that it gave up: a heap that followed one with huge pages got its own with a fifth of the time in the kernel.
 /// </summary>
 internal static class Turns
 {

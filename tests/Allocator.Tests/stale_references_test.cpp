@@ -266,5 +266,29 @@ TEST_F(StaleReferencesTest, FieldsOfObjectsInRegisters) {
   EXPECT_EQ(pointer, fields[1]);
 }
 
+// Objects that hold thread-static fields are found through native memory: the first fault makes that reference current, and the fields of the object.
+TEST_F(StaleReferencesTest, ThreadStatics) {
+  auto object = reinterpret_cast<uintptr_t>(stale(2) - 16);
+  static runtime::ThreadStaticRoot first, second;
+  // No register is to hold what the roots lead to.
+  volatile uintptr_t hidden = ~reinterpret_cast<uintptr_t>(allocate(&node_type.table));
+  first.object = ~hidden;
+  first.next = &second;
+  second.object = object;
+  reinterpret_cast<uint64_t*>(~hidden)[2] = object;
+  tls_CurrentThread.thread_static_roots = &first;
+  tls_CurrentThread.thread_statics = object;
+  uintptr_t pointer = object;
+  uint8_t value;
+  asm volatile("movb 16(%0), %1" : "+r"(pointer), "=r"(value) : : "rbx", "r12", "r13", "r14", "r15", "memory");
+  EXPECT_EQ(repaired, 1u);
+  EXPECT_EQ(first.object, ~hidden);
+  EXPECT_EQ(second.object, current_address(object));
+  EXPECT_EQ(tls_CurrentThread.thread_statics, current_address(object));
+  EXPECT_EQ(reinterpret_cast<uint64_t*>(~hidden)[2], current_address(object));
+  tls_CurrentThread.thread_static_roots = nullptr;
+  tls_CurrentThread.thread_statics = 0;
+}
+
 }  // namespace
 }  // namespace freehold::testing

@@ -10,6 +10,14 @@
 
 namespace freehold::runtime {
 
+// A reference to the object that holds thread-static fields, in thread-local memory. One for each module that the thread has used.
+struct ThreadStaticRoot {
+  uintptr_t object;
+  ThreadStaticRoot* next;
+  void* type_manager;
+};
+static_assert(sizeof(ThreadStaticRoot) == 24);
+
 // An attached thread, the thread-local variable tls_CurrentThread.
 struct Thread {
   heap::AllocationContext allocation;   // 0
@@ -25,7 +33,9 @@ struct Thread {
   uint64_t hijacked_flags;              // 120
   void* exceptions;                     // 128
   void* abort_exception;                // 136
-  uint8_t rest[64];
+  uintptr_t thread_statics;             // 144: an array of arrays of objects that hold fields
+  ThreadStaticRoot* thread_static_roots;  // 152
+  uint8_t rest[48];
 
   static constexpr uint32_t kAttached = 1;
   static constexpr uint32_t kDetached = 2;
@@ -33,7 +43,7 @@ struct Thread {
   static bool is_frame(const void* frame) noexcept { return frame != nullptr && ~reinterpret_cast<uintptr_t>(frame) != 0; }
 };
 static_assert(offsetof(Thread, state) == 56 && offsetof(Thread, transition_frame) == 64 && offsetof(Thread, next) == 88);
-static_assert(offsetof(Thread, abort_exception) == 136 && sizeof(Thread) == 208);
+static_assert(offsetof(Thread, abort_exception) == 136 && offsetof(Thread, thread_static_roots) == 152 && sizeof(Thread) == 208);
 
 struct UnboxingStubs {
   uint8_t* start;

@@ -259,6 +259,18 @@ void hold_registers(const greg_t* registers, Frame& frame) noexcept {
   }
 }
 
+// Where this thread's static fields are: only code between native memory and the first field sees those references. Nobody else writes to them.
+void patch_thread_statics(const greg_t* registers, size_t* budget, size_t* patched) noexcept {
+  auto patch = [&](uintptr_t& object) noexcept {
+    if (object == 0) return;
+    patch_field(reinterpret_cast<uint64_t*>(&object), patched);
+    patch_fields(registers, object, budget, patched);
+  };
+  Thread& thread = tls_CurrentThread;
+  patch(thread.thread_statics);
+  for (ThreadStaticRoot* root = thread.thread_static_roots; root != nullptr && *budget != 0; root = root->next) patch(root->object);
+}
+
 // FREEHOLD_STRESS=sites: whether the code that faulted, or the caller of a helper that did, is here for the first time.
 bool is_first_visit(const greg_t* registers, CodeKind kind) noexcept {
   uintptr_t caller = kind == CodeKind::kFrameless ? *reinterpret_cast<const uintptr_t*>(registers[REG_RSP]) : 0;
@@ -284,6 +296,7 @@ bool repair(greg_t* registers, uintptr_t address, CodeKind kind) noexcept {
     if (kind == CodeKind::kMapped && was_here(address)) patch_callers(registers, frame);
     hold_registers(registers, frame);
     for (size_t i = 0; i < frame.holder_count && budget != 0; i++) patch_fields(registers, frame.holders[i], &budget, &parents);
+    if (parents == 0) patch_thread_statics(registers, &budget, &parents);
   }
 
   auto count = [](std::atomic<uint64_t>& counter, uint64_t by) noexcept {

@@ -113,8 +113,8 @@ bool next_chunk(AllocationContext* context, size_t size, BlockKind kind) noexcep
   size_t wanted = emergency ? needed : windows_wanted(context);
   if (wanted < needed) wanted = needed;
   if (core::knobs.stress.moves() && kind == BlockKind::kSmall && !emergency) [[unlikely]] {
-    // Blocks as small as possible, so that also programs of little memory have some that are complete.
-    size_t block = acquire_block(kind);
+    // Blocks as small as possible, so that also programs of little memory have some that are complete. With small pages: most of each is a filler.
+    size_t block = acquire_block(kind, BlockUse::kShared);
     if (block == kNoBlock) return false;
     install(context, block, 0, needed);
     // Unless maintenance took the whole block for idle meanwhile: then it has become a filler, and may be gone.

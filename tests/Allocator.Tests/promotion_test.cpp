@@ -297,6 +297,32 @@ TEST_P(PromotionTest, PinnedBlocksStay) {
   EXPECT_GT(heap::promote(PromotionScope::kAll), 0u);
 }
 
+// A pin that comes and goes after the stop that a round begins with, and one that stays.
+TEST_P(PromotionTest, WhatWasPinnedForAMomentIsTriedAgain) {
+  static Object *passing, *staying;
+  static int scans;
+  std::vector<Object*> kept = sparse_blocks(8, 10);
+  passing = kept[kept.size() / 4];
+  staying = kept[kept.size() / 2];
+  ASSERT_NE(core::arena.block_index(name(passing)), core::arena.block_index(name(staying)));
+  scans = 0;
+  heap::set_pin_scanner([](const heap::PinScan& scan) {
+    scan.stopped(scan.argument);
+    scan.pinned(staying, scan.argument);
+    scan.seen(scan.argument);
+    if (++scans == 1) heap::pin(passing);
+    return true;
+  });
+  ASSERT_EQ(heap::pin(passing), passing);
+  ASSERT_EQ(heap::pin(staying), staying);
+  EXPECT_GT(heap::promote(PromotionScope::kAll), 0u);
+  EXPECT_EQ(scans, 2);
+  EXPECT_NE(name(passing), reinterpret_cast<uint64_t>(passing));
+  EXPECT_EQ(name(staying), reinterpret_cast<uint64_t>(staying));
+  EXPECT_EQ(heap::promotion_counters.refused.load(), 1u);
+  expect_valid("after a second attempt");
+}
+
 TEST_P(PromotionTest, ASweepMakesEveryNameCurrent) {
   core::knobs.stress.fault = true;  // promotion patches nothing
   std::vector<Object*> kept = sparse_blocks(8, 10);

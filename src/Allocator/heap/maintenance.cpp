@@ -190,8 +190,12 @@ bool start_maintenance() noexcept {
   pthread_attr_setstacksize(&attributes, 256 << 10);
   pthread_t thread;
   bool started = pthread_create(&thread, &attributes, maintenance_thread, nullptr) == 0;
-  if (core::knobs.stress.promote != 0 && core::knobs.promotion && !core::knobs.debug) {
+  bool moves = core::knobs.promotion && !core::knobs.debug;
+  if (core::knobs.stress.promote != 0 && moves) {
     started = started && pthread_create(&thread, &attributes, [](void*) -> void* { promote_for_ever(phase_done); }, nullptr) == 0;
+  }
+  if (core::knobs.stress.deletion != 0 && moves) {
+    started = started && pthread_create(&thread, &attributes, [](void*) -> void* { refresh_pins_for_ever(); }, nullptr) == 0;
   }
   pthread_attr_destroy(&attributes);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);

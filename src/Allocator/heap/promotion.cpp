@@ -43,6 +43,8 @@ namespace {
 constexpr size_t kChosenAtMost = 32768;
 constexpr size_t kScratch = size_t{8} << 30;  // address space for the fields noted; it has memory while a round lasts
 constexpr size_t kScratchStep = size_t{2} << 20;
+constexpr size_t kRetriesPerStop = 8;  // some milliseconds of copying, after a stop of some hundred microseconds
+constexpr uint64_t kMicrosecondsBetweenRefreshes = 2000;
 constexpr uint64_t kEnoughDeleted = uint64_t{128} << 20;
 // What a heap may hold beyond its share of garbage: the blocks that its threads fill, and those that they are about to empty.
 constexpr size_t kSlack = size_t{16} << 20;
@@ -78,6 +80,8 @@ void pause(uint64_t microseconds) noexcept {
 }
 
 bool is_live(const Walked& walked) noexcept { return walked.step == Step::kObject && (walked.header & core::kDeletedBit) == 0; }
+
+bool has_stack_pins(size_t block) noexcept { return arena.blocks[block].stack_pins.load(std::memory_order_relaxed) != 0; }
 
 // Memory of one round: handed out from the start, taken back all at once.
 class Scratch {
@@ -128,7 +132,7 @@ class Round {
     if (chosen_ == nullptr || draft_ == nullptr || concerned_ == nullptr) return 0;
     choose(scope);
     if (count_ == 0) return 0;
-    if (may_stop) ask_for_pins();
+    if (may_stop) ask_for_pins(count_, [&](size_t i) noexcept { return chosen_[i].block; });
     // Not before: a stop would wait for those who wait for frames.
     blocks_to_come.store(count_, std::memory_order_relaxed);
     uint64_t before = processor_time();
@@ -139,21 +143,36 @@ class Round {
     };
     collect();
     time(promotion_counters.walk_time);
-    for (size_t i = 0; i < count_ && !exhausted_; i++) {
-      bool promoted = promote_block(chosen_[i].block);
-      blocks_to_come.store(count_ - i - 1, std::memory_order_relaxed);
+    auto try_to_promote = [&](const Chosen& chosen) noexcept {
+      bool promoted = promote_block(chosen.block);
       time(promotion_counters.copy_time);
-      if (promoted) {
-        core::stress_step();
-        patch(chosen_[i]);
-        time(promotion_counters.patch_time);
+      if (!promoted) return false;
+      core::stress_step();
+      patch(chosen);
+      time(promotion_counters.patch_time);
+      return true;
+    };
+    auto* to_retry = static_cast<uint32_t*>(scratch_.take(count_ * sizeof(uint32_t)));
+    size_t retries = 0;
+    for (size_t i = 0; i < count_ && !exhausted_; i++) {
+      bool promoted = try_to_promote(chosen_[i]);
+      blocks_to_come.store(count_ - i - 1, std::memory_order_relaxed);
+      if (promoted) continue;
+      if (!core::knobs.stress.fault) collect_from(chosen_[i].block);
+      time(promotion_counters.walk_time);
+      if (may_stop && to_retry != nullptr && has_stack_pins(chosen_[i].block)) {
+        to_retry[retries++] = static_cast<uint32_t>(i);
       } else {
         count(promotion_counters.refused, 1);
-        if (!core::knobs.stress.fault) collect_from(chosen_[i].block);
-        time(promotion_counters.walk_time);
       }
     }
     blocks_to_come.store(0, std::memory_order_relaxed);
+    // What was pinned after the stop mostly is not any more.
+    for (size_t i = 0; i < retries && !exhausted_; i++) {
+      size_t left = retries - i;
+      if (i % kRetriesPerStop == 0) ask_for_pins(left < kRetriesPerStop ? left : kRetriesPerStop, [&](size_t j) noexcept { return chosen_[to_retry[i + j]].block; });
+      if (!try_to_promote(chosen_[to_retry[i]])) count(promotion_counters.refused, 1);
+    }
     for (size_t i = 0; i < count_; i++) arena.blocks[chosen_[i].block].chosen.store(0, std::memory_order_relaxed);
     return objects_;
   }
@@ -163,7 +182,8 @@ class Round {
   // Whether the walk must look closer at a reference into the block: it is chosen, or was promoted before. A byte for each, since the walk asks for
   // every reference there is: the blocks' records would not stay in the cache.
   uint8_t& concerns(size_t block) noexcept { return concerned_[block]; }
-  void ask_for_pins() noexcept;
+  template <typename BlockAt>
+  void ask_for_pins(size_t blocks, BlockAt block_at) noexcept;
   void collect() noexcept;
   void collect_from(size_t block) noexcept;
   void collect_from_copies(uint32_t units) noexcept;
@@ -258,16 +278,21 @@ void Round::choose(PromotionScope scope) noexcept {
 }
 
 // Blocks that something may have been pinned in since they were filled: one short stop tells which of them are pinned now.
-void Round::ask_for_pins() noexcept {
+template <typename BlockAt>
+void Round::ask_for_pins(size_t blocks, BlockAt block_at) noexcept {
   bool any = false;
-  for (size_t i = 0; i < count_ && !any; i++) any = arena.blocks[chosen_[i].block].stack_pins.load(std::memory_order_relaxed) != 0;
+  for (size_t i = 0; i < blocks && !any; i++) any = has_stack_pins(block_at(i));
   if (!any) return;
+  struct Question {
+    size_t blocks;
+    BlockAt& block_at;
+  } question = {blocks, block_at};
   refresh_stack_pins(
       [](void* argument) {
-        const auto& round = *static_cast<const Round*>(argument);
-        for (size_t i = 0; i < round.count_; i++) forget_stack_pins(round.chosen_[i].block);
+        const auto& question = *static_cast<const Question*>(argument);
+        for (size_t i = 0; i < question.blocks; i++) forget_stack_pins(question.block_at(i));
       },
-      this);
+      &question);
 }
 
 // A field that leads into a chosen block is noted; one that is stale since an earlier round is repaired at once.
@@ -501,6 +526,19 @@ void promote_for_ever(void (*round_done)(const char*)) noexcept {
     promote(PromotionScope::kRandom);
     round_done("promotion");
     if ((core::knobs.stress.dedangle || should_sweep()) && dedangle()) round_done("de-dangling");
+  }
+}
+
+void refresh_pins_for_ever() noexcept {
+  while (true) {
+    pause(kMicrosecondsBetweenRefreshes);
+    refresh_stack_pins(
+        [](void*) {
+          for_each_lower_block([](size_t block) noexcept {
+            if (has_stack_pins(block)) forget_stack_pins(block);
+          });
+        },
+        nullptr);
   }
 }
 

@@ -56,6 +56,9 @@ void hold_sweeps(bool hold) noexcept;
 // FREEHOLD_STRESS: rounds for ever, and sweeps. `round_done` is called after each.
 [[noreturn]] void promote_for_ever(void (*round_done)(const char* phase)) noexcept;
 
+// FREEHOLD_STRESS=deletion: asks for pins for ever. The rounds that a deletion makes cannot, and would find each block pinned that anything ever was.
+[[noreturn]] void refresh_pins_for_ever() noexcept;
+
 void reset_promotion() noexcept;  // tests only
 
 }  // namespace freehold::heap

@@ -187,9 +187,11 @@ void note_wait() noexcept { core::fault_counters.waits.fetch_add(1, std::memory_
 // An access to a block that is being promoted, or was just now: true when it is to be tried again.
 bool wait_for_promotion(const greg_t* registers, uintptr_t address, heap::Whereabouts whereabouts) noexcept {
   if (whereabouts != heap::Whereabouts::kFrozen && whereabouts != heap::Whereabouts::kHere) return false;
-  core::stress_step();
+  // Walks come by each page that has no memory.
+  uint32_t one_in = core::find_recovery(static_cast<uintptr_t>(registers[REG_RIP])) != 0 ? 100 : 1;
+  core::stress_step(one_in);
   heap::AddressState state = heap::classify(reinterpret_cast<void*>(address));
-  core::stress_step();
+  core::stress_step(one_in);
   // What was promoted between the two questions looks dead to the second.
   if (heap::whereabouts_of(address + 1) != whereabouts) return true;
   if (whereabouts == heap::Whereabouts::kFrozen) {

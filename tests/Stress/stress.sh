@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Long random runs against models that hold no references. Each run has a seed, printed with the command that repeats it.
 #   tests/Stress/stress.sh [minutes] [--seed N] [--no-publish] [--all]      default: 10 minutes, a random seed
+#   tests/Stress/stress.sh --millions N [--seed N] [--no-publish]           so many million steps of random graphs under each way of moving, and nothing else
 # Called by ./build.sh stress, which packs first. In turn, until the time is up and at least once each:
 #   heap         the model tests of tests/Allocator.Tests: 1 and 4 threads, userfaultfd and mprotect
 #   failures     the same with every system call failing somewhere, and racing double deletes
@@ -14,7 +15,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../../eng/common.sh"
 
 usage() {
-  echo "error: $1 (tests/Stress/stress.sh [minutes] [--seed N] [--no-publish] [--all])" >&2
+  echo "error: $1 (tests/Stress/stress.sh [minutes | --millions N] [--seed N] [--no-publish] [--all])" >&2
   exit 2
 }
 
@@ -22,9 +23,11 @@ minutes=10
 seed=$((RANDOM * 32768 + RANDOM))
 publish=true
 all=false
+millions=0
 while [ $# -gt 0 ]; do
   case "$1" in
     --seed) seed=${2:-}; shift; [ $# -eq 0 ] || shift ;;
+    --millions) millions=${2:-}; shift; [ $# -eq 0 ] || shift ;;
     --no-publish) publish=false; shift ;;
     --all) all=true; shift ;;
     -*) usage "unknown option '$1'" ;;
@@ -32,6 +35,7 @@ while [ $# -gt 0 ]; do
   esac
 done
 [[ $minutes =~ ^[1-9][0-9]{0,4}$ ]] || usage "the minutes must be a number of at least 1, not '$minutes'"
+[[ $millions =~ ^(0|[1-9][0-9]{0,4})$ ]] || usage "--millions needs a number of at most five digits, not '$millions'"
 [[ $seed =~ ^(0|[1-9][0-9]{0,9})$ ]] || usage "--seed needs a number of at most ten digits, not '$seed'"
 
 run_limit=300  # seconds; a run that takes longer hangs
@@ -76,7 +80,8 @@ one() {
   log="$logs/$runs.log"
   env "${settings[@]}" timeout --signal=ABRT --kill-after=10 "$run_limit" "$@" > "$log" 2>&1 || code=$?
   local shown="${settings[*]} ${*/#"$root"\//}" clock
-  clock=$(printf '%d:%02d of %d:00' $(((SECONDS - start) / 60)) $(((SECONDS - start) % 60)) "$minutes")
+  clock=$(printf '%d:%02d' $(((SECONDS - start) / 60)) $(((SECONDS - start) % 60)))
+  if [ "$millions" -eq 0 ]; then clock+=" of $minutes:00"; fi
   if [ "$code" -eq 0 ] && { [ -z "$wanted" ] || grep -qx -- "$wanted" "$log"; }; then
     passed=$((passed + 1))
     echo "[$clock] ok $((SECONDS - began)) s  ${shown# }"
@@ -124,6 +129,14 @@ modes_of_moving=(
   "FREEHOLD_STRESS=promote:2000 FREEHOLD_PROTECTION=mprotect"
   "FREEHOLD_STRESS=promote:5000 FREEHOLD_VERIFY=1"
 )
+modes_of_millions=(
+  "FREEHOLD_STRESS=promote:2000"
+  "FREEHOLD_STRESS=promote:2000,dedangle"
+  "FREEHOLD_STRESS=promote:20000,fault"
+  "FREEHOLD_STRESS=promote:20000,sites"
+  "FREEHOLD_STRESS=promote:3000,delay:200"
+  "FREEHOLD_STRESS=deletion:1000"
+)
 threads_of_model=(1 4 2 16 8 3)
 steps_of_model=160000  # of all threads together
 steps_of_moving=80000
@@ -155,6 +168,24 @@ every_case_while_moving() {
     done
   done
 }
+
+finish() {
+  for settings in "${!steps_under[@]}"; do echo "$((steps_under[$settings] / 1000)) thousand steps: $settings"; done | sort -k 4
+  echo "$passed passed, $failed failed"
+  [ "$failed" -eq 0 ]
+}
+
+if [ "$millions" -ne 0 ]; then
+  echo "seed $seed, $millions million steps under each of ${#modes_of_millions[@]} modes"
+  for ((i = 0; i < millions; i++)); do
+    for mode in "${modes_of_millions[@]}"; do
+      # A run for each million: what the graphs lose sight of is garbage, which nobody collects here.
+      model "${mode/FREEHOLD_STRESS=/FREEHOLD_STRESS=seed:$seed,}" model $(((seed + i * 7919) % 2000000 + 1)) 1000000 "${threads_of_model[i % ${#threads_of_model[@]}]}" 1000 1000
+    done
+  done
+  finish
+  exit
+fi
 
 echo "seed $seed, $minutes minutes"
 round=0
@@ -193,6 +224,4 @@ while [ "$SECONDS" -lt "$end" ] || [ "$round" -eq 0 ]; do
   round=$((round + 1))
 done
 
-for settings in "${!steps_under[@]}"; do echo "$((steps_under[$settings] / 1000)) thousand steps: $settings"; done | sort -k 4
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

@@ -36,7 +36,7 @@ internal sealed class Micro(Options options, Publisher publisher, Bars bars)
         }
 
         bars.Add("micro: loop that only compares references, Freehold / stock, at most 2", 2, false, Of("compare"));
-        bars.Add("micro: framework code that compares many, Freehold / stock, at most 1.03", 1.03, false, [.. Of("list_index_of"), .. Of("dictionary_keyed_by_reference")]);
+        bars.Add("micro: framework code that compares many, Freehold / stock, at most 1.03", 1.03, false, [.. Of("list_index_of"), .. Of("dictionary_keyed_by_reference"), .. Of("event_dispatch"), .. Of("delegate_equality")]);
         table.WriteCsv(Path.Combine(options.Output, "micro.csv"));
         return "## Small operations\n\nns for each, the fastest of all samples: collections of the stock heaps are not in them.\n\n" + table.ToMarkdown();
 

@@ -4,6 +4,7 @@ namespace Freehold.Benchmarks;
 internal sealed class Calls
 {
     public const int Count = 1024;
+    private const int Subscribers = 16;
 
     private interface ICounter
     {
@@ -17,6 +18,13 @@ internal sealed class Calls
         public abstract int Step();
 
         public int Increment() => ++Value;
+    }
+
+    private sealed class Subscriber
+    {
+        private int _sum;
+
+        public void Handle(int value) => _sum += value;
     }
 
     private sealed class Up : Counter
@@ -34,9 +42,19 @@ internal sealed class Calls
     private readonly List<object> _list = new(Count);
     private readonly Dictionary<object, int> _dictionary = new(Count, ReferenceEqualityComparer.Instance);
     private readonly object _absent = new();
+    private readonly Action<int>[] _handlers = new Action<int>[Subscribers];
+    private readonly Action<int> _absentHandler = new Subscriber().Handle;
+
+    private event Action<int>? Changed;
 
     public Calls()
     {
+        for (var i = 0; i < Subscribers; i++)
+        {
+            _handlers[i] = new Subscriber().Handle;
+            Changed += _handlers[i];
+        }
+
         for (var i = 0; i < Count; i++)
         {
             _counters[i] = i % 2 == 0 ? new Up() : new Down();
@@ -90,6 +108,30 @@ internal sealed class Calls
         foreach (var item in _objects)
         {
             sum += _dictionary[item];
+        }
+
+        return sum;
+    }
+
+    /// <summary>Each operation is the call of one subscriber.</summary>
+    public long EventDispatch()
+    {
+        for (var i = 0; i < Count / Subscribers; i++)
+        {
+            Changed!(i);
+        }
+
+        return 0;
+    }
+
+    /// <summary>What leaving an event does: compares a delegate with others, of equal methods and different targets.</summary>
+    public long DelegateEquality()
+    {
+        var sum = 0;
+        var absent = _absentHandler;
+        for (var i = 0; i < Count; i++)
+        {
+            sum += _handlers[i % Subscribers] == absent ? 1 : 0;
         }
 
         return sum;

@@ -25,6 +25,8 @@ var calls = new Calls();
     ("cast", Calls.Count, calls.Cast),
     ("list_index_of", Calls.Count, calls.ListIndexOf),
     ("dictionary_keyed_by_reference", Calls.Count, calls.DictionaryKeyedByReference),
+    ("event_dispatch", Calls.Count, calls.EventDispatch),
+    ("delegate_equality", Calls.Count, calls.DelegateEquality),
 ];
 
 foreach (var (name, operations, run) in kernels)

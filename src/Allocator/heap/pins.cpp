@@ -64,10 +64,15 @@ BlockRecord& record_of(uintptr_t address) noexcept {
 }
 
 // A reference into a block that lost pages: it may lie in what is left of a deleted object that has lost others. Its header may be among those: then
-// no object is found.
+// no object is found. Something lives on a page that is not dead, so that a deleted object ends there, or begins.
 bool is_broken(uintptr_t address) noexcept {
   size_t page = arena.page_index(address), in_block = page % core::kPagesPerBlock;
-  if ((arena.blocks[arena.block_index(address)].released[in_block / 64].load(std::memory_order_acquire) >> (in_block % 64) & 1) != 0) return true;
+  const BlockRecord& record = arena.blocks[arena.block_index(address)];
+  auto has_bit = [](const std::atomic<uint64_t>* words, size_t at) noexcept { return (words[at / 64].load(std::memory_order_acquire) >> (at % 64) & 1) != 0; };
+  if (has_bit(record.released, in_block)) return true;
+  bool begins_near = in_block == 0 || !has_bit(record.dead, in_block - 1);
+  bool ends_near = in_block + 1 == core::kPagesPerBlock || !has_bit(record.dead, in_block + 1);
+  if (begins_near && ends_near) return false;
   const core::Object* object = find_object(address);
   return object == nullptr || is_deleted(object);
 }

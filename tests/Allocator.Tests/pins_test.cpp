@@ -181,6 +181,47 @@ TEST_P(PinsTest, DeadPagesOfALiveBlockWait) {
   expect_valid("after the pin has gone");
 }
 
+// Pages that die leave the ends of the deleted objects that reached into them, beside objects that live.
+TEST_P(PinsTest, WhatALostPageHasCutIsNotPinned) {
+  constexpr uint32_t kLength = 10'000;
+  std::vector<Object*> small, cut;
+  for (int i = 0; i < 1'000; i++) {
+    small.push_back(allocate(&small_type.table));
+    cut.push_back(allocate(&bytes_type.table, kLength));
+  }
+  for (Object* object : cut) ASSERT_EQ(heap::delete_object(object), DeleteResult::kDeleted);
+  for (size_t block = block_of(small.front()); block <= block_of(small.back()); block++) heap::release_dead_pages(block, 1);
+  size_t ends = 0, lost = 0;
+  for (size_t i = 0; i < cut.size(); i++) {
+    EXPECT_EQ(heap::pin(small[i]), small[i]);
+    if (!core::arena.blocks[block_of(cut[i])].partly_released) continue;
+    auto* bytes = reinterpret_cast<uint8_t*>(cut[i]) + 16;
+    for (uint32_t at = 0; at < kLength; at += 500) {
+      size_t page = core::arena.page_index(reinterpret_cast<uintptr_t>(bytes + at) - 1), in_block = page % core::kPagesPerBlock;
+      bool has_memory = (core::arena.blocks[page / core::kPagesPerBlock].released[in_block / 64].load() >> (in_block % 64) & 1) == 0;
+      (has_memory ? ends : lost)++;
+      EXPECT_EQ(heap::classify(heap::pin(bytes + at)), heap::AddressState::kDead) << at;
+    }
+  }
+  EXPECT_GT(ends, 1'000u);
+  EXPECT_GT(lost, 1'000u);
+}
+
+// Where nothing died beside it, what was deleted keeps its memory as long as its page does.
+TEST_P(PinsTest, WhatIsDeletedOnAWholePageIsPinned) {
+  std::vector<Object*> objects = fill_blocks();
+  size_t block = block_of(objects[1000]);
+  for (size_t i = 0; i < objects.size(); i++) {
+    size_t page = core::arena.page_index(reinterpret_cast<uintptr_t>(objects[i])) % core::kPagesPerBlock;
+    if (i == 1000 || (i % 2 != 0 && page <= 200)) continue;
+    ASSERT_EQ(heap::delete_object(objects[i]), DeleteResult::kDeleted);
+  }
+  heap::release_dead_pages(block, 1);
+  ASSERT_TRUE(core::arena.blocks[block].partly_released);
+  EXPECT_EQ(heap::pin(objects[1000]), objects[1000]);
+  EXPECT_EQ(heap::pin(objects[1002]), objects[1002]);
+}
+
 TEST_P(PinsTest, WhatIsGoneIsNotPinned) {
   std::vector<Object*> objects = fill_blocks();
   Object* object = objects[objects.size() / 2];

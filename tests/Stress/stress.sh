@@ -129,13 +129,14 @@ modes_of_moving=(
   "FREEHOLD_STRESS=promote:2000 FREEHOLD_PROTECTION=mprotect"
   "FREEHOLD_STRESS=promote:5000 FREEHOLD_VERIFY=1"
 )
+# Small pages: in these modes blocks hold 32 KB, and a huge page would be cleared for each.
 modes_of_millions=(
-  "FREEHOLD_STRESS=promote:2000"
-  "FREEHOLD_STRESS=promote:2000,dedangle"
-  "FREEHOLD_STRESS=promote:20000,fault"
-  "FREEHOLD_STRESS=promote:20000,sites"
-  "FREEHOLD_STRESS=promote:3000,delay:200"
-  "FREEHOLD_STRESS=deletion:1000"
+  "FREEHOLD_STRESS=promote:2000 FREEHOLD_HUGE_PAGES=0"
+  "FREEHOLD_STRESS=promote:2000,dedangle FREEHOLD_HUGE_PAGES=0"
+  "FREEHOLD_STRESS=promote:20000,fault FREEHOLD_HUGE_PAGES=0"
+  "FREEHOLD_STRESS=promote:20000,sites FREEHOLD_HUGE_PAGES=0"
+  "FREEHOLD_STRESS=promote:3000,delay:200 FREEHOLD_HUGE_PAGES=0"
+  "FREEHOLD_STRESS=deletion:1000 FREEHOLD_HUGE_PAGES=0"
 )
 threads_of_model=(1 4 2 16 8 3)
 steps_of_model=160000  # of all threads together

@@ -36,6 +36,7 @@ while [ $# -gt 0 ]; do
 done
 [[ $minutes =~ ^[1-9][0-9]{0,4}$ ]] || usage "the minutes must be a number of at least 1, not '$minutes'"
 [[ $millions =~ ^(0|[1-9][0-9]{0,4})$ ]] || usage "--millions needs a number of at most five digits, not '$millions'"
+if $all && [ "$millions" -ne 0 ]; then usage "--all and --millions exclude each other"; fi
 [[ $seed =~ ^(0|[1-9][0-9]{0,9})$ ]] || usage "--seed needs a number of at most ten digits, not '$seed'"
 
 run_limit=300  # seconds; a run that takes longer hangs

@@ -64,7 +64,8 @@ BlockRecord& record_of(uintptr_t address) noexcept {
 }
 
 // A reference into a block that lost pages: it may lie in what is left of a deleted object that has lost others. Its header may be among those: then
-// no object is found. Something lives on a page that is not dead, so that a deleted object ends there, or begins.
+// no object is found. Something lives on a page that is not dead, so that a deleted object ends there, or begins. (Pages
+// are dead before they are released, and who releases one reads the pins behind a membarrier: what looks alive here is taken back if it goes now.)
 bool is_broken(uintptr_t address) noexcept {
   size_t page = arena.page_index(address), in_block = page % core::kPagesPerBlock;
   const BlockRecord& record = arena.blocks[arena.block_index(address)];

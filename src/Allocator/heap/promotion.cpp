@@ -43,7 +43,7 @@ namespace {
 constexpr size_t kChosenAtMost = 32768;
 constexpr size_t kScratch = size_t{8} << 30;  // address space for the fields noted; it has memory while a round lasts
 constexpr size_t kScratchStep = size_t{2} << 20;
-constexpr size_t kRetriesPerStop = 8;  // some milliseconds of copying, after a stop of some hundred microseconds
+constexpr size_t kRetriesPerStop = 8;  // some milliseconds of copying for each stop
 constexpr uint64_t kMicrosecondsBetweenRefreshes = 2000;
 constexpr uint64_t kEnoughDeleted = uint64_t{128} << 20;
 // What a heap may hold beyond its share of garbage: the blocks that its threads fill, and those that they are about to empty.

@@ -259,7 +259,8 @@ void hold_registers(const greg_t* registers, Frame& frame) noexcept {
   }
 }
 
-// Where this thread's static fields are: only code between native memory and the first field sees those references. Nobody else writes to them.
+// Where this thread's static fields are: only code between native memory and the first field sees those references. Others write to
+// them only in a sweep's stop, and a thread that handles a fault is not stopped.
 void patch_thread_statics(const greg_t* registers, size_t* budget, size_t* patched) noexcept {
   auto patch = [&](uintptr_t& object) noexcept {
     if (object == 0) return;

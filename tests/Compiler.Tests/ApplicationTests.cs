@@ -28,6 +28,8 @@ public sealed class ApplicationTests : IDisposable
     [InlineData(nameof(Pins.StaticField))]
     [InlineData(nameof(Pins.Branches))]
     [InlineData(nameof(Pins.Nothing))]
+    [InlineData(nameof(Pins.Pointer))]
+    [InlineData(nameof(Pins.PointerOfLocal))]
     public void Pins_are_touched(string method)
     {
         using ModuleDefinition module = Rewrite();

@@ -25,6 +25,7 @@ public static class PassManifest
         new NativeCallPins(),
         new ObjectIdentity(),
         new ReferenceComparisons(),
+        new CurrentPointers(),
         new CompareExchange(),
         new TouchBeforePin(),
     ];

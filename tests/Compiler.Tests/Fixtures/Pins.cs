@@ -1,4 +1,5 @@
 using System;
+using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 
 namespace Freehold.Compiler.Fixtures;
@@ -72,4 +73,24 @@ public static unsafe class Pins
 
     /// <summary>No pin: must not change.</summary>
     public static int Nothing(int value) => value + 1;
+
+    /// <summary>A pointer made of a ref leads to what the pinned one leads to, also when it comes back from a call.</summary>
+    public static long Pointer(Span<byte> span)
+    {
+        fixed (byte* pinned = span)
+        {
+            byte* pointer = (byte*)Unsafe.AsPointer(ref MemoryMarshal.GetReference(span));
+            Advance(&pointer);
+            return pointer - pinned;
+        }
+    }
+
+    /// <summary>A pointer to the stack stays as it is; one that may lead to the heap does not.</summary>
+    public static nint PointerOfLocal(ref int reference, bool which)
+    {
+        int local = 1;
+        return (nint)Unsafe.AsPointer(ref local) + (nint)Unsafe.AsPointer(ref which ? ref local : ref reference);
+    }
+
+    private static void Advance(byte** pointer) => ++*pointer;
 }

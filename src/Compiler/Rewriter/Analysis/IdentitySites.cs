@@ -35,6 +35,11 @@ public static class IdentitySites
             ? called.Name
             : null;
 
+    /// <summary><c>Unsafe.AsPointer</c>.</summary>
+    public static bool IsAsPointer(Instruction instruction) =>
+        instruction.OpCode.Code == Code.Call && instruction.Operand is MethodReference { Name: "AsPointer" } called
+        && called.DeclaringType.FullName is (Unsafe or "Internal.Runtime.CompilerServices.Unsafe");
+
     /// <summary>Whether the instruction names a compare-exchange that may be one of objects: called, or made a delegate of.</summary>
     public static bool IsCompareExchange(Instruction instruction)
     {
@@ -55,5 +60,5 @@ public static class IdentitySites
     private static bool FollowsNumber(Instruction instruction) => instruction.Previous?.OpCode.Code is >= Code.Ldc_I4_M1 and <= Code.Ldc_R8 or Code.Ldlen or Code.Conv_I4 or Code.Conv_I8;
 
     private static bool IsCall(Instruction instruction) =>
-        instruction.OpCode.Code == Code.Call && (IsReferenceEquals(instruction) || UnsafeComparison(instruction) is not null || IsCompareExchange(instruction));
+        instruction.OpCode.Code == Code.Call && (IsReferenceEquals(instruction) || UnsafeComparison(instruction) is not null || IsAsPointer(instruction) || IsCompareExchange(instruction));
 }

@@ -74,7 +74,16 @@ public sealed class StackTypes
     {
         public static implicit operator Value(StackValue kind) => new(kind, ManyRoots);
 
-        public Value Join(Value other) => new(Kind | other.Kind, JoinRoots(Root, other.Root));
+        public Value Join(Value other) => new(JoinKinds(Kind, other.Kind), JoinRoots(Root, other.Root));
+    }
+
+    /// <summary>Pinned is what is pinned on all paths.</summary>
+    private static StackValue JoinKinds(StackValue left, StackValue right)
+    {
+        StackValue union = left | right;
+        return MayMove(left) || MayMove(right) ? union & ~StackValue.Pinned : union;
+
+        static bool MayMove(StackValue kind) => (kind & StackValue.Pinned) == 0 && (kind & (StackValue.Object | StackValue.Reference)) != 0;
     }
 
     private static int JoinRoots(int left, int right) => left == NoRoot || left == right ? right : right == NoRoot ? left : ManyRoots;

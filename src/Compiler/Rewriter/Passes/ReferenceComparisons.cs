@@ -30,7 +30,7 @@ public sealed class ReferenceComparisons : IRewritePass
     public string Name => nameof(ReferenceComparisons);
 
     /// <inheritdoc/>
-    public int Version => 2;
+    public int Version => 3;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => true;
@@ -87,6 +87,9 @@ public sealed class ReferenceComparisons : IRewritePass
 
         return changed;
     }
+
+    /// <summary>Whether a method of this name is one of those that replace a comparison or subtraction.</summary>
+    public static bool IsReplacement(string name) => name is Same or Less or Greater or Difference or Offset;
 
     private static bool IsCandidate(Instruction instruction) =>
         IdentitySites.IsComparison(instruction) || IdentitySites.IsSubtraction(instruction) || IdentitySites.UnsafeComparison(instruction) is not null;

@@ -1,0 +1,91 @@
+using System.Collections.Generic;
+using System.Linq;
+using Freehold.Rewriter.Analysis;
+using Mono.Cecil;
+using Mono.Cecil.Cil;
+
+namespace Freehold.Rewriter.Passes;
+
+/// <summary>
+/// <c>Unsafe.AsPointer</c> gives the current address. A raw pointer is of use while its object is pinned, and a pin makes pointers of the current name: code
+/// that pins one ref, makes a pointer of another that has an old name, and subtracts them, perhaps in another method, must get their distance. Nor does
+/// the kernel know old names.
+/// </summary>
+public sealed class CurrentPointers : IRewritePass
+{
+    private const string MethodName = "CurrentPointer";
+
+    /// <inheritdoc/>
+    public string Name => nameof(CurrentPointers);
+
+    /// <inheritdoc/>
+    public int Version => 1;
+
+    /// <inheritdoc/>
+    public bool AppliesTo(AssemblyRole role) => true;
+
+    /// <inheritdoc/>
+    public bool Run(AssemblyUnderRewrite assembly, PassStatistics statistics)
+    {
+        TypeSystem system = assembly.Module.TypeSystem;
+        ByReferenceType reference = new(system.Byte);
+        PointerType pointer = new(system.Void);
+        bool changed = assembly.Role == AssemblyRole.CoreLib;
+        if (changed)
+        {
+            InjectedRuntime.Import(assembly, MethodName, "freehold_current_address", pointer, reference).IsPublic = true;
+        }
+
+        foreach (MethodDefinition method in assembly.MethodsOfOthers)
+        {
+            foreach (Instruction site in method.Body.Instructions.Where(IdentitySites.IsAsPointer))
+            {
+                StackTypes types = assembly.StackTypesOf(method);
+                if (!types.IsReachable(site))
+                {
+                    continue;
+                }
+
+                string? reason = ReasonToSkip(assembly, method, types.Operands(site)[0], site);
+                if (reason is not null)
+                {
+                    statistics.Skip(method.FullName, reason);
+                    continue;
+                }
+
+                site.Operand = InjectedRuntime.Method(assembly, MethodName, pointer, reference);
+                statistics.Rewrite(method.FullName);
+                changed = true;
+            }
+        }
+
+        return changed;
+    }
+
+    private static string? ReasonToSkip(AssemblyUnderRewrite assembly, MethodDefinition method, StackValue operand, Instruction site)
+    {
+        if ((operand & StackValue.Pinned) != 0)
+        {
+            return "pinned, or on the stack";
+        }
+
+        if (site.Next.OpCode.Code == Code.Call && site.Next.Operand is MethodReference { Name: var next } called
+            && called.DeclaringType.FullName == InjectedRuntime.FullName && ReferenceComparisons.IsReplacement(next))
+        {
+            return "compared by its current name";
+        }
+
+        if (assembly.Role == AssemblyRole.Application)
+        {
+            return null;
+        }
+
+        return method.DeclaringType.FullName switch
+        {
+            "System.Runtime.CompilerServices.Unsafe" => "a null test, or the alignment at this moment",
+            "Internal.Runtime.MethodTable" or "Internal.Runtime.DispatchMap" or "Internal.Runtime.RelativePointer" or "Internal.Runtime.RelativePointer`1" => "of the executable",
+            "System.Threading.ThreadBlockingInfo" or "System.Threading.ThreadBlockingInfo/Scope" or "System.Number/BigInteger" or "System.Number/NumberBuffer" => "of the stack",
+            _ => null,
+        };
+    }
+}

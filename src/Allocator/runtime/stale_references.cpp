@@ -30,7 +30,7 @@ using heap::whereabouts_of;
 
 constexpr uint32_t kInterior = 1;           // flags of a reported slot
 constexpr uintptr_t kHoleAtMost = 128;      // bytes of code without a map between two that have one; the largest seen is 51
-constexpr size_t kHolders = 24;             // objects whose fields are looked at
+constexpr size_t kHolders = 96;             // objects whose fields are looked at
 constexpr size_t kSlotsOfHolder = 64;
 constexpr size_t kSlotsOfAll = 512;
 
@@ -213,8 +213,9 @@ void patch_field(uint64_t* slot, size_t* patched) noexcept {
   if (core::try_compare_and_swap(slot, old, current_address(old), &swapped) && swapped) (*patched)++;
 }
 
-// `object` is one, or was one; its memory may be gone.
-void patch_fields(const greg_t* registers, uintptr_t object, size_t* budget, size_t* patched) noexcept {
+// Calls function(slot) for the first fields of `object`, which is one, or was one; its memory may be gone.
+template <typename Function>
+void for_each_field(const greg_t* registers, uintptr_t object, size_t* budget, Function function) noexcept {
   uint64_t head, table;
   if (!core::try_load(reinterpret_cast<const uint64_t*>(object - core::kHeaderSize), &head) || !core::try_load(reinterpret_cast<const uint64_t*>(object), &table)) return;
   if ((head & core::kDeletedBit) != 0 || table == 0) return;
@@ -232,7 +233,7 @@ void patch_fields(const greg_t* registers, uintptr_t object, size_t* budget, siz
   core::for_each_reference(reinterpret_cast<const core::Object*>(object), type, size < kFirst ? size : kFirst, [&](uint64_t* slot) noexcept {
     if (seen == left) return;
     seen++;
-    patch_field(slot, patched);
+    function(slot);
   });
   // Of an array of references, also the elements around what may be an index.
   if (size > kFirst && type->component_size() == sizeof(uint64_t)) {
@@ -240,10 +241,26 @@ void patch_fields(const greg_t* registers, uintptr_t object, size_t* budget, siz
     for (int number : kRegisters) {
       auto index = static_cast<uint64_t>(registers[number]);
       if (index >= length || seen >= left) continue;
-      for (uint64_t i = index == 0 ? 0 : index - 1; i <= index + 1 && i < length; i++, seen++) patch_field(&elements[i], patched);
+      for (uint64_t i = index == 0 ? 0 : index - 1; i <= index + 1 && i < length; i++, seen++) function(&elements[i]);
     }
   }
   *budget -= seen < *budget ? seen : *budget;
+}
+
+void patch_fields(const greg_t* registers, uintptr_t object, size_t* budget, size_t* patched) noexcept {
+  for_each_field(registers, object, budget, [patched](uint64_t* slot) noexcept { patch_field(slot, patched); });
+}
+
+// The fields of what the held objects refer to, step by step: code that goes through several objects (this.list.items[i]) may have kept only the first.
+void patch_fields_further(const greg_t* registers, Frame& frame, size_t* patched) noexcept {
+  size_t budget = kSlotsOfAll, first = frame.holder_count;
+  for (size_t i = 0; i < frame.holder_count && budget != 0 && *patched == 0; i++) {
+    if (i >= first) patch_fields(registers, frame.holders[i], &budget, patched);
+    for_each_field(registers, frame.holders[i], &budget, [&frame](uint64_t* slot) noexcept {
+      uint64_t object;
+      if (core::try_load(slot, &object) && arena.contains(object)) frame.hold(current_address(object));
+    });
+  }
 }
 
 // Registers that hold the start of an object: bases of static fields are not in the map, and where there is no map there is only this.
@@ -294,10 +311,12 @@ bool repair(greg_t* registers, uintptr_t address, CodeKind kind) noexcept {
 
   size_t parents = 0, budget = kSlotsOfAll;
   if (!core::knobs.stress.sites || !is_first_visit(registers, kind)) {
-    if (kind == CodeKind::kMapped && was_here(address)) patch_callers(registers, frame);
+    bool again = was_here(address);
+    if (kind == CodeKind::kMapped && again) patch_callers(registers, frame);
     hold_registers(registers, frame);
     for (size_t i = 0; i < frame.holder_count && budget != 0; i++) patch_fields(registers, frame.holders[i], &budget, &parents);
     if (parents == 0) patch_thread_statics(registers, &budget, &parents);
+    if (parents == 0 && again) patch_fields_further(registers, frame, &parents);
   }
 
   auto count = [](std::atomic<uint64_t>& counter, uint64_t by) noexcept {

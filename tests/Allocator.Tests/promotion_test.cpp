@@ -9,6 +9,7 @@
 #include <set>
 #include <thread>
 
+#include "heap/cards.h"
 #include "heap/dedangling.h"
 #include "heap/forwarding.h"
 #include "heap/promotion.h"
@@ -42,6 +43,7 @@ void store(Object* object, size_t index, uint64_t value) {
     uint64_t* word = word_of(object, index);
     uint64_t before;
     bool swapped;
+    if (heap::is_young(value)) heap::mark_cards(reinterpret_cast<uint8_t*>(word), sizeof value);
     if (core::try_load(word, &before) && core::try_compare_and_swap(word, before, value, &swapped)) {
       if (swapped) return;
     } else {
@@ -390,7 +392,9 @@ TEST_P(PromotionTest, MovesDuringASweepAreMadeCurrent) {
     auto* words = reinterpret_cast<uint64_t*>(array) + 2;
     for (size_t i = 0; i < 100; i++) words[i] = old;
     // Words 11 to 40 were moved.
+    heap::set_sweeping(true);
     freehold_after_move(reinterpret_cast<uint8_t*>(words + 11), nullptr, 30 * 8);
+    heap::set_sweeping(false);
     for (size_t i = 0; i < 100; i++) {
       bool changed = i >= 11 && i < 41 && (array != pairs || i % 2 == 0);
       EXPECT_EQ(words[i], changed ? current : old) << i;
@@ -493,6 +497,7 @@ TEST_P(PromotionTest, FourThreadsAndSweepsAreAllThatPatches) {
   core::knobs.stress.fault = true;
   run_threads(4, 60'000, PromotionScope::kAll, true);
 }
+TEST_P(PromotionTest, FourThreadsAndShortRounds) { run_threads(4, 100'000, PromotionScope::kRandom); }
 TEST_P(PromotionTest, FourThreadsAndSparseBlocksMove) { run_threads(4, 200'000, PromotionScope::kSparse); }
 
 INSTANTIATE_TEST_SUITE_P(Protections, PromotionTest, ::testing::Values(core::Protection::kUserfaultfd, core::Protection::kMprotect),

@@ -17,6 +17,7 @@ SegmentRecord* segments = nullptr;
 constexpr size_t align_to_page(size_t bytes) noexcept { return (bytes + kPageSize - 1) & ~(kPageSize - 1); }
 size_t block_table_bytes(size_t blocks) noexcept { return blocks * sizeof(BlockRecord); }
 size_t page_table_bytes(size_t blocks) noexcept { return blocks * kPagesPerBlock * sizeof(PageRecord); }
+size_t card_table_bytes(size_t blocks) noexcept { return blocks * kPagesPerBlock; }
 
 }  // namespace
 
@@ -27,14 +28,16 @@ bool create_arena(size_t most) noexcept {
     size_t blocks = size / kBlockSize, segment_bytes = align_to_page(size / kSegmentSize * sizeof(SegmentRecord));
     void* pages = os::reserve(page_table_bytes(blocks / 2), kPageSize, 0);
     void* records = os::reserve(block_table_bytes(blocks), kPageSize, 0);
+    void* cards = os::reserve(card_table_bytes(blocks), kPageSize, 0);
     void* committed = os::reserve(segment_bytes, kPageSize, 0);
-    if (pages != nullptr && records != nullptr && committed != nullptr && os::commit(committed, segment_bytes)) {
-      arena = {reinterpret_cast<uintptr_t>(start), size, static_cast<PageRecord*>(pages), static_cast<BlockRecord*>(records)};
+    if (pages != nullptr && records != nullptr && cards != nullptr && committed != nullptr && os::commit(committed, segment_bytes)) {
+      arena = {reinterpret_cast<uintptr_t>(start), size, static_cast<PageRecord*>(pages), static_cast<BlockRecord*>(records), static_cast<uint8_t*>(cards)};
       segments = static_cast<SegmentRecord*>(committed);
       return true;
     }
     if (pages != nullptr) os::unreserve(pages, page_table_bytes(blocks / 2));
     if (records != nullptr) os::unreserve(records, block_table_bytes(blocks));
+    if (cards != nullptr) os::unreserve(cards, card_table_bytes(blocks));
     if (committed != nullptr) os::unreserve(committed, segment_bytes);
     os::unreserve(start, size);
   }
@@ -46,6 +49,7 @@ void destroy_arena() noexcept {
   os::unreserve(reinterpret_cast<void*>(arena.start), arena.size);
   os::unreserve(arena.pages, page_table_bytes(blocks / 2));
   os::unreserve(arena.blocks, block_table_bytes(blocks));
+  os::unreserve(arena.cards, card_table_bytes(blocks));
   os::unreserve(segments, align_to_page(arena.size / kSegmentSize * sizeof(SegmentRecord)));
   arena = {};
 }
@@ -54,6 +58,7 @@ bool commit_tables(size_t block, size_t count) noexcept {
   for (size_t segment = block / kBlocksPerSegment; segment <= (block + count - 1) / kBlocksPerSegment; segment++) {
     if (segments[segment].committed) continue;
     if (!os::commit(reinterpret_cast<uint8_t*>(arena.blocks) + block_table_bytes(kBlocksPerSegment) * segment, block_table_bytes(kBlocksPerSegment))) return false;
+    if (!os::commit(arena.cards + card_table_bytes(kBlocksPerSegment) * segment, card_table_bytes(kBlocksPerSegment))) return false;
     if (segment < arena.size / kSegmentSize / 2 &&
         !os::commit(reinterpret_cast<uint8_t*>(arena.pages) + page_table_bytes(kBlocksPerSegment) * segment, page_table_bytes(kBlocksPerSegment))) {
       return false;
@@ -69,6 +74,7 @@ void release_tables(size_t block, size_t count) noexcept {
     to &= ~(kPageSize - 1);
     if (from < to) os::discard(static_cast<uint8_t*>(table) + from, to - from);
   };
+  discard_inside(arena.cards, card_table_bytes(block), card_table_bytes(block + count));
   discard_inside(arena.blocks, block_table_bytes(block), block_table_bytes(block + count));
   if (block + count <= arena.block_count() / 2) discard_inside(arena.pages, page_table_bytes(block), page_table_bytes(block + count));
 }

@@ -91,6 +91,7 @@ struct alignas(64) Arena {
   size_t size;           // bytes, a multiple of 2 * kSegmentSize
   PageRecord* pages;     // of the lower half
   BlockRecord* blocks;   // of the whole arena
+  uint8_t* cards;        // a byte for each page of the whole arena (heap/cards.h)
 
   bool contains(uintptr_t address) const noexcept { return address - start < size; }
   bool in_lower_half(uintptr_t address) const noexcept { return address - start < size / 2; }

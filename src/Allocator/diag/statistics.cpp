@@ -91,6 +91,8 @@ void format_statistics(char* text, size_t capacity) noexcept {
   const heap::PromotionCounters& promotion = heap::promotion_counters;
   auto spent = [](const std::atomic<uint64_t>& counter) noexcept { return static_cast<double>(counter.load(std::memory_order_relaxed)) / 1e6; };
   add("  promoting took     %14.1f ms of a processor to walk, %.1f ms to copy, %.1f ms to patch\n", spent(promotion.walk_time), spent(promotion.copy_time), spent(promotion.patch_time));
+  add("  short rounds       %14llu, which walked %llu marked pages\n", static_cast<unsigned long long>(promotion.short_rounds.load(std::memory_order_relaxed)),
+      static_cast<unsigned long long>(promotion.cards.load(std::memory_order_relaxed)));
   add("  patched in bulk    %14llu fields\n", count(kPatchedFields));
   add("  faults repaired    %14llu: %llu slots, %llu fields, %llu operands, %llu without a field\n", count(kRepairedFaults), count(kRepairedSlots), count(kRepairedFields),
       count(kRepairedOperands), count(kRepairsWithoutField));

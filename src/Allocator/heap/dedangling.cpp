@@ -9,12 +9,11 @@
 #include "core/object.h"
 #include "core/references.h"
 #include "heap/blocks.h"
+#include "heap/cards.h"
 #include "heap/forwarding.h"
 #include "heap/maintenance.h"
 #include "heap/walk.h"
 #include "platform/os.h"
-
-uint8_t freehold_sweeping = 0;
 
 namespace freehold::heap {
 
@@ -131,7 +130,7 @@ void finish(void* argument) noexcept {
     if (destination != nullptr) make_moved_current(destination, left_over[i].size, &sweep.fields);
   }
   set_threads_stopped(false);
-  __atomic_store_n(&freehold_sweeping, uint8_t{0}, __ATOMIC_RELEASE);
+  set_sweeping(false);
 }
 
 bool timed_stop(void (*patch)(uint64_t* slot), void (*stopped)(void*), void* argument) noexcept {
@@ -152,16 +151,16 @@ bool sweep() noexcept {
   left_over_count.store(0, std::memory_order_relaxed);
   moved_outside.store(false, std::memory_order_relaxed);
   for (Moved& moved : left_over) moved.destination.store(nullptr, std::memory_order_relaxed);
-  __atomic_store_n(&freehold_sweeping, uint8_t{1}, __ATOMIC_SEQ_CST);
+  set_sweeping(true);
   if (!timed_stop(nullptr, [](void*) {}, nullptr)) {
-    __atomic_store_n(&freehold_sweeping, uint8_t{0}, __ATOMIC_RELEASE);
+    set_sweeping(false);
     return false;
   }
   Sweep sweep;
   walk_heap(&sweep.fields);
   walk_frozen(&sweep.fields);
   bool stopped = timed_stop(make_root_current, finish, &sweep);
-  __atomic_store_n(&freehold_sweeping, uint8_t{0}, __ATOMIC_RELEASE);
+  set_sweeping(false);
   sweep_counters.fields.fetch_add(sweep.fields, std::memory_order_relaxed);
   last_sweep = os::nanoseconds();
   repairs_at_last_sweep = core::fault_counters.repairs.load(std::memory_order_relaxed);
@@ -195,7 +194,7 @@ bool should_sweep() noexcept {
 
 void reset_dedangling() noexcept {
   support = nullptr;
-  freehold_sweeping = 0;
+  reset_cards();
   last_sweep = repairs_at_last_sweep = 0;
   new (&sweep_counters) SweepCounters();
 }
@@ -204,6 +203,8 @@ void reset_dedangling() noexcept {
 
 extern "C" void freehold_after_move(uint8_t* destination, const uint8_t*, size_t size) noexcept {
   using namespace freehold::heap;
+  if (is_remembering()) mark_cards(destination, size);
+  if (__atomic_load_n(&freehold_sweeping, __ATOMIC_RELAXED) == 0) return;
   if (!freehold::core::arena.contains(reinterpret_cast<uintptr_t>(destination))) {
     moved_outside.store(true, std::memory_order_relaxed);
     return;

@@ -3,7 +3,7 @@
 // Promotion leaves old names behind: in fields that its walk missed, on stacks, in handles, in thread statics. While one of them may be left, its
 // block's remap table must stay, and each first use costs a fault. A sweep ends both, beside running threads:
 //
-//   1. From now on write barriers store current names only (freehold_sweeping). One stop of the threads, without work, so that none is inside a barrier
+//   1. From now on write barriers store current names only (set_sweeping). One stop of the threads, without work, so that none is inside a barrier
 //      that has not seen it.
 //   2. A walk over all objects that can be read, deleted ones too, makes their fields current by compare-and-swap. What threads read before the walk came
 //      by may be old, but it cannot get back into the heap.
@@ -45,10 +45,8 @@ void reset_dedangling() noexcept;  // tests only
 }  // namespace freehold::heap
 
 extern "C" {
-// 1 while names that are stored must be current: read by the write barriers (runtime/write_barriers.S).
-[[gnu::visibility("hidden")]] extern uint8_t freehold_sweeping;
 // The current name of what a barrier stores.
 [[gnu::visibility("hidden")]] uint64_t freehold_current_name(uint64_t reference) noexcept;
-// A block move has copied references to [destination, destination + size): makes them current. On the thread that moved, before its next safe point.
+// A block move has copied references to [destination, destination + size): marks their cards and, during a sweep, makes them current. On the thread that moved, before its next safe point.
 [[gnu::visibility("hidden")]] void freehold_after_move(uint8_t* destination, const uint8_t* source, size_t size) noexcept;
 }

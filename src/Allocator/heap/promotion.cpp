@@ -12,6 +12,7 @@
 #include "core/references.h"
 #include "core/stress.h"
 #include "heap/blocks.h"
+#include "heap/cards.h"
 #include "heap/chunks.h"
 #include "heap/dedangling.h"
 #include "heap/forwarding.h"
@@ -55,6 +56,7 @@ std::atomic<uint64_t> deleted_at_last_round{0};
 // Hints for other threads, relaxed: written under the lock, by the round under way. Nothing is read on the strength of them.
 std::atomic<bool> candidates_suffice{false};
 std::atomic<size_t> blocks_to_come{0};  // that it has chosen and not tried yet
+uint64_t cards_of_last_round = 0;
 uint64_t random_state = 0;
 uint32_t sweeps_held = 0;
 
@@ -141,7 +143,13 @@ class Round {
       count(counter, after - before);
       before = after;
     };
-    collect();
+    if (!core::knobs.stress.fault) {
+      if (short_) collect_from_cards();
+      else collect();
+    }
+    cards_of_last_round = cards_;
+    if (short_) count(promotion_counters.short_rounds, 1);
+    count(promotion_counters.cards, cards_);
     time(promotion_counters.walk_time);
     auto try_to_promote = [&](const Chosen& chosen) noexcept {
       bool promoted = promote_block(chosen.block);
@@ -184,7 +192,10 @@ class Round {
   uint8_t& concerns(size_t block) noexcept { return concerned_[block]; }
   template <typename BlockAt>
   void ask_for_pins(size_t blocks, BlockAt block_at) noexcept;
+  template <typename Lower, typename Huge>
+  void for_each_unchosen(Lower lower, Huge huge) noexcept;
   void collect() noexcept;
+  void collect_from_cards() noexcept;
   void collect_from(size_t block) noexcept;
   void collect_from_copies(uint32_t units) noexcept;
   void visit(uint64_t* slot) noexcept;
@@ -198,6 +209,8 @@ class Round {
   uint8_t* concerned_ = nullptr;
   size_t count_ = 0;
   uint64_t objects_ = 0;
+  uint64_t cards_ = 0;
+  bool short_ = false;      // only young blocks are chosen
   bool exhausted_ = false;  // no block to copy to
 };
 
@@ -257,19 +270,31 @@ void Round::choose(PromotionScope scope) noexcept {
   });
   auto* sorted = static_cast<Chosen*>(scratch_.take(candidates * sizeof(Chosen)));
   if (sorted == nullptr) return;
-  size_t enough = SIZE_MAX;
+  auto gain = [&](size_t i) noexcept { return kBlockSize - chosen_[i].live_units * kUnit; };
+  auto is_young_block = [](size_t block) noexcept { return is_young(reinterpret_cast<uintptr_t>(arena.block_start(block))); };
+  size_t enough = SIZE_MAX, gain_of_all = 0, gain_of_young = 0;
+  for (size_t i = 0; i < candidates; i++) {
+    gain_of_all += gain(i);
+    if (is_young_block(chosen_[i].block)) gain_of_young += gain(i);
+  }
   if (scope == PromotionScope::kFragmented) {
     size_t wanted = total_bytes_in_use() / 3 * 4, held = held_memory();
     enough = held > wanted ? held - wanted : 0;
+    candidates_suffice.store(gain_of_all >= enough, std::memory_order_relaxed);
+    // Not where the old blocks are worth more, nor when marks have become so many that a whole walk, which clears them, costs as much.
+    short_ = gain_of_young >= (enough < gain_of_all ? enough : gain_of_all) / 2 && cards_of_last_round < held_memory() / core::kPageSize / 2;
+  } else {
+    short_ = scope == PromotionScope::kYoung || (scope == PromotionScope::kRandom && next_random() % 2 == 0);
   }
+  short_ = short_ && is_remembering();
   size_t gained = 0;
   for (uint32_t head : heads) {
     for (uint32_t i = head; i != UINT32_MAX && gained < enough; i = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(chosen_[i].slots))) {
-      gained += kBlockSize - chosen_[i].live_units * kUnit;
+      if (short_ && !is_young_block(chosen_[i].block)) continue;
+      gained += gain(i);
       sorted[count_++] = {chosen_[i].block, chosen_[i].live_units, nullptr};
     }
   }
-  if (scope == PromotionScope::kFragmented) candidates_suffice.store(gained >= enough, std::memory_order_relaxed);
   chosen_ = sorted;
   for (size_t i = 0; i < count_; i++) {
     arena.blocks[chosen_[i].block].chosen.store(static_cast<uint16_t>(i + 1), std::memory_order_relaxed);
@@ -298,7 +323,9 @@ void Round::ask_for_pins(size_t blocks, BlockAt block_at) noexcept {
 // A field that leads into a chosen block is noted; one that is stale since an earlier round is repaired at once.
 void Round::visit(uint64_t* slot) noexcept {
   uint64_t value;
-  if (!core::try_load(slot, &value) || !arena.in_lower_half(value) || concerns(arena.block_index(value)) == 0) return;
+  if (!core::try_load(slot, &value) || !arena.in_lower_half(value)) return;
+  if (is_young(value)) mark_card((reinterpret_cast<uintptr_t>(slot) - arena.start) / core::kPageSize);
+  if (concerns(arena.block_index(value)) == 0) return;
   const BlockRecord& record = arena.blocks[arena.block_index(value)];
   if (record.state.load(std::memory_order_acquire) == BlockState::kForwarded) {
     bool swapped;
@@ -326,18 +353,62 @@ void Round::collect_from(size_t block) noexcept {
 }
 
 // The chosen blocks are left out: most of what is there is dead, and what lives is visited as soon as it is copied.
-void Round::collect() noexcept {
-  if (core::knobs.stress.fault) return;
+template <typename Lower, typename Huge>
+void Round::for_each_unchosen(Lower lower, Huge huge) noexcept {
   for_each_lower_block([&](size_t block) noexcept {
     const BlockRecord& record = arena.blocks[block];
-    if (record.state.load(std::memory_order_acquire) == BlockState::kLive && record.chosen.load(std::memory_order_relaxed) == 0) collect_from(block);
+    if (record.state.load(std::memory_order_acquire) == BlockState::kLive && record.chosen.load(std::memory_order_relaxed) == 0) lower(block);
   });
   for (size_t block = arena.block_count() / 2, end = upper_frontier(); block < end; block++) {
     const BlockRecord& record = arena.blocks[block];
     if (record.state.load(std::memory_order_acquire) != BlockState::kLive || record.kind != BlockKind::kHuge) continue;
     Walked walked = look_at(arena.block_start(block));
-    if (is_live(walked)) core::for_each_reference(Object::at(arena.block_start(block)), walked.type, walked.size, [&](uint64_t* slot) noexcept { visit(slot); });
+    if (is_live(walked)) huge(block, walked);
   }
+}
+
+void Round::collect() noexcept {
+  constexpr auto kForget = [](size_t) noexcept {};
+  size_t lower_end = lower_frontier();
+  // What is allocated from now on is young. (The blocks that are being filled are not, whatever comes into them.)
+  remember_from(reinterpret_cast<uintptr_t>(arena.block_start(lower_end)));
+  for_each_unchosen(
+      [&](size_t block) noexcept {
+        take_cards(block * kPagesPerBlock, (block + 1) * kPagesPerBlock, kForget);
+        collect_from(block);
+      },
+      [&](size_t block, const Walked& walked) noexcept {
+        take_cards(block * kPagesPerBlock, block * kPagesPerBlock + (walked.size + core::kPageSize - 1) / core::kPageSize, kForget);
+        core::for_each_reference(Object::at(arena.block_start(block)), walked.type, walked.size, [&](uint64_t* slot) noexcept { visit(slot); });
+      });
+}
+
+// A short round, whose chosen blocks are young: all references to them were stored since the last walk, so that the pages where they are are marked.
+void Round::collect_from_cards() noexcept {
+  auto begin_of = [](size_t page) noexcept { return reinterpret_cast<uint64_t*>(arena.page_start(page)); };
+  auto visit_slot = [&](uint64_t* slot) noexcept { visit(slot); };
+  for_each_unchosen(
+      [&](size_t block) noexcept {
+        const BlockRecord& record = arena.blocks[block];
+        take_cards(block * kPagesPerBlock, (block + 1) * kPagesPerBlock, [&](size_t page) noexcept {
+          if (is_page_dead(page)) return;
+          cards_++;
+          uint8_t* end = arena.page_start(page + 1);
+          for (uint8_t* cursor = first_object(page); cursor != nullptr && cursor < end;) {
+            if (!is_walkable(record, cursor)) return;
+            Walked walked = look_at(cursor);
+            if (walked.step == Step::kEnd || walked.size == 0) return;
+            if (is_live(walked)) core::for_each_reference_between(Object::at(cursor), walked.type, walked.size, begin_of(page), begin_of(page + 1), visit_slot);
+            cursor += walked.size;
+          }
+        });
+      },
+      [&](size_t block, const Walked& walked) noexcept {
+        take_cards(block * kPagesPerBlock, block * kPagesPerBlock + (walked.size + core::kPageSize - 1) / core::kPageSize, [&](size_t page) noexcept {
+          cards_++;
+          core::for_each_reference_between(Object::at(arena.block_start(block)), walked.type, walked.size, begin_of(page), begin_of(page + 1), visit_slot);
+        });
+      });
 }
 
 // The type comes last: until then a walk that passes here sees memory that is not used yet.
@@ -544,6 +615,7 @@ void refresh_pins_for_ever() noexcept {
 
 void reset_promotion() noexcept {
   random_state = 0;
+  cards_of_last_round = 0;
   sweeps_held = 0;
   new (&promotion_counters) PromotionCounters();
   target = {};

@@ -1,7 +1,8 @@
 // Promotion (Kedia et al., sections 3 and 4): live objects leave sparse blocks while the program runs, and references to them are repaired.
 //
 //   choose     blocks that are at least half dead, the emptiest first, until less than a third of the live bytes is wasted
-//   collect    a walk over the references of all live objects notes the fields that lead into the chosen blocks
+//   collect    a walk over the references of all live objects notes the fields that lead into the chosen blocks; in short rounds, which choose young
+//              blocks only, over those of the pages whose cards are marked (heap/cards.h)
 //   per block  freeze (readers go on, writers fault and wait) -> copy -> forwarding -> no access -> patch the fields noted
 //
 // No thread is stopped, except once, briefly, when something was pinned in a chosen block and may still be (heap/pins.h). What the walk did not see
@@ -17,6 +18,7 @@ namespace freehold::heap {
 
 struct PromotionCounters {
   std::atomic<uint64_t> rounds, blocks, objects, bytes;
+  std::atomic<uint64_t> short_rounds, cards;  // that looked at marked pages only, and at how many
   std::atomic<uint64_t> collected;  // fields that led into chosen blocks
   std::atomic<uint64_t> patched;    // of these, and of older stale references met on the way, those that a walk repaired
   std::atomic<uint64_t> refused;    // blocks that were pinned, or not complete
@@ -34,6 +36,7 @@ bool is_too_small_to_promote() noexcept;
 enum class PromotionScope : uint8_t {
   kFragmented,  // as should_promote() has it: until f is below one third
   kSparse,      // every block that is at least half dead
+  kYoung,       // the young ones of these, in a short round: for tests
   kAll,         // every block that is complete: for tests
   kRandom,      // half of these, as the seed of FREEHOLD_STRESS has it
 };

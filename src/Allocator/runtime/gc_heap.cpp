@@ -240,7 +240,7 @@ static_assert(offsetof(GcVersion, name) == 16);
   if (!start()) return kFailed;
   g_theGCHeap = &the_heap;
   g_gc_heap_type = kWorkstation;
-  // No address is ephemeral: a barrier of the runtime's that is still in the program would mark no card.
+  // No address is ephemeral: a barrier of the runtime's own that is still in the program marks none of its cards, which do not exist.
   g_ephemeral_low = reinterpret_cast<uint8_t*>(UINTPTR_MAX);
   void* manager = create_handle_manager();
   if (manager == nullptr) return kOutOfMemory;

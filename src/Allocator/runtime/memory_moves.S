@@ -35,7 +35,7 @@ freehold_fast_strings:
     jne     .Lnames_\@
 .endm
 
-    .hidden freehold_sweeping
+    .hidden freehold_barrier
     .hidden freehold_after_move
 
     .p2align 4
@@ -252,7 +252,7 @@ END_FUNCTION freehold_memset
 
 // void RhBulkMoveWithWriteBarrier(destination = rdi, source = rsi, size = rdx): an array of references, or of structs that hold some. Addresses
 // and size are multiples of 8. No word is written twice: a store by another thread is lost only when it came before ours, as with single moves.
-// While a sweep is under way (heap/dedangling.h), freehold_after_move makes what was moved current.
+// freehold_after_move marks the cards of what was moved (heap/cards.h) and, while a sweep is under way (heap/dedangling.h), makes it current.
 FUNCTION RhBulkMoveWithWriteBarrier
     test    rdx, rdx
     jz      .Lbulk_nothing
@@ -295,7 +295,7 @@ FUNCTION RhBulkMoveWithWriteBarrier
     mov     rax, qword ptr [rsi + rcx]
     mov     qword ptr [rdi + rcx], rax
 .Lbulk_done:
-    cmp     byte ptr [rip + freehold_sweeping], 0
+    cmp     qword ptr [rip + freehold_barrier], -1
     jne     freehold_after_move
 .Lbulk_nothing:
     ret

@@ -1,22 +1,52 @@
-// The runtime's write barriers and interlocked reference helpers (member WriteBarriers.S of its archive), without a barrier: there are no cards.
+// The runtime's write barriers and interlocked reference helpers (member WriteBarriers.S of its archive). Most stores are plain: LOOK_CLOSER leaves only
+// for references to young objects, whose field's card is marked before the store (heap/cards.h), and while a sweep is under way (heap/dedangling.h):
+// then what is stored must be a current name, which a function behind the frameless ones asks for, to come back to the label given.
 //
 // Invariant: between freehold_frameless_barriers_begin and _end every function is frameless, so at any fault the return address is at [rsp]
 // and the callee-saved registers are the caller's. The fault handler relies on it; no function here may touch the stack.
 // Registers destroyed are a subset of what the originals destroy (rdi, r10, r11; ByRef: rax, rcx): the compiler keeps values in all others.
-//
-// While a sweep is under way (heap/dedangling.h), what is stored must be a current name: SWEEPING goes to a function behind the frameless ones to
-// ask for it, which comes back to the label given.
 #include "runtime/functions.h"
 
     .intel_syntax noprefix
     .text
 
+    .hidden freehold_barrier
     .hidden freehold_sweeping
     .hidden freehold_current_name
 
-.macro IF_SWEEPING target
+// FreeholdBarrier in heap/cards.h
+    .set kLookFrom, 0
+    .set kYoungFrom, 8
+    .set kStart, 16
+    .set kPages, 24
+    .set kCards, 32
+
+.macro LOOK_CLOSER reference, target
+    cmp     \reference, qword ptr [rip + freehold_barrier + kLookFrom]
+    jae     \target
+.endm
+
+// Marks the card of a location that is about to hold a young reference. A location outside the arena has none; nor has null, which faults at the store.
+.macro MARK_CARD location, reference, reference_low, scratch
+    cmp     \reference, qword ptr [rip + freehold_barrier + kYoungFrom]
+    jb      .Lnot_young_\@
+    test    \reference_low, \reference_low
+    js      .Lnot_young_\@
+    mov     \scratch, \location
+    sub     \scratch, qword ptr [rip + freehold_barrier + kStart]
+    shr     \scratch, 12
+    cmp     \scratch, qword ptr [rip + freehold_barrier + kPages]
+    jae     .Lnot_young_\@
+    add     \scratch, qword ptr [rip + freehold_barrier + kCards]
+    cmp     byte ptr [\scratch], 0
+    jne     .Lnot_young_\@
+    mov     byte ptr [\scratch], 1
+.Lnot_young_\@:
+.endm
+
+.macro UNLESS_SWEEPING target
     cmp     byte ptr [rip + freehold_sweeping], 0
-    jne     \target
+    je      \target
 .endm
 
     .p2align 4
@@ -28,12 +58,14 @@ freehold_frameless_barriers_begin:
 FUNCTION RhpAssignRef
     .globl RhpAssignRefESI
 RhpAssignRefESI:
-    IF_SWEEPING .LRhpAssignRef_sweeping
+    LOOK_CLOSER rsi, .LRhpAssignRef_closer
     .globl RhpAssignRefAVLocation
 RhpAssignRefAVLocation:
     mov     qword ptr [rdi], rsi
     ret
-.LRhpAssignRef_sweeping:
+.LRhpAssignRef_closer:
+    MARK_CARD rdi, rsi, esi, r10
+    UNLESS_SWEEPING RhpAssignRefAVLocation
     lea     r10, [rip + 1f]
     jmp     freehold_name_rsi
 1:  mov     qword ptr [rdi], r11
@@ -43,12 +75,14 @@ END_FUNCTION RhpAssignRef
 FUNCTION RhpCheckedAssignRef
     .globl RhpCheckedAssignRefESI
 RhpCheckedAssignRefESI:
-    IF_SWEEPING .LRhpCheckedAssignRef_sweeping
+    LOOK_CLOSER rsi, .LRhpCheckedAssignRef_closer
     .globl RhpCheckedAssignRefAVLocation
 RhpCheckedAssignRefAVLocation:
     mov     qword ptr [rdi], rsi
     ret
-.LRhpCheckedAssignRef_sweeping:
+.LRhpCheckedAssignRef_closer:
+    MARK_CARD rdi, rsi, esi, r10
+    UNLESS_SWEEPING RhpCheckedAssignRefAVLocation
     lea     r10, [rip + 1f]
     jmp     freehold_name_rsi
 1:  mov     qword ptr [rdi], r11
@@ -60,25 +94,29 @@ FUNCTION RhpByRefAssignRef
     .globl RhpByRefAssignRefAVLocation1
 RhpByRefAssignRefAVLocation1:
     mov     rcx, qword ptr [rsi]
-    IF_SWEEPING .LRhpByRefAssignRef_sweeping
+    LOOK_CLOSER rcx, .LRhpByRefAssignRef_closer
     .globl RhpByRefAssignRefAVLocation2
 RhpByRefAssignRefAVLocation2:
     mov     qword ptr [rdi], rcx
     add     rdi, 8
     add     rsi, 8
     ret
-.LRhpByRefAssignRef_sweeping:
+.LRhpByRefAssignRef_closer:
+    MARK_CARD rdi, rcx, ecx, rax
+    UNLESS_SWEEPING RhpByRefAssignRefAVLocation2
     lea     rax, [rip + RhpByRefAssignRefAVLocation2]
     jmp     freehold_name_rcx
 END_FUNCTION RhpByRefAssignRef
 
 // rdi = location, rsi = new reference, rdx = comparand; returns what was there.
 FUNCTION RhpCheckedLockCmpXchg
-    IF_SWEEPING .LRhpCheckedLockCmpXchg_sweeping
+    LOOK_CLOSER rsi, .LRhpCheckedLockCmpXchg_closer
 1:  mov     rax, rdx
     lock cmpxchg qword ptr [rdi], rsi
     ret
-.LRhpCheckedLockCmpXchg_sweeping:
+.LRhpCheckedLockCmpXchg_closer:
+    MARK_CARD rdi, rsi, esi, r10
+    UNLESS_SWEEPING 1b
     lea     r10, [rip + 2f]
     jmp     freehold_name_rsi
 2:  mov     rsi, r11
@@ -87,11 +125,13 @@ END_FUNCTION RhpCheckedLockCmpXchg
 
 // rdi = location, rsi = new reference; returns what was there.
 FUNCTION RhpCheckedXchg
-    IF_SWEEPING .LRhpCheckedXchg_sweeping
+    LOOK_CLOSER rsi, .LRhpCheckedXchg_closer
 1:  mov     rax, rsi
     xchg    qword ptr [rdi], rax
     ret
-.LRhpCheckedXchg_sweeping:
+.LRhpCheckedXchg_closer:
+    MARK_CARD rdi, rsi, esi, r10
+    UNLESS_SWEEPING 1b
     lea     r10, [rip + 2f]
     jmp     freehold_name_rsi
 2:  mov     rsi, r11

@@ -1,0 +1,68 @@
+// Card table (Wilson and Moher, OOPSLA 1989): which pages may hold references to young objects, so that a short round of promotion looks at these only.
+//
+// Young is what was allocated since the last walk over the whole heap: addresses of generation 0 are handed out in their order, so one comparison tells.
+// A write barrier that stores a young reference marks the page of the field (runtime/write_barriers.S). The walk clears the marks; what looks at a page
+// marks it again if it still refers to something young.
+// Hints: a field whose page is not marked keeps an old name until it is used, and a fault repairs it. So no order of stores is relied on, and what stores
+// without a barrier does no harm.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/arena.h"
+
+extern "C" {
+// What the write barriers read. They know the offsets.
+struct alignas(64) FreeholdBarrier {
+  uint64_t look_from;   // lower references are stored, and that is all
+  uint64_t young_from;  // UINT64_MAX: nothing is remembered
+  uintptr_t start;      // of the arena
+  uint64_t pages;       // of the arena
+  uint8_t* cards;       // a byte for each: 1 = marked
+};
+[[gnu::visibility("hidden")]] extern FreeholdBarrier freehold_barrier;
+static_assert(offsetof(FreeholdBarrier, young_from) == 8 && offsetof(FreeholdBarrier, start) == 16 && offsetof(FreeholdBarrier, pages) == 24 && offsetof(FreeholdBarrier, cards) == 32);
+
+// 1 while names that are stored must be current (heap/dedangling.h).
+[[gnu::visibility("hidden")]] extern uint8_t freehold_sweeping;
+}
+
+namespace freehold::heap {
+
+// From now on references to addresses of generation 0 at or above this one are remembered. Under the lock of promotion.
+void remember_from(uintptr_t address) noexcept;
+// Barriers ask for the current name of what they store, or do not any more. Under the lock of promotion.
+void set_sweeping(bool sweeping) noexcept;
+// All pages of [destination, destination + size), which may lie anywhere. Any thread.
+void mark_cards(const uint8_t* destination, size_t size) noexcept;
+void reset_cards() noexcept;  // tests only
+
+inline bool is_remembering() noexcept { return __atomic_load_n(&freehold_barrier.young_from, __ATOMIC_RELAXED) != UINT64_MAX; }
+
+// Whether a reference of the lower half is young. Copies, which have bit 31 set, are not: nobody promotes them soon.
+inline bool is_young(uint64_t reference) noexcept {
+  return reference >= __atomic_load_n(&freehold_barrier.young_from, __ATOMIC_RELAXED) && static_cast<int32_t>(reference) >= 0;
+}
+
+inline void mark_card(size_t page) noexcept { __atomic_store_n(&core::arena.cards[page], uint8_t{1}, __ATOMIC_RELAXED); }
+
+// Calls function(page) for each marked page of [first, end), in their order, after clearing its mark.
+template <typename Function>
+void take_cards(size_t first, size_t end, Function function) noexcept {
+  constexpr size_t kWord = sizeof(uint64_t);
+  uint8_t* cards = core::arena.cards;
+  for (size_t page = first; page < end;) {
+    if (page % kWord == 0 && end - page >= kWord && __atomic_load_n(reinterpret_cast<uint64_t*>(cards + page), __ATOMIC_RELAXED) == 0) {
+      page += kWord;
+      continue;
+    }
+    if (__atomic_load_n(&cards[page], __ATOMIC_RELAXED) != 0) {
+      __atomic_store_n(&cards[page], uint8_t{0}, __ATOMIC_RELAXED);
+      function(page);
+    }
+    page++;
+  }
+}
+
+}  // namespace freehold::heap

@@ -95,6 +95,8 @@ class PromotionTest : public HeapTest, public ::testing::WithParamInterface<core
     heap::set_sweep_support(&kSweepSupport);
   }
 
+  static constexpr int kStepsToABlock = 45'000;
+
   // One thread's program.
   void run(uint64_t seed, int steps, Mutator& mutator) {
     std::mt19937_64 random(seed);
@@ -125,6 +127,10 @@ class PromotionTest : public HeapTest, public ::testing::WithParamInterface<core
       }
     };
     for (int step = 0; step < steps; step++) {
+      // By then a block is complete. On a busy machine the threads could be done before the first round.
+      if (step == kStepsToABlock) {
+        for (uint64_t wanted = heap::promotion_counters.rounds.load() + 2; heap::promotion_counters.rounds.load() < wanted;) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
       std::lock_guard guard(mutator.safe);
       uint64_t draw = random();
       if (draw % 50'000 == 0) target = size_t{1} << (8 + random() % 9);

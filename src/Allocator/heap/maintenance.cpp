@@ -79,7 +79,8 @@ bool should_recount() noexcept {
   ThreadTotals totals = thread_totals();
   uint64_t live = totals.allocated_bytes - totals.deleted_bytes;
   uint64_t since = totals.deleted_bytes - deleted_at_last_recount;
-  uint64_t held = resident_memory();
+  // Frames that wait for their next use are no sign of it.
+  uint64_t pooled = block_counters.pooled.load(std::memory_order_relaxed) * core::kBlockSize, resident = resident_memory(), held = resident > pooled ? resident - pooled : 0;
   return held > 2 * live + (uint64_t{16} << 20) && since > held / 4;
 }
 

@@ -542,7 +542,8 @@ bool should_promote() noexcept {
   if (core::knobs.debug || !core::knobs.promotion) return false;
   ThreadTotals totals = thread_totals();
   uint64_t live = totals.allocated_bytes - totals.deleted_bytes, held = held_memory();
-  uint64_t enough = held / 8 < kEnoughDeleted ? held / 8 : kEnoughDeleted;
+  // A short round costs what was stored since the last one, a walk over the whole heap what lives.
+  uint64_t share = held / (is_remembering() ? 32 : 8), enough = share < kEnoughDeleted ? share : kEnoughDeleted;
   if (held < live + live / 2 + kSlack || totals.deleted_bytes - deleted_at_last_round < enough) return false;
   return forwarding_bytes() < held / 8 + kSlack;
 }

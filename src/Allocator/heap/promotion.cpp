@@ -55,6 +55,7 @@ AllocationContext target;   // where the copies go
 std::atomic<uint64_t> deleted_at_last_round{0};
 // Hints for other threads, relaxed: written under the lock, by the round under way. Nothing is read on the strength of them.
 std::atomic<bool> candidates_suffice{false};
+std::atomic<bool> last_round_was_short{false};
 std::atomic<size_t> blocks_to_come{0};  // that it has chosen and not tried yet
 uint64_t cards_of_last_round = 0;
 uint64_t random_state = 0;
@@ -148,6 +149,7 @@ class Round {
       else collect();
     }
     cards_of_last_round = cards_;
+    last_round_was_short.store(short_, std::memory_order_relaxed);
     if (short_) count(promotion_counters.short_rounds, 1);
     count(promotion_counters.cards, cards_);
     time(promotion_counters.walk_time);
@@ -393,11 +395,14 @@ void Round::collect_from_cards() noexcept {
         take_cards(block * kPagesPerBlock, (block + 1) * kPagesPerBlock, [&](size_t page) noexcept {
           if (is_page_dead(page)) return;
           cards_++;
-          uint8_t* end = arena.page_start(page + 1);
-          for (uint8_t* cursor = first_object(page); cursor != nullptr && cursor < end;) {
-            if (!is_walkable(record, cursor)) return;
-            Walked walked = look_at(cursor);
-            if (walked.step == Step::kEnd || walked.size == 0) return;
+          uint8_t *cursor = first_object(page), *end = arena.page_start(page + 1);
+          if (cursor == nullptr) mark_card(page);
+          while (cursor != nullptr && cursor < end) {
+            Walked walked = is_walkable(record, cursor) ? look_at(cursor) : Walked{Step::kEnd, 0, 0, nullptr};
+            if (walked.step == Step::kEnd || walked.size == 0) {
+              mark_card(page);  // the rest is for the next round
+              return;
+            }
             if (is_live(walked)) core::for_each_reference_between(Object::at(cursor), walked.type, walked.size, begin_of(page), begin_of(page + 1), visit_slot);
             cursor += walked.size;
           }
@@ -543,7 +548,7 @@ bool should_promote() noexcept {
   ThreadTotals totals = thread_totals();
   uint64_t live = totals.allocated_bytes - totals.deleted_bytes, held = held_memory();
   // A short round costs what was stored since the last one, a walk over the whole heap what lives.
-  uint64_t share = held / (is_remembering() ? 32 : 8), enough = share < kEnoughDeleted ? share : kEnoughDeleted;
+  uint64_t share = held / (last_round_was_short.load(std::memory_order_relaxed) ? 32 : 8), enough = share < kEnoughDeleted ? share : kEnoughDeleted;
   if (held < live + live / 2 + kSlack || totals.deleted_bytes - deleted_at_last_round < enough) return false;
   return forwarding_bytes() < held / 8 + kSlack;
 }
@@ -617,6 +622,7 @@ void refresh_pins_for_ever() noexcept {
 void reset_promotion() noexcept {
   random_state = 0;
   cards_of_last_round = 0;
+  last_round_was_short = false;
   sweeps_held = 0;
   new (&promotion_counters) PromotionCounters();
   target = {};

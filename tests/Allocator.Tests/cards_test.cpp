@@ -39,7 +39,7 @@ constexpr void (*kBarriers[])(void* location, void* reference) = {
     [](void* location, void* reference) { RhpCheckedLockCmpXchg(location, reference, *static_cast<void**>(location)); },
 };
 
-uint8_t& card_of(const void* address) { return arena.cards[(reinterpret_cast<uintptr_t>(address) - arena.start) / kPageSize]; }
+uint8_t& card_of(const void* address) { return arena.cards[arena.page_index(reinterpret_cast<uintptr_t>(address))]; }
 
 bool is_marked_after(const void* address) {
   bool marked = card_of(address) != 0;

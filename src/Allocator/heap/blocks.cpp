@@ -696,6 +696,11 @@ size_t resident_memory() noexcept {
   return (load(block_counters.live) + load(block_counters.starting) + load(block_counters.pooled) + load(block_counters.pinned)) * kBlockSize + load(block_counters.huge_bytes) - load(block_counters.released_pages) * kPageSize;
 }
 
+size_t held_memory() noexcept {
+  size_t pooled = block_counters.pooled.load(std::memory_order_relaxed) * kBlockSize, resident = resident_memory();
+  return resident > pooled ? resident - pooled : 0;
+}
+
 // Each live or pooled block at most one mapping of its own and one of reserved space behind it, each moved one its empty mapping.
 size_t mappings() noexcept {
   constexpr size_t kTables = 64;

@@ -104,6 +104,7 @@ void for_each_lower_block(Function function) noexcept {
 }
 
 size_t resident_memory() noexcept;  // bytes of live and pooled blocks and of huge objects, released pages excepted
+size_t held_memory() noexcept;      // the same without the pool
 size_t mappings() noexcept;  // upper bound of the kernel mappings in the arena
 void set_limit(size_t bytes) noexcept;
 size_t limit() noexcept;

@@ -13,7 +13,8 @@
 #include "core/arena.h"
 
 extern "C" {
-// What the write barriers read. They know the offsets.
+// What the write barriers read. They know the offsets. All words are written under the lock of promotion, look_from last; a barrier reads it first, then the
+// others, and x86-64 keeps both orders: whoever looks closer finds the arena.
 struct alignas(64) FreeholdBarrier {
   uint64_t look_from;   // lower references are stored, and that is all
   uint64_t young_from;  // UINT64_MAX: nothing is remembered
@@ -22,9 +23,10 @@ struct alignas(64) FreeholdBarrier {
   uint8_t* cards;       // a byte for each: 1 = marked
 };
 [[gnu::visibility("hidden")]] extern FreeholdBarrier freehold_barrier;
-static_assert(offsetof(FreeholdBarrier, young_from) == 8 && offsetof(FreeholdBarrier, start) == 16 && offsetof(FreeholdBarrier, pages) == 24 && offsetof(FreeholdBarrier, cards) == 32);
+static_assert(offsetof(FreeholdBarrier, look_from) == 0 && offsetof(FreeholdBarrier, young_from) == 8 && offsetof(FreeholdBarrier, start) == 16 && offsetof(FreeholdBarrier, pages) == 24 && offsetof(FreeholdBarrier, cards) == 32);
 
-// 1 while names that are stored must be current (heap/dedangling.h).
+// 1 while names that are stored must be current (heap/dedangling.h). Written under the lock of promotion, before look_from; a barrier asks only when
+// look_from sends it there. The stop that follows leaves no thread in a barrier that has seen the values of before.
 [[gnu::visibility("hidden")]] extern uint8_t freehold_sweeping;
 }
 
@@ -34,7 +36,7 @@ namespace freehold::heap {
 void remember_from(uintptr_t address) noexcept;
 // Barriers ask for the current name of what they store, or do not any more. Under the lock of promotion.
 void set_sweeping(bool sweeping) noexcept;
-// All pages of [destination, destination + size), which may lie anywhere. Any thread.
+// Marks all pages of [destination, destination + size), which may lie anywhere. Any thread.
 void mark_cards(const uint8_t* destination, size_t size) noexcept;
 void reset_cards() noexcept;  // tests only
 

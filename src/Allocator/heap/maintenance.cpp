@@ -80,7 +80,7 @@ bool should_recount() noexcept {
   uint64_t live = totals.allocated_bytes - totals.deleted_bytes;
   uint64_t since = totals.deleted_bytes - deleted_at_last_recount;
   // Frames that wait for their next use are no sign of it.
-  uint64_t pooled = block_counters.pooled.load(std::memory_order_relaxed) * core::kBlockSize, resident = resident_memory(), held = resident > pooled ? resident - pooled : 0;
+  uint64_t held = held_memory();
   return held > 2 * live + (uint64_t{16} << 20) && since > held / 4;
 }
 

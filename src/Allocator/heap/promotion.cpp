@@ -55,9 +55,9 @@ AllocationContext target;   // where the copies go
 std::atomic<uint64_t> deleted_at_last_round{0};
 // Hints for other threads, relaxed: written under the lock, by the round under way. Nothing is read on the strength of them.
 std::atomic<bool> candidates_suffice{false};
-std::atomic<bool> last_round_was_short{false};
+std::atomic<bool> last_round_was_short{false};  // so the next one may be cheap too
 std::atomic<size_t> blocks_to_come{0};  // that it has chosen and not tried yet
-uint64_t cards_of_last_round = 0;
+uint64_t cards_of_last_round = 0;  // walked in it
 uint64_t random_state = 0;
 uint32_t sweeps_held = 0;
 
@@ -216,12 +216,6 @@ class Round {
   bool exhausted_ = false;  // no block to copy to
 };
 
-// Bytes of live and half-dead blocks and of huge objects.
-size_t held_memory() noexcept {
-  size_t pooled = block_counters.pooled.load(std::memory_order_relaxed) * kBlockSize, resident = resident_memory();
-  return resident > pooled ? resident - pooled : 0;
-}
-
 // Whether every chunk of a block of small objects is used up: the last page of each holds objects to its end. Then the block stays complete, and no
 // thread allocates in what would be frozen.
 bool is_used_up(size_t block) noexcept {
@@ -284,7 +278,7 @@ void Round::choose(PromotionScope scope) noexcept {
     enough = held > wanted ? held - wanted : 0;
     candidates_suffice.store(gain_of_all >= enough, std::memory_order_relaxed);
     // Not where the old blocks are worth more, nor when marks have become so many that a whole walk, which clears them, costs as much.
-    short_ = gain_of_young >= (enough < gain_of_all ? enough : gain_of_all) / 2 && cards_of_last_round < held_memory() / core::kPageSize / 2;
+    short_ = gain_of_young >= (enough < gain_of_all ? enough : gain_of_all) / 2 && cards_of_last_round < held / core::kPageSize / 2;
   } else {
     short_ = scope == PromotionScope::kYoung || (scope == PromotionScope::kRandom && next_random() % 2 == 0);
   }
@@ -326,7 +320,7 @@ void Round::ask_for_pins(size_t blocks, BlockAt block_at) noexcept {
 void Round::visit(uint64_t* slot) noexcept {
   uint64_t value;
   if (!core::try_load(slot, &value) || !arena.in_lower_half(value)) return;
-  if (is_young(value)) mark_card((reinterpret_cast<uintptr_t>(slot) - arena.start) / core::kPageSize);
+  if (is_young(value)) mark_card(arena.page_index(reinterpret_cast<uintptr_t>(slot)));
   if (concerns(arena.block_index(value)) == 0) return;
   const BlockRecord& record = arena.blocks[arena.block_index(value)];
   if (record.state.load(std::memory_order_acquire) == BlockState::kForwarded) {
@@ -369,30 +363,38 @@ void Round::for_each_unchosen(Lower lower, Huge huge) noexcept {
   }
 }
 
+// Calls function(page) for each marked page of a block, or of a huge object, and clears the marks.
+template <typename Function>
+void take_cards_of(size_t block, size_t size, Function function) noexcept {
+  size_t first = block * kPagesPerBlock;
+  take_cards(first, first + (size + core::kPageSize - 1) / core::kPageSize, function);
+}
+
 void Round::collect() noexcept {
   constexpr auto kForget = [](size_t) noexcept {};
-  size_t lower_end = lower_frontier();
   // What is allocated from now on is young. (The blocks that are being filled are not, whatever comes into them.)
-  remember_from(reinterpret_cast<uintptr_t>(arena.block_start(lower_end)));
+  remember_from(reinterpret_cast<uintptr_t>(arena.block_start(lower_frontier())));
   for_each_unchosen(
       [&](size_t block) noexcept {
-        take_cards(block * kPagesPerBlock, (block + 1) * kPagesPerBlock, kForget);
+        take_cards_of(block, kBlockSize, kForget);
         collect_from(block);
       },
       [&](size_t block, const Walked& walked) noexcept {
-        take_cards(block * kPagesPerBlock, block * kPagesPerBlock + (walked.size + core::kPageSize - 1) / core::kPageSize, kForget);
+        take_cards_of(block, walked.size, kForget);
         core::for_each_reference(Object::at(arena.block_start(block)), walked.type, walked.size, [&](uint64_t* slot) noexcept { visit(slot); });
       });
 }
 
 // A short round, whose chosen blocks are young: all references to them were stored since the last walk, so that the pages where they are are marked.
 void Round::collect_from_cards() noexcept {
-  auto begin_of = [](size_t page) noexcept { return reinterpret_cast<uint64_t*>(arena.page_start(page)); };
-  auto visit_slot = [&](uint64_t* slot) noexcept { visit(slot); };
+  auto visit_on_page = [&](size_t page, uint8_t* start, const Walked& walked) noexcept {
+    auto begin_of = [](size_t page) noexcept { return reinterpret_cast<uint64_t*>(arena.page_start(page)); };
+    core::for_each_reference_between(Object::at(start), walked.type, walked.size, begin_of(page), begin_of(page + 1), [&](uint64_t* slot) noexcept { visit(slot); });
+  };
   for_each_unchosen(
       [&](size_t block) noexcept {
         const BlockRecord& record = arena.blocks[block];
-        take_cards(block * kPagesPerBlock, (block + 1) * kPagesPerBlock, [&](size_t page) noexcept {
+        take_cards_of(block, kBlockSize, [&](size_t page) noexcept {
           if (is_page_dead(page)) return;
           cards_++;
           uint8_t *cursor = first_object(page), *end = arena.page_start(page + 1);
@@ -403,15 +405,15 @@ void Round::collect_from_cards() noexcept {
               mark_card(page);  // the rest is for the next round
               return;
             }
-            if (is_live(walked)) core::for_each_reference_between(Object::at(cursor), walked.type, walked.size, begin_of(page), begin_of(page + 1), visit_slot);
+            if (is_live(walked)) visit_on_page(page, cursor, walked);
             cursor += walked.size;
           }
         });
       },
       [&](size_t block, const Walked& walked) noexcept {
-        take_cards(block * kPagesPerBlock, block * kPagesPerBlock + (walked.size + core::kPageSize - 1) / core::kPageSize, [&](size_t page) noexcept {
+        take_cards_of(block, walked.size, [&](size_t page) noexcept {
           cards_++;
-          core::for_each_reference_between(Object::at(arena.block_start(block)), walked.type, walked.size, begin_of(page), begin_of(page + 1), visit_slot);
+          visit_on_page(page, arena.block_start(block), walked);
         });
       });
 }

@@ -295,7 +295,7 @@ FUNCTION RhBulkMoveWithWriteBarrier
     mov     rax, qword ptr [rsi + rcx]
     mov     qword ptr [rdi + rcx], rax
 .Lbulk_done:
-    cmp     qword ptr [rip + freehold_barrier], -1
+    cmp     qword ptr [rip + freehold_barrier], -1    // look_from: no cards, no sweep
     jne     freehold_after_move
 .Lbulk_nothing:
     ret

@@ -43,6 +43,17 @@ public sealed class AssemblyUnderRewrite(ModuleDefinition module, AssemblyRole r
         return types;
     }
 
+    /// <summary>
+    /// The instructions of <see cref="MethodsOfOthers"/> that <paramref name="isSite"/> chooses among <see cref="IdentitySites"/>, as far as control reaches them. What a pass
+    /// does to one while it goes through them must leave the others in place: change its operand, say.
+    /// </summary>
+    public IEnumerable<(MethodDefinition Method, Instruction Site, StackTypes Types)> ReachableSites(Func<Instruction, bool> isSite) =>
+        from method in MethodsOfOthers
+        from site in method.Body.Instructions.Where(isSite)
+        let types = StackTypesOf(method)
+        where types.IsReachable(site)
+        select (method, site, types);
+
     /// <summary>The type of this name, which must exist.</summary>
     public TypeDefinition Type(string fullName) =>
         Module.GetType(fullName) ?? throw new RewriteException(Name, fullName, "a type of this name");

@@ -31,14 +31,13 @@ public static class IdentitySites
         instruction.OpCode.Code == Code.Call && instruction.Operand is MethodReference
         {
             Name: "AreSame" or "IsAddressLessThan" or "IsAddressGreaterThan" or "IsAddressLessThanOrEqualTo" or "IsAddressGreaterThanOrEqualTo" or "ByteOffset",
-        } called && called.DeclaringType.FullName is Unsafe or "Internal.Runtime.CompilerServices.Unsafe"
+        } called && IsOfUnsafe(called)
             ? called.Name
             : null;
 
     /// <summary><c>Unsafe.AsPointer</c>.</summary>
     public static bool IsAsPointer(Instruction instruction) =>
-        instruction.OpCode.Code == Code.Call && instruction.Operand is MethodReference { Name: "AsPointer" } called
-        && called.DeclaringType.FullName is (Unsafe or "Internal.Runtime.CompilerServices.Unsafe");
+        instruction.OpCode.Code == Code.Call && instruction.Operand is MethodReference { Name: "AsPointer" } called && IsOfUnsafe(called);
 
     /// <summary>Whether the instruction names a compare-exchange that may be one of objects: called, or made a delegate of.</summary>
     public static bool IsCompareExchange(Instruction instruction)
@@ -56,6 +55,8 @@ public static class IdentitySites
 
     /// <summary>Whether a body has any site; a look without an analysis.</summary>
     public static bool MayHaveSites(MethodDefinition method) => method.HasBody && method.Body.Instructions.Any(IsSite);
+
+    private static bool IsOfUnsafe(MethodReference called) => called.DeclaringType.FullName is Unsafe or "Internal.Runtime.CompilerServices.Unsafe";
 
     private static bool FollowsNumber(Instruction instruction) => instruction.Previous?.OpCode.Code is >= Code.Ldc_I4_M1 and <= Code.Ldc_R8 or Code.Ldlen or Code.Conv_I4 or Code.Conv_I8;
 

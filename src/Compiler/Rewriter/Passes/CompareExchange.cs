@@ -1,4 +1,3 @@
-using System.Collections.Generic;
 using System.Linq;
 using Freehold.Rewriter.Analysis;
 using Mono.Cecil;
@@ -34,28 +33,19 @@ public sealed class CompareExchange : IRewritePass
             Inject(assembly);
         }
 
-        foreach (MethodDefinition method in assembly.MethodsOfOthers)
+        foreach ((MethodDefinition method, Instruction site, StackTypes types) in assembly.ReachableSites(IdentitySites.IsCompareExchange))
         {
-            foreach (Instruction site in method.Body.Instructions.Where(IdentitySites.IsCompareExchange))
+            MethodReference called = (MethodReference)site.Operand;
+            string? reason = ReasonToSkip(assembly, method, called, site.OpCode.Code == Code.Call ? types.Operands(site)[2] : StackValue.Object);
+            if (reason is not null)
             {
-                StackTypes types = assembly.StackTypesOf(method);
-                if (!types.IsReachable(site))
-                {
-                    continue;
-                }
-
-                MethodReference called = (MethodReference)site.Operand;
-                string? reason = ReasonToSkip(assembly, method, called, site.OpCode.Code == Code.Call ? types.Operands(site)[2] : StackValue.Object);
-                if (reason is not null)
-                {
-                    statistics.Skip(method.FullName, reason);
-                    continue;
-                }
-
-                site.Operand = Replacement(assembly, called);
-                statistics.Rewrite(method.FullName);
-                changed = true;
+                statistics.Skip(method.FullName, reason);
+                continue;
             }
+
+            site.Operand = Replacement(assembly, called);
+            statistics.Rewrite(method.FullName);
+            changed = true;
         }
 
         return changed;

@@ -1,5 +1,3 @@
-using System.Collections.Generic;
-using System.Linq;
 using Freehold.Rewriter.Analysis;
 using Mono.Cecil;
 using Mono.Cecil.Cil;
@@ -36,27 +34,18 @@ public sealed class CurrentPointers : IRewritePass
             InjectedRuntime.Import(assembly, MethodName, "freehold_current_address", pointer, reference).IsPublic = true;
         }
 
-        foreach (MethodDefinition method in assembly.MethodsOfOthers)
+        foreach ((MethodDefinition method, Instruction site, StackTypes types) in assembly.ReachableSites(IdentitySites.IsAsPointer))
         {
-            foreach (Instruction site in method.Body.Instructions.Where(IdentitySites.IsAsPointer))
+            string? reason = ReasonToSkip(assembly, method, types.Operands(site)[0], site);
+            if (reason is not null)
             {
-                StackTypes types = assembly.StackTypesOf(method);
-                if (!types.IsReachable(site))
-                {
-                    continue;
-                }
-
-                string? reason = ReasonToSkip(assembly, method, types.Operands(site)[0], site);
-                if (reason is not null)
-                {
-                    statistics.Skip(method.FullName, reason);
-                    continue;
-                }
-
-                site.Operand = InjectedRuntime.Method(assembly, MethodName, pointer, reference);
-                statistics.Rewrite(method.FullName);
-                changed = true;
+                statistics.Skip(method.FullName, reason);
+                continue;
             }
+
+            site.Operand = InjectedRuntime.Method(assembly, MethodName, pointer, reference);
+            statistics.Rewrite(method.FullName);
+            changed = true;
         }
 
         return changed;

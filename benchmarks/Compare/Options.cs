@@ -15,7 +15,7 @@ internal sealed class Options
           gc-simulator      a tree of up to 2^23 objects, its subtrees replaced at random, short-lived objects beside
           red-black-tree    ten million nodes, ten million operations
           random-replacement  one table of a million objects, each replaced at random; the cost model beside it
-          micro             small operations: allocation, barriers, comparisons, calls, casts
+          micro             small operations, with BenchmarkDotNet: allocation, barriers, comparisons, calls, casts
           compute-only      programs that do not allocate
           publish-cost      time to publish with a warm cache, size of the executable
 
@@ -24,7 +24,7 @@ internal sealed class Options
           --repetitions N   runs of each cell and heap, interleaved (default 3; with --quick 1)
           --random-order    allocate-delete in random order too
           --heaps LIST      of workstation, server, freehold (default all)
-          --no-publish      use what was published last
+          --no-publish      use what was published last (micro publishes each time)
           --strict          exit with 1 when a bar is missed
           --help            this text
 

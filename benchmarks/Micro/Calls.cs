@@ -1,9 +1,11 @@
+using BenchmarkDotNet.Attributes;
+
 namespace Freehold.Benchmarks;
 
 /// <summary>Calls that look at an object's type, casts, and framework code that compares many references.</summary>
-internal sealed class Calls
+public class Calls
 {
-    public const int Count = 1024;
+    private const int Count = 1024;
     private const int Subscribers = 16;
 
     private interface ICounter
@@ -64,6 +66,7 @@ internal sealed class Calls
         }
     }
 
+    [Benchmark(OperationsPerInvoke = Count)]
     public long Virtual()
     {
         var sum = 0;
@@ -75,6 +78,7 @@ internal sealed class Calls
         return sum;
     }
 
+    [Benchmark(OperationsPerInvoke = Count)]
     public long Interface()
     {
         var sum = 0;
@@ -86,6 +90,7 @@ internal sealed class Calls
         return sum;
     }
 
+    [Benchmark(OperationsPerInvoke = Count)]
     public long Cast()
     {
         var sum = 0;
@@ -100,8 +105,10 @@ internal sealed class Calls
         return sum;
     }
 
+    [Benchmark(OperationsPerInvoke = Count)]
     public long ListIndexOf() => _list.IndexOf(_absent);
 
+    [Benchmark(OperationsPerInvoke = Count)]
     public long DictionaryKeyedByReference()
     {
         var sum = 0;
@@ -114,6 +121,7 @@ internal sealed class Calls
     }
 
     /// <summary>Each operation is the call of one subscriber.</summary>
+    [Benchmark(OperationsPerInvoke = Count)]
     public long EventDispatch()
     {
         for (var i = 0; i < Count / Subscribers; i++)
@@ -125,6 +133,7 @@ internal sealed class Calls
     }
 
     /// <summary>What leaving an event does: compares a delegate with others, of equal methods and different targets.</summary>
+    [Benchmark(OperationsPerInvoke = Count)]
     public long DelegateEquality()
     {
         var sum = 0;

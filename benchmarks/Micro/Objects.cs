@@ -1,9 +1,11 @@
+using BenchmarkDotNet.Attributes;
+
 namespace Freehold.Benchmarks;
 
 /// <summary>Making objects and ending them: deleted on Freehold, dropped for a collector.</summary>
-internal sealed class Objects
+public class Objects
 {
-    public const int Count = 1024;
+    private const int Count = 1024;
 
     private sealed class Item
     {
@@ -12,6 +14,7 @@ internal sealed class Objects
 
     private readonly object[] _made = new object[Count];
 
+    [Benchmark(OperationsPerInvoke = Count)]
     public long AllocateAndEnd()
     {
         var made = _made;
@@ -23,6 +26,7 @@ internal sealed class Objects
         return End();
     }
 
+    [Benchmark(OperationsPerInvoke = Count)]
     public long AllocateArrayAndEnd()
     {
         var made = _made;
@@ -34,6 +38,7 @@ internal sealed class Objects
         return End();
     }
 
+    [Benchmark(OperationsPerInvoke = Count)]
     public long AllocateStringAndEnd()
     {
         var made = _made;

@@ -1,9 +1,12 @@
+using BenchmarkDotNet.Attributes;
+
 namespace Freehold.Benchmarks;
 
 /// <summary>What a program does with references: stores, comparisons, exchanges, pins. Each benchmark does it once for each element of an array.</summary>
-internal sealed unsafe class References
+public unsafe class References
 {
-    public const int Count = 1024;
+    private const int Count = 1024;
+    private const int NodesOfSeveralBlocks = 200_000;
 
     private sealed class Node
     {
@@ -15,6 +18,7 @@ internal sealed unsafe class References
     private readonly object[] _objects = new object[Count];
     private readonly object _absent = new();
     private object _shared = new();
+    private Node _young = new();
 
     public References()
     {
@@ -24,6 +28,18 @@ internal sealed unsafe class References
         }
     }
 
+    private static Node[] MakeNodes()
+    {
+        var nodes = new Node[NodesOfSeveralBlocks];
+        for (var i = 0; i < nodes.Length; i++)
+        {
+            nodes[i] = new Node();
+        }
+
+        return nodes;
+    }
+
+    [Benchmark(OperationsPerInvoke = Count)]
     public long StoreInField()
     {
         var first = _nodes[0];
@@ -35,6 +51,7 @@ internal sealed unsafe class References
         return 0;
     }
 
+    [Benchmark(OperationsPerInvoke = Count)]
     public long StoreInArrayElement()
     {
         var objects = _objects;
@@ -47,7 +64,56 @@ internal sealed unsafe class References
         return 0;
     }
 
+    /// <summary>For stores of references to young objects in old ones, which a generational barrier remembers. Freehold's does after a round of promotion.</summary>
+    [GlobalSetup(Targets = [nameof(StoreYoungInField), nameof(StoreYoungInArrayElement)])]
+    public void MakeYoung()
+    {
+        GC.Collect();
+        if (Heap.IsManual)
+        {
+            var sparse = MakeNodes();
+            for (var i = 0; i < sparse.Length; i++)
+            {
+                if (i % 8 != 0)
+                {
+                    Heap.Delete(sparse[i]);
+                }
+            }
+
+            Heap.Promote();
+        }
+
+        // The thread's chunk is older than that: young is what comes after it.
+        _young = MakeNodes()[^1];
+    }
+
+    [Benchmark(OperationsPerInvoke = Count)]
+    public long StoreYoungInField()
+    {
+        var young = _young;
+        foreach (var node in _nodes)
+        {
+            node.Next = young;
+        }
+
+        return 0;
+    }
+
+    [Benchmark(OperationsPerInvoke = Count)]
+    public long StoreYoungInArrayElement()
+    {
+        var objects = _objects;
+        var young = _young;
+        for (var i = 0; i < objects.Length; i++)
+        {
+            objects[i] = young;
+        }
+
+        return 0;
+    }
+
     /// <summary>A loop that does nothing but compare references: the worst case of what moving objects costs.</summary>
+    [Benchmark(OperationsPerInvoke = Count)]
     public long Compare()
     {
         var absent = _absent;
@@ -63,6 +129,7 @@ internal sealed unsafe class References
         return -1;
     }
 
+    [Benchmark(OperationsPerInvoke = Count)]
     public long CompareExchange()
     {
         var value = _shared;
@@ -74,6 +141,7 @@ internal sealed unsafe class References
         return 0;
     }
 
+    [Benchmark(OperationsPerInvoke = Count)]
     public long Pin()
     {
         var sum = 0;

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "core/arena.h"
@@ -101,6 +103,13 @@ class HeapTest : public ::testing::Test {
     diag::verify_heap(report);
     heap::set_threads_stopped(false);
     EXPECT_EQ(report.violations, 0) << when << ": " << message;
+  }
+
+  // Bytes of [start, start + size) that have memory.
+  static size_t bytes_with_memory(const void* start, size_t size) {
+    std::vector<unsigned char> pages(size / core::kPageSize);
+    EXPECT_EQ(mincore(const_cast<void*>(start), size, pages.data()), 0);
+    return static_cast<size_t>(std::count_if(pages.begin(), pages.end(), [](unsigned char page) { return (page & 1) != 0; })) * core::kPageSize;
   }
 
   heap::AllocationContext context_ = {};

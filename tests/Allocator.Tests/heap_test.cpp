@@ -295,6 +295,52 @@ TEST_F(HeapTest, LargeAndHugeObjects) {
   EXPECT_LE(heap::resident_bytes(), before + core::kBlockSize);
 }
 
+// Addresses are used once: what the heap knows of those that are gone must not grow with them, nor what a walk costs.
+TEST_F(HeapTest, TheTablesOfDeadNeighboursGo) {
+  constexpr size_t kGroups = 12;
+  std::vector<Object*> objects;
+  while (heap::lower_frontier() < kGroups * core::kBlocksPerGroup) objects.push_back(allocate(&bytes_type.table, 1000));
+  size_t pages = heap::lower_frontier() * core::kPagesPerBlock * sizeof(core::PageRecord);
+  for (size_t i = 0; i < objects.size(); i++) {
+    if (i != objects.size() / 2) {
+      ASSERT_EQ(heap::delete_object(objects[i]), DeleteResult::kDeleted);
+    }
+  }
+  size_t before = bytes_with_memory(core::arena.pages, pages);
+  EXPECT_GE(before, pages / 2);
+  heap::retire(&context_);
+  heap::collect();
+  // The shared block, the survivor's group, the block that was allocated from.
+  EXPECT_LE(bytes_with_memory(core::arena.pages, pages), pages / kGroups * 3);
+  size_t visited = 0;
+  heap::for_each_lower_block([&](size_t) { visited++; });
+  EXPECT_LE(visited, 3 * core::kBlocksPerGroup);
+  EXPECT_FALSE(heap::is_deleted(objects[objects.size() / 2]));
+  EXPECT_EQ(heap::delete_object(objects[1000]), DeleteResult::kDangling);
+  EXPECT_EQ(heap::delete_object(objects[objects.size() / 2]), DeleteResult::kDeleted);
+  expect_valid("with groups that are gone");
+}
+
+TEST_F(HeapTest, TheTablesOfDeadHugeObjectsGo) {
+  Object* kept = nullptr;
+  for (int i = 0; i < 100; i++) {
+    Object* object = allocate(&bytes_type.table, i % 2 == 0 ? 3'000'000 : 70'000'000);
+    ASSERT_NE(object, nullptr);
+    if (i == 50) {
+      kept = object;
+    } else {
+      ASSERT_EQ(heap::delete_object(object), DeleteResult::kDeleted);
+    }
+  }
+  size_t first = core::arena.block_count() / 2, used = heap::upper_frontier() - first, visited = 0;
+  EXPECT_GT(used, 1'500u);
+  heap::for_each_upper_block([&](size_t) { visited++; });
+  EXPECT_LE(visited, 3 * core::kBlocksPerGroup);
+  EXPECT_LE(bytes_with_memory(&core::arena.blocks[first], used / core::kBlocksPerGroup * core::kBlocksPerGroup * sizeof(core::BlockRecord)), 3 * core::kPageSize);
+  expect_valid("with one that lives");
+  EXPECT_EQ(heap::delete_object(kept), DeleteResult::kDeleted);
+}
+
 TEST_F(HeapTest, PinnedObjectsKeepTheirPage) {
   Object* pinned = allocate_with(&context_, &bytes_type.table, 100, heap::kAllocPinned);
   Object* other = allocate_with(&context_, &bytes_type.table, 100, heap::kAllocPinned);

@@ -369,6 +369,24 @@ TEST_P(PromotionTest, ASweepMakesEveryNameCurrent) {
   EXPECT_FALSE(heap::dedangle());
 }
 
+TEST_P(PromotionTest, TheTablesOfDeadCopiesGo) {
+  std::vector<Object*> kept = sparse_blocks(40, 2);
+  Mutator& thread = mutators.emplace_back();
+  for (size_t i = 0; i < kept.size(); i++) thread.live[static_cast<int64_t>(i)] = {.object = kept[i], .content = 0, .node = true};
+  for (int round = 0; round < 6; round++) {
+    ASSERT_GT(heap::promote(PromotionScope::kAll), kept.size() / 2);
+    sparse_blocks(1, 1'000'000);
+    ASSERT_TRUE(heap::dedangle());
+    heap::collapse_moved(0);
+    expect_valid("after a sweep");
+  }
+  size_t visited = 0, used = heap::promoted_frontier();
+  heap::for_each_lower_block([&](size_t block) { visited += block % core::kBlocksPerSegment >= core::kBlocksInGeneration0 ? 1 : 0; });
+  EXPECT_GT(used, 100u);
+  EXPECT_LT(visited, used / 2);
+  EXPECT_LT(bytes_with_memory(&core::arena.pages[heap::promoted_block(0) * core::kPagesPerBlock], used * core::kPagesPerBlock * sizeof(core::PageRecord)), used * core::kPagesPerBlock * sizeof(core::PageRecord) / 2);
+}
+
 TEST_P(PromotionTest, WithoutAStopNothingIsSwept) {
   core::knobs.stress.fault = true;
   std::vector<Object*> kept = sparse_blocks(8, 10);

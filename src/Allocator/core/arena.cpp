@@ -8,16 +8,21 @@ namespace {
 constexpr uintptr_t kHint = uintptr_t{16} << 40;
 constexpr size_t kSmallestArena = size_t{64} << 30;
 
-struct SegmentRecord {
-  std::atomic<uint16_t> gone;  // blocks of generation 0 that are gone for good
-  bool committed;              // its part of the tables is; written under the blocks' lock
-};
-SegmentRecord* segments = nullptr;
+bool* committed_segments = nullptr;  // whose part of the tables is committed; under the blocks' lock
 
 constexpr size_t align_to_page(size_t bytes) noexcept { return (bytes + kPageSize - 1) & ~(kPageSize - 1); }
 size_t block_table_bytes(size_t blocks) noexcept { return blocks * sizeof(BlockRecord); }
 size_t page_table_bytes(size_t blocks) noexcept { return blocks * kPagesPerBlock * sizeof(PageRecord); }
 size_t card_table_bytes(size_t blocks) noexcept { return blocks * kPagesPerBlock; }
+size_t group_table_bytes(size_t blocks) noexcept { return align_to_page(blocks / kBlocksPerGroup); }
+size_t segment_table_bytes(size_t blocks) noexcept { return align_to_page(blocks / kBlocksPerSegment); }
+
+// Gives the tables' memory of whole groups back.
+void release_tables(size_t block, size_t count) noexcept {
+  os::discard(arena.cards + card_table_bytes(block), card_table_bytes(count));
+  os::discard(reinterpret_cast<uint8_t*>(arena.blocks) + block_table_bytes(block), block_table_bytes(count));
+  if (block < arena.block_count() / 2) os::discard(reinterpret_cast<uint8_t*>(arena.pages) + page_table_bytes(block), page_table_bytes(count));
+}
 
 }  // namespace
 
@@ -25,19 +30,21 @@ bool create_arena(size_t most) noexcept {
   for (size_t size = most; size >= kSmallestArena; size /= 2) {
     void* start = os::reserve(size, kSegmentSize, kHint);
     if (start == nullptr) continue;
-    size_t blocks = size / kBlockSize, segment_bytes = align_to_page(size / kSegmentSize * sizeof(SegmentRecord));
+    size_t blocks = size / kBlockSize, segment_bytes = segment_table_bytes(blocks), group_bytes = group_table_bytes(blocks);
     void* pages = os::reserve(page_table_bytes(blocks / 2), kPageSize, 0);
     void* records = os::reserve(block_table_bytes(blocks), kPageSize, 0);
     void* cards = os::reserve(card_table_bytes(blocks), kPageSize, 0);
+    void* gone = os::reserve(group_bytes, kPageSize, 0);
     void* committed = os::reserve(segment_bytes, kPageSize, 0);
-    if (pages != nullptr && records != nullptr && cards != nullptr && committed != nullptr && os::commit(committed, segment_bytes)) {
-      arena = {reinterpret_cast<uintptr_t>(start), size, static_cast<PageRecord*>(pages), static_cast<BlockRecord*>(records), static_cast<uint8_t*>(cards)};
-      segments = static_cast<SegmentRecord*>(committed);
+    if (pages != nullptr && records != nullptr && cards != nullptr && gone != nullptr && committed != nullptr && os::commit(gone, group_bytes) && os::commit(committed, segment_bytes)) {
+      arena = {reinterpret_cast<uintptr_t>(start), size, static_cast<PageRecord*>(pages), static_cast<BlockRecord*>(records), static_cast<uint8_t*>(cards), static_cast<std::atomic<uint8_t>*>(gone)};
+      committed_segments = static_cast<bool*>(committed);
       return true;
     }
     if (pages != nullptr) os::unreserve(pages, page_table_bytes(blocks / 2));
     if (records != nullptr) os::unreserve(records, block_table_bytes(blocks));
     if (cards != nullptr) os::unreserve(cards, card_table_bytes(blocks));
+    if (gone != nullptr) os::unreserve(gone, group_bytes);
     if (committed != nullptr) os::unreserve(committed, segment_bytes);
     os::unreserve(start, size);
   }
@@ -50,46 +57,36 @@ void destroy_arena() noexcept {
   os::unreserve(arena.pages, page_table_bytes(blocks / 2));
   os::unreserve(arena.blocks, block_table_bytes(blocks));
   os::unreserve(arena.cards, card_table_bytes(blocks));
-  os::unreserve(segments, align_to_page(arena.size / kSegmentSize * sizeof(SegmentRecord)));
+  os::unreserve(arena.gone, group_table_bytes(blocks));
+  os::unreserve(committed_segments, segment_table_bytes(blocks));
   arena = {};
 }
 
 bool commit_tables(size_t block, size_t count) noexcept {
   for (size_t segment = block / kBlocksPerSegment; segment <= (block + count - 1) / kBlocksPerSegment; segment++) {
-    if (segments[segment].committed) continue;
+    if (committed_segments[segment]) continue;
     if (!os::commit(reinterpret_cast<uint8_t*>(arena.blocks) + block_table_bytes(kBlocksPerSegment) * segment, block_table_bytes(kBlocksPerSegment))) return false;
     if (!os::commit(arena.cards + card_table_bytes(kBlocksPerSegment) * segment, card_table_bytes(kBlocksPerSegment))) return false;
     if (segment < arena.size / kSegmentSize / 2 &&
         !os::commit(reinterpret_cast<uint8_t*>(arena.pages) + page_table_bytes(kBlocksPerSegment) * segment, page_table_bytes(kBlocksPerSegment))) {
       return false;
     }
-    segments[segment].committed = true;
+    committed_segments[segment] = true;
   }
   return true;
 }
 
-void release_tables(size_t block, size_t count) noexcept {
-  auto discard_inside = [](void* table, size_t from, size_t to) noexcept {
-    from = align_to_page(from);
-    to &= ~(kPageSize - 1);
-    if (from < to) os::discard(static_cast<uint8_t*>(table) + from, to - from);
-  };
-  discard_inside(arena.cards, card_table_bytes(block), card_table_bytes(block + count));
-  discard_inside(arena.blocks, block_table_bytes(block), block_table_bytes(block + count));
-  if (block + count <= arena.block_count() / 2) discard_inside(arena.pages, page_table_bytes(block), page_table_bytes(block + count));
-}
-
 void note_gone(size_t block, size_t count) noexcept {
-  size_t segment = block / kBlocksPerSegment;
-  if (block % kBlocksPerSegment >= kBlocksInGeneration0 || block >= arena.block_count() / 2) {
-    if (count > 1) release_tables(block, count);
-    return;
+  size_t first_gone = block, all_gone = 0;  // only the first and the last group may have others that live: the complete ones lie side by side
+  for (size_t end = block + count; block < end;) {
+    size_t group = block / kBlocksPerGroup, next = (group + 1) * kBlocksPerGroup, here = (next < end ? next : end) - block;
+    if (arena.gone[group].fetch_add(static_cast<uint8_t>(here), std::memory_order_acq_rel) + here == kBlocksPerGroup) {
+      if (all_gone == 0) first_gone = group * kBlocksPerGroup;
+      all_gone += kBlocksPerGroup;
+    }
+    block += here;
   }
-  if (segments[segment].gone.fetch_add(static_cast<uint16_t>(count), std::memory_order_acq_rel) + count == kBlocksInGeneration0) {
-    release_tables(segment * kBlocksPerSegment, kBlocksInGeneration0);
-  } else if (count > 1) {
-    release_tables(block, count);
-  }
+  if (all_gone != 0) release_tables(first_gone, all_gone);
 }
 
 }  // namespace freehold::core

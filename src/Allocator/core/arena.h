@@ -22,6 +22,7 @@ inline constexpr size_t kSegmentSize = size_t{4} << 30;
 inline constexpr size_t kPagesPerBlock = kBlockSize / kPageSize;
 inline constexpr size_t kBlocksPerSegment = kSegmentSize / kBlockSize;
 inline constexpr size_t kBlocksInGeneration0 = kBlocksPerSegment / 2;
+inline constexpr size_t kBlocksPerGroup = 16;  // neighbours whose part of each table fills pages: it goes with the last of them
 inline constexpr size_t kUnit = 8;  // sizes within a page are counted in units of 8 bytes
 inline constexpr size_t kUnitsPerPage = kPageSize / kUnit;
 // A window is what is zeroed at a time ahead of the bump pointer: small enough to stay in the first-level cache.
@@ -84,6 +85,7 @@ struct alignas(64) BlockRecord {
   std::atomic<uint64_t> pinned[kPagesPerBlock / 64];    // debug mode: first pages of objects that a thread or a handle may have pinned
 };
 static_assert(sizeof(BlockRecord) == 256);
+static_assert(kBlocksPerGroup * sizeof(BlockRecord) % kPageSize == 0 && kBlocksPerGroup * kPagesPerBlock % kPageSize == 0 && kBlocksInGeneration0 % kBlocksPerGroup == 0);
 
 // On a cache line of its own: each deletion reads it, and its neighbours in memory are written all the time.
 struct alignas(64) Arena {
@@ -92,6 +94,7 @@ struct alignas(64) Arena {
   PageRecord* pages;     // of the lower half
   BlockRecord* blocks;   // of the whole arena
   uint8_t* cards;        // a byte for each page of the whole arena (heap/cards.h)
+  std::atomic<uint8_t>* gone;  // of each group, the blocks that are gone for good
 
   bool contains(uintptr_t address) const noexcept { return address - start < size; }
   bool in_lower_half(uintptr_t address) const noexcept { return address - start < size / 2; }
@@ -111,9 +114,11 @@ void destroy_arena() noexcept;  // tests only
 
 // Makes the tables for [block, block + count) usable. False when the kernel refuses memory. Caller holds the blocks' lock.
 bool commit_tables(size_t block, size_t count) noexcept;
-// Gives the tables' memory of blocks that are gone back, as far as it fills pages: they read as zero, which says kGone.
-void release_tables(size_t block, size_t count) noexcept;
-// `count` blocks of a segment are gone for good. With the last of a generation 0, its tables go too.
+// `count` blocks are gone for good, or will never be used: each is told once. The last of a group takes the group's part of the tables with it, which
+// reads as zero from then on, and that says kGone. Any thread.
 void note_gone(size_t block, size_t count) noexcept;
+
+// Whether all blocks of the group that `block` is the first of are gone for good.
+inline bool is_group_gone(size_t block) noexcept { return arena.gone[block / kBlocksPerGroup].load(std::memory_order_relaxed) == kBlocksPerGroup; }
 
 }  // namespace freehold::core

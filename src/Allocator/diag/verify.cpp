@@ -134,6 +134,21 @@ void verify_huge_block(Report& report, size_t block) noexcept {
   core::for_each_reference(object, walked.type, walked.size, [&](uint64_t* slot) noexcept { check_reference(report, object, *slot); });
 }
 
+// Walks pass by the groups of which every block was counted as gone: none of them may be in use.
+void verify_gone(Report& report) noexcept {
+  size_t lower = heap::lower_frontier(), promoted = heap::promoted_block(heap::promoted_frontier());
+  auto verify_groups = [&](size_t first, size_t end) noexcept {
+    for (size_t block = first; block < end; block += core::kBlocksPerGroup) {
+      size_t counted = arena.gone[block / core::kBlocksPerGroup].load(std::memory_order_acquire), gone = 0;
+      if (counted == 0) continue;
+      for (size_t i = 0; i < core::kBlocksPerGroup; i++) gone += arena.blocks[block + i].state.load(std::memory_order_acquire) == BlockState::kGone ? 1 : 0;
+      if (counted > gone) violation(report, "%zu blocks from block %zu on are counted as gone, and %zu are", counted, block, gone);
+    }
+  };
+  verify_groups(0, lower > promoted ? lower : promoted);
+  verify_groups(arena.block_count() / 2, heap::upper_frontier());
+}
+
 }  // namespace
 
 void verify_heap(Report& report) noexcept {
@@ -156,10 +171,11 @@ void verify_heap(Report& report) noexcept {
       case BlockState::kGone: break;
     }
   });
-  for (size_t block = arena.block_count() / 2, end = heap::upper_frontier(); block < end; block++) {
+  heap::for_each_upper_block([&](size_t block) noexcept {
     const BlockRecord& record = arena.blocks[block];
     if (record.state.load(std::memory_order_acquire) == BlockState::kLive && record.kind == BlockKind::kHuge) verify_huge_block(report, block);
-  }
+  });
+  verify_gone(report);
   const heap::BlockCounters& counters = heap::block_counters;
   if (live != counters.live.load() || pooled != counters.pooled.load() + counters.pinned.load() || moved != counters.moved.load()) {
     violation(report, "blocks found: %zu live, %zu pooled, %zu moved; counted: %llu, %llu (%llu of them pinned), %llu", live, pooled, moved, static_cast<unsigned long long>(counters.live.load()),

@@ -66,7 +66,10 @@ size_t next_address() noexcept {
 size_t next_promoted_address() noexcept {
   size_t block = promoted_block(promoted_count);
   if (block >= arena.block_count() / 2 || !core::commit_tables(block, 1)) return kNoBlock;
-  if (core::knobs.huge_pages && promoted_count % kPromotedPerSegment == 0) os::use_huge_pages(arena.block_start(block), kPromotedPerSegment * kBlockSize, true);
+  if (promoted_count % kPromotedPerSegment == 0) {
+    core::note_gone(block + kPromotedPerSegment, 1);  // the one that stays unused
+    if (core::knobs.huge_pages) os::use_huge_pages(arena.block_start(block), kPromotedPerSegment * kBlockSize, true);
+  }
   promoted_count++;
   return block;
 }
@@ -208,9 +211,11 @@ void finish_block(size_t block) noexcept {
 void finish_huge(size_t block) noexcept {
   BlockRecord& record = arena.blocks[block];
   size_t count = (record.huge_size + kBlockSize - 1) / kBlockSize;
+  size_t memory = huge_memory(record.huge_size);
   for (size_t i = 0; i < count; i++) set_gone(block + i);
   give_back(arena.block_start(block), count * kBlockSize);
-  block_counters.huge_bytes.fetch_sub(huge_memory(record.huge_size), std::memory_order_relaxed);
+  core::note_gone(block, count);
+  block_counters.huge_bytes.fetch_sub(memory, std::memory_order_relaxed);
   block_counters.large_objects.fetch_sub(1, std::memory_order_relaxed);
   block_counters.huge_objects.fetch_sub(1, std::memory_order_relaxed);
   block_counters.gone_bytes.fetch_add(count * kBlockSize, std::memory_order_relaxed);
@@ -255,7 +260,7 @@ size_t acquire_block(BlockKind kind, BlockUse use) noexcept {
     if (block == kNoBlock) return kNoBlock;
     if (!core::knobs.debug) frames = pop_pooled();
     if (frames == kNoBlock && over_limit(kBlockSize)) {
-      // The address stays unused: as good as gone.
+      core::note_gone(block, 1);  // the address stays unused
       return kNoBlock;
     }
     // Counted before the next thread asks how far the limit is.
@@ -293,6 +298,7 @@ size_t acquire_block(BlockKind kind, BlockUse use) noexcept {
     collapse_moved(0);  // the usual reason is too many mappings
     if (!os::commit(arena.block_start(block), kBlockSize)) {
       block_counters.starting.fetch_sub(1, std::memory_order_relaxed);
+      core::note_gone(block, 1);
       return kNoBlock;
     }
   }
@@ -315,6 +321,7 @@ size_t acquire_huge(size_t bytes) noexcept {
   if (core::knobs.huge_pages && bytes >= kBlockSize) os::use_huge_pages(arena.block_start(block), bytes / kBlockSize * kBlockSize, true);
   if (!os::commit(arena.block_start(block), count * kBlockSize)) {
     block_counters.huge_bytes.fetch_sub(huge_memory(bytes), std::memory_order_relaxed);
+    core::note_gone(block, count);
     return kNoBlock;
   }
   for (size_t i = 1; i < count; i++) {
@@ -589,7 +596,10 @@ bool forward_block(size_t block, uint32_t forwarding) noexcept {
     if (to != kNoBlock) {
       Move move = move_block(block, to);
       inaccessible = move != Move::kRefused;
-      if (move != Move::kDone) to = kNoBlock;  // its address stays unused
+      if (move != Move::kDone) {
+        core::note_gone(to, 1);  // the address stays unused
+        to = kNoBlock;
+      }
     }
   }
   if (!inaccessible && !give_back(start, kBlockSize)) return false;

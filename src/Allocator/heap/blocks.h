@@ -93,14 +93,35 @@ constexpr size_t promoted_block(size_t n) noexcept {
   return n / kPromotedPerSegment * core::kBlocksPerSegment + core::kBlocksInGeneration0 + n % kPromotedPerSegment;
 }
 
-// Calls function(block) for every block of the lower half that was handed out at some time.
+// Calls function(block) for the blocks in [first, end). Groups that are gone are left out: addresses are used once, and what a walk costs must not grow
+// with all that were ever used.
+template <typename Function>
+void for_each_block(size_t first, size_t end, Function function) noexcept {
+  for (size_t block = first; block < end;) {
+    if (block % core::kBlocksPerGroup == 0 && core::is_group_gone(block)) {
+      block += core::kBlocksPerGroup;
+    } else {
+      function(block++);
+    }
+  }
+}
+
+// Calls function(block) for every block of the lower half that was handed out at some time, but for those of groups that are gone.
 template <typename Function>
 void for_each_lower_block(Function function) noexcept {
-  for (size_t block = 0, end = lower_frontier(); block < end; block++) {
-    if (block % core::kBlocksPerSegment == core::kBlocksInGeneration0) block += core::kBlocksPerSegment - core::kBlocksInGeneration0;
-    if (block < end) function(block);
+  for (size_t first = 0, end = lower_frontier(); first < end; first += core::kBlocksPerSegment) {
+    for_each_block(first, end - first < core::kBlocksInGeneration0 ? end : first + core::kBlocksInGeneration0, function);
   }
-  for (size_t n = 0, end = promoted_frontier(); n < end; n++) function(promoted_block(n));
+  for (size_t n = 0, end = promoted_frontier(); n < end; n += kPromotedPerSegment) {
+    size_t first = promoted_block(n);
+    for_each_block(first, first + (end - n < kPromotedPerSegment ? end - n : kPromotedPerSegment), function);
+  }
+}
+
+// The same for the upper half.
+template <typename Function>
+void for_each_upper_block(Function function) noexcept {
+  for_each_block(core::arena.block_count() / 2, upper_frontier(), function);
 }
 
 size_t resident_memory() noexcept;  // bytes of live and pooled blocks and of huge objects, released pages excepted

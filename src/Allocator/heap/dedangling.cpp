@@ -71,12 +71,12 @@ void walk_heap(uint64_t* patched) noexcept {
       if (walked.step == Step::kObject) make_object_current(start, walked, patched);
     });
   });
-  for (size_t block = arena.block_count() / 2, end = upper_frontier(); block < end; block++) {
+  for_each_upper_block([&](size_t block) noexcept {
     const BlockRecord& record = arena.blocks[block];
-    if (record.kind != BlockKind::kHuge || !has_memory(record)) continue;
+    if (record.kind != BlockKind::kHuge || !has_memory(record)) return;
     Walked walked = look_at(arena.block_start(block));
     if (walked.step == Step::kObject) make_object_current(arena.block_start(block), walked, patched);
-  }
+  });
 }
 
 void walk_frozen(uint64_t* patched) noexcept {

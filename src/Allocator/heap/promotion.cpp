@@ -355,12 +355,12 @@ void Round::for_each_unchosen(Lower lower, Huge huge) noexcept {
     const BlockRecord& record = arena.blocks[block];
     if (record.state.load(std::memory_order_acquire) == BlockState::kLive && record.chosen.load(std::memory_order_relaxed) == 0) lower(block);
   });
-  for (size_t block = arena.block_count() / 2, end = upper_frontier(); block < end; block++) {
+  for_each_upper_block([&](size_t block) noexcept {
     const BlockRecord& record = arena.blocks[block];
-    if (record.state.load(std::memory_order_acquire) != BlockState::kLive || record.kind != BlockKind::kHuge) continue;
+    if (record.state.load(std::memory_order_acquire) != BlockState::kLive || record.kind != BlockKind::kHuge) return;
     Walked walked = look_at(arena.block_start(block));
     if (is_live(walked)) huge(block, walked);
-  }
+  });
 }
 
 // Calls function(page) for each marked page of a block, or of a huge object, and clears the marks.

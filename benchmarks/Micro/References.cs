@@ -28,41 +28,11 @@ public unsafe class References
         }
     }
 
-    private static Node[] MakeNodes()
-    {
-        var nodes = new Node[NodesOfSeveralBlocks];
-        for (var i = 0; i < nodes.Length; i++)
-        {
-            nodes[i] = new Node();
-        }
-
-        return nodes;
-    }
+    [Benchmark(OperationsPerInvoke = Count)]
+    public long StoreInField() => StoreInFields(_nodes[0]);
 
     [Benchmark(OperationsPerInvoke = Count)]
-    public long StoreInField()
-    {
-        var first = _nodes[0];
-        foreach (var node in _nodes)
-        {
-            node.Next = first;
-        }
-
-        return 0;
-    }
-
-    [Benchmark(OperationsPerInvoke = Count)]
-    public long StoreInArrayElement()
-    {
-        var objects = _objects;
-        var first = _nodes[0];
-        for (var i = 0; i < objects.Length; i++)
-        {
-            objects[i] = first;
-        }
-
-        return 0;
-    }
+    public long StoreInArrayElement() => StoreInElements(_nodes[0]);
 
     /// <summary>For stores of references to young objects in old ones, which a generational barrier remembers. Freehold's does after a round of promotion.</summary>
     [GlobalSetup(Targets = [nameof(StoreYoungInField), nameof(StoreYoungInArrayElement)])]
@@ -88,29 +58,10 @@ public unsafe class References
     }
 
     [Benchmark(OperationsPerInvoke = Count)]
-    public long StoreYoungInField()
-    {
-        var young = _young;
-        foreach (var node in _nodes)
-        {
-            node.Next = young;
-        }
-
-        return 0;
-    }
+    public long StoreYoungInField() => StoreInFields(_young);
 
     [Benchmark(OperationsPerInvoke = Count)]
-    public long StoreYoungInArrayElement()
-    {
-        var objects = _objects;
-        var young = _young;
-        for (var i = 0; i < objects.Length; i++)
-        {
-            objects[i] = young;
-        }
-
-        return 0;
-    }
+    public long StoreYoungInArrayElement() => StoreInElements(_young);
 
     /// <summary>A loop that does nothing but compare references: the worst case of what moving objects costs.</summary>
     [Benchmark(OperationsPerInvoke = Count)]
@@ -154,5 +105,37 @@ public unsafe class References
         }
 
         return sum;
+    }
+
+    private long StoreInFields(Node value)
+    {
+        foreach (var node in _nodes)
+        {
+            node.Next = value;
+        }
+
+        return 0;
+    }
+
+    private long StoreInElements(Node value)
+    {
+        var objects = _objects;
+        for (var i = 0; i < objects.Length; i++)
+        {
+            objects[i] = value;
+        }
+
+        return 0;
+    }
+
+    private static Node[] MakeNodes()
+    {
+        var nodes = new Node[NodesOfSeveralBlocks];
+        for (var i = 0; i < nodes.Length; i++)
+        {
+            nodes[i] = new Node();
+        }
+
+        return nodes;
     }
 }

@@ -17,7 +17,8 @@ size_t card_table_bytes(size_t blocks) noexcept { return blocks * kPagesPerBlock
 size_t group_table_bytes(size_t blocks) noexcept { return align_to_page(blocks / kBlocksPerGroup); }
 size_t segment_table_bytes(size_t blocks) noexcept { return align_to_page(blocks / kBlocksPerSegment); }
 
-// Gives the tables' memory of whole groups back.
+// Gives the tables' memory of whole groups back, beside threads that may still look at one of the blocks: what they find there is kGone, and nothing else
+// of it holds. Where the kernel refuses, the states say kGone as well.
 void release_tables(size_t block, size_t count) noexcept {
   os::discard(arena.cards + card_table_bytes(block), card_table_bytes(count));
   os::discard(reinterpret_cast<uint8_t*>(arena.blocks) + block_table_bytes(block), block_table_bytes(count));

@@ -94,7 +94,7 @@ struct alignas(64) Arena {
   PageRecord* pages;     // of the lower half
   BlockRecord* blocks;   // of the whole arena
   uint8_t* cards;        // a byte for each page of the whole arena (heap/cards.h)
-  std::atomic<uint8_t>* gone;  // of each group, the blocks that are gone for good
+  std::atomic<uint8_t>* gone;  // of each group, how many blocks are gone for good: note_gone adds; a walk that sees fewer visits blocks that are kGone
 
   bool contains(uintptr_t address) const noexcept { return address - start < size; }
   bool in_lower_half(uintptr_t address) const noexcept { return address - start < size / 2; }

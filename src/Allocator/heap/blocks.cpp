@@ -214,7 +214,7 @@ void finish_huge(size_t block) noexcept {
   size_t memory = huge_memory(record.huge_size);
   for (size_t i = 0; i < count; i++) set_gone(block + i);
   give_back(arena.block_start(block), count * kBlockSize);
-  core::note_gone(block, count);
+  core::note_gone(block, count);  // the record may be zero from here on
   block_counters.huge_bytes.fetch_sub(memory, std::memory_order_relaxed);
   block_counters.large_objects.fetch_sub(1, std::memory_order_relaxed);
   block_counters.huge_objects.fetch_sub(1, std::memory_order_relaxed);

@@ -84,12 +84,12 @@ bool is_walkable(const core::BlockRecord& block, const uint8_t* cursor) noexcept
 uint8_t* first_object(size_t page) noexcept {
   const core::BlockRecord& block = arena.blocks[page / core::kPagesPerBlock];
   size_t first_page = page / core::kPagesPerBlock * core::kPagesPerBlock, known = page;
-  while (load_first(known) == 0) {
+  uint16_t first;  // read once: a block that goes meanwhile may take its table with it
+  while ((first = load_first(known)) == 0) {
     if (known == first_page) return nullptr;
     known--;
   }
   uint8_t* target = arena.page_start(page);
-  uint16_t first = load_first(known);
   if (first >= core::PageRecord::kStartsLater) {
     uint8_t* start = arena.page_start(known) + (first - core::PageRecord::kStartsLater) * kUnit;
     return known == page ? start : walk_to(block, start, target, page);

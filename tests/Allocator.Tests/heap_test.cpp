@@ -237,7 +237,7 @@ TEST_F(HeapTest, AnIdleSharedBlockWithMemoryIsReplaced) {
   delete_all();
   size_t shared_block = core::arena.block_index(reinterpret_cast<uintptr_t>(kept));
   ASSERT_TRUE(core::arena.blocks[shared_block].dirty);
-  for (int round = 0; round < 4; round++) heap::maintain(false, false);
+  for (int round = 0; round < 12; round++) heap::maintain(false, false);  // until the pool is empty
   expect_valid("at rest");
   EXPECT_GE(heap::block_counters.released_pages.load(), core::kPagesPerBlock - 2 * core::kWindowSize / core::kPageSize);
   EXPECT_EQ(heap::classify(kept), AddressState::kLive);
@@ -250,6 +250,31 @@ TEST_F(HeapTest, AnIdleSharedBlockWithMemoryIsReplaced) {
   EXPECT_EQ(heap::delete_object(next), DeleteResult::kDeleted);
   heap::retire(&owner);
   heap::retire(&late);
+  expect_valid("at the end");
+}
+
+// Frames wait for their next use as long as some ticks of maintenance have all been able to do without them.
+TEST_F(HeapTest, FramesThatAreNeededNowAndThenStay) {
+  heap::AllocationContext owner = {};
+  auto use_blocks = [&](size_t blocks) {
+    std::vector<Object*> objects;
+    for (size_t i = 0; i < blocks * 2048; i++) objects.push_back(allocate_with(&owner, &bytes_type.table, 1000));
+    for (Object* object : objects) ASSERT_EQ(heap::delete_object(object), DeleteResult::kDeleted);
+  };
+  use_blocks(10);
+  uint64_t most = heap::block_counters.pooled.load();
+  ASSERT_GT(most, 4u);
+  uint64_t fresh = heap::block_counters.fresh.load();
+  for (int cycle = 0; cycle < 10; cycle++) {
+    for (int tick = 0; tick < 6; tick++) EXPECT_EQ(heap::trim_pool_surplus(), 0u) << "cycle " << cycle << ", tick " << tick;
+    use_blocks(most);
+  }
+  EXPECT_LE(heap::block_counters.fresh.load(), fresh + 2);
+  size_t trimmed = 0;
+  for (int tick = 0; tick < 9; tick++) trimmed += heap::trim_pool_surplus();
+  EXPECT_GT(trimmed, 0u);
+  EXPECT_EQ(heap::block_counters.pooled.load(), 0u);
+  heap::retire(&owner);
   expect_valid("at the end");
 }
 

@@ -1,5 +1,6 @@
 #include "heap/blocks.h"
 
+#include <algorithm>
 #include <bit>
 #include <new>
 
@@ -41,7 +42,12 @@ size_t promoted_count = 0;  // blocks of higher generations that were handed out
 size_t upper_next = 0;
 uint32_t pool_head = kEndOfList;
 size_t pool_size = 0;
+// The pool's smallest sizes: since the last look at its surplus, and in the intervals before. A round of promotion fills the pool for a hundred
+// milliseconds or more of allocation; what it fills in vain is not there for long.
 size_t pool_minimum = 0;
+constexpr size_t kPoolIntervals = 8;
+size_t pool_minima[kPoolIntervals] = {};
+size_t pool_interval = 0;
 uint32_t moved_head = kEndOfList;
 size_t moved_size = 0;
 uint32_t pinned_head = kEndOfList;  // dead blocks and huge objects that wait for their pins
@@ -646,11 +652,17 @@ size_t trim_pool(size_t keep) noexcept {
   }
 }
 
-size_t pool_surplus() noexcept {
-  os::LockGuard guard(lock);
-  size_t surplus = pool_minimum;
-  pool_minimum = pool_size;
-  return surplus;
+size_t trim_pool_surplus() noexcept {
+  size_t surplus, keep;
+  {
+    os::LockGuard guard(lock);
+    pool_minima[pool_interval++ % kPoolIntervals] = pool_minimum;
+    pool_minimum = pool_size;
+    surplus = *std::min_element(pool_minima, pool_minima + kPoolIntervals);
+    for (size_t& minimum : pool_minima) minimum -= surplus;
+    keep = pool_size - surplus;
+  }
+  return surplus == 0 ? 0 : trim_pool(keep);
 }
 
 void collapse_moved(size_t keep) noexcept {
@@ -723,6 +735,7 @@ size_t limit() noexcept { return memory_limit; }
 
 void reset_blocks() noexcept {
   lower_next = promoted_count = upper_next = pool_size = pool_minimum = moved_size = 0;
+  std::fill_n(pool_minima, kPoolIntervals, 0);
   pool_head = moved_head = pinned_head = kEndOfList;
   threads_hold.store(false);
   memory_limit = SIZE_MAX - kEmergencyMemory;

@@ -77,8 +77,8 @@ size_t release_unpinned(size_t minimum_run) noexcept;
 
 // Gives pooled blocks back to the system, until `keep` are left. Returns how many went.
 size_t trim_pool(size_t keep) noexcept;
-// The smallest size of the pool since the last call: what nobody needed meanwhile.
-size_t pool_surplus() noexcept;
+// Gives back what nobody needed during the last calls, which are a tick of maintenance apart. Returns how many blocks went.
+size_t trim_pool_surplus() noexcept;
 // Replaces the empty mappings that moved blocks left behind by reserved space; adjacent ones become one mapping.
 void collapse_moved(size_t keep) noexcept;
 

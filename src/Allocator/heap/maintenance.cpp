@@ -240,9 +240,7 @@ void maintain(bool thorough, bool on_allocating_thread) noexcept {
     if (thorough) phase("release of idle blocks", [] { release_idle_blocks(true); });
   }
   if (!on_allocating_thread && (thorough || should_sweep()) && dedangle()) phase_done("de-dangling");
-  // What nobody needed since the last round goes back to the system.
-  size_t surplus = pool_surplus(), pooled = block_counters.pooled.load(std::memory_order_relaxed);
-  if (thorough || surplus != 0) phase("trim", [&] { trim_pool(thorough || surplus > pooled ? 0 : pooled - surplus); });
+  if (block_counters.pooled.load(std::memory_order_relaxed) != 0) phase("trim", [&] { thorough ? trim_pool(0) : trim_pool_surplus(); });
   if (thorough || block_counters.moved.load(std::memory_order_relaxed) > kMovedKept) phase("collapse", [] { collapse_moved(0); });
 }
 

@@ -609,18 +609,22 @@ bool forward_block(size_t block, uint32_t forwarding) noexcept {
     }
   }
   if (!inaccessible && !give_back(start, kBlockSize)) return false;
-  os::LockGuard guard(lock);
-  forget_pages(record);
-  record.next = forwarding;
-  record.state.store(BlockState::kForwarded, std::memory_order_release);
-  block_counters.live.fetch_sub(1, std::memory_order_relaxed);
-  block_counters.forwarded.fetch_add(1, std::memory_order_relaxed);
-  block_counters.gone_bytes.fetch_add(kBlockSize, std::memory_order_relaxed);
-  if (to != kNoBlock) {
-    arena.blocks[to].dead_pages.store(kPagesPerBlock, std::memory_order_relaxed);
-    arena.blocks[to].dirty = true;
-    make_pooled(to);
+  {
+    os::LockGuard guard(lock);
+    forget_pages(record);
+    record.next = forwarding;
+    record.state.store(BlockState::kForwarded, std::memory_order_release);
+    block_counters.live.fetch_sub(1, std::memory_order_relaxed);
+    block_counters.forwarded.fetch_add(1, std::memory_order_relaxed);
+    block_counters.gone_bytes.fetch_add(kBlockSize, std::memory_order_relaxed);
+    if (to != kNoBlock) {
+      arena.blocks[to].dead_pages.store(kPagesPerBlock, std::memory_order_relaxed);
+      arena.blocks[to].dirty = true;
+      make_pooled(to);
+    }
   }
+  // A store through a stale reference: where a huge page may come, the kernel clears one before it looks who watches the address.
+  if (use_userfaultfd && core::knobs.huge_pages) os::use_huge_pages(start, kBlockSize, false);
   return true;
 }
 

@@ -49,6 +49,15 @@ Header* header_of(uint32_t number) noexcept { return reinterpret_cast<Header*>(t
 template <typename Body>
 Body* body_of(Header* header) noexcept { return reinterpret_cast<Body*>(header + 1); }
 
+// The compiler's own is a call into a library on processors that may be as old as the runtime allows.
+uint32_t count_bits(uint64_t word) noexcept {
+  constexpr uint64_t kOnes = ~uint64_t{0};
+  word -= word >> 1 & kOnes / 3;
+  word = (word & kOnes / 5) + (word >> 2 & kOnes / 5);
+  word = (word + (word >> 4)) & kOnes / 17;
+  return static_cast<uint32_t>(word * (kOnes / 255) >> 56);
+}
+
 constexpr uint32_t kNotPromoted = UINT32_MAX;
 
 uint32_t rank_in_runs(const Run* runs, uint32_t count, uint32_t unit) noexcept {
@@ -67,8 +76,8 @@ uint32_t rank_in_bitmap(const Dense& dense, uint32_t unit) noexcept {
   uint64_t bit = uint64_t{1} << (unit % 64);
   if ((dense.live[word] & bit) == 0) return kNotPromoted;
   uint32_t rank = dense.rank[unit / core::kUnitsPerPage];
-  for (size_t i = unit / core::kUnitsPerPage * (core::kUnitsPerPage / 64); i < word; i++) rank += static_cast<uint32_t>(__builtin_popcountll(dense.live[i]));
-  return rank + static_cast<uint32_t>(__builtin_popcountll(dense.live[word] & (bit - 1)));
+  for (size_t i = unit / core::kUnitsPerPage * (core::kUnitsPerPage / 64); i < word; i++) rank += count_bits(dense.live[i]);
+  return rank + count_bits(dense.live[word] & (bit - 1));
 }
 
 // The copy of what lay at `address`, or 0.
@@ -99,6 +108,16 @@ void for_each_run(const uint64_t* live, Function function) noexcept {
     function(static_cast<uint32_t>(first), static_cast<uint32_t>(end - first));
     first = next(end, 0);
   }
+}
+
+size_t count_runs(const uint64_t* live) noexcept {
+  size_t runs = 0;
+  uint64_t before = 0;  // the bit before the word's first
+  for (size_t i = 0; i < ForwardingDraft::kWords; i++) {
+    runs += count_bits(live[i] & ~(live[i] << 1 | before));
+    before = live[i] >> 63;
+  }
+  return runs;
 }
 
 core::BlockRecord& record_before(uintptr_t address) noexcept { return arena.blocks[arena.block_index(address - 1)]; }
@@ -158,7 +177,7 @@ Whereabouts whereabouts_of(uintptr_t address) noexcept {
 void wait_while_frozen(uintptr_t address) noexcept {
   if (thread_promotes) os::fail_fast("Promotion writes to a block that it has frozen.", "Report it; FREEHOLD_PROMOTION=0 avoids it.");
   // A thread that promotes may have to wait for a processor: it must not be one that those who wait keep busy.
-  constexpr int kYields = 20;
+  constexpr int kYields = 400;  // as long as most freezes
   constexpr timespec kBetween = {0, 50'000};
   for (int i = 0; state_before(address) == BlockState::kFrozen; i++) {
     if (i < kYields) sched_yield();
@@ -167,8 +186,7 @@ void wait_while_frozen(uintptr_t address) noexcept {
 }
 
 uint32_t make_forwarding(const ForwardingDraft& draft) noexcept {
-  size_t runs = 0;
-  for_each_run(draft.live, [&](uint32_t, uint32_t) noexcept { runs++; });
+  size_t runs = count_runs(draft.live);
   bool dense = runs > kRunsAtMost;
   size_t size = core::align_up(sizeof(Header) + (dense ? sizeof(Dense) : (runs + 1) * sizeof(Run)), kStep), start = used.load(std::memory_order_relaxed);
   if (tables == nullptr) {
@@ -192,7 +210,7 @@ uint32_t make_forwarding(const ForwardingDraft& draft) noexcept {
     for (size_t page = 0; page < core::kPagesPerBlock; page++) {
       constexpr size_t kWordsPerPage = core::kUnitsPerPage / 64;
       body->rank[page] = rank;
-      for (size_t word = 0; word < kWordsPerPage; word++) rank += static_cast<uint32_t>(__builtin_popcountll(draft.live[page * kWordsPerPage + word]));
+      for (size_t word = 0; word < kWordsPerPage; word++) rank += count_bits(draft.live[page * kWordsPerPage + word]);
     }
   } else {
     Run* run = body_of<Run>(header);

@@ -122,9 +122,13 @@ struct Chosen {
   Slots* slots;
 };
 
-struct Copies {
-  uint32_t units, objects;
+// An object that is to be copied.
+struct Planned {
+  uint32_t offset;  // in its block
+  uint32_t size : 31;
+  uint32_t died : 1;  // deleted after the plan was made, before the block was frozen
 };
+constexpr size_t kPlannedAtMost = kBlockSize / core::kMinimumObjectSize;
 
 class Round {
  public:
@@ -132,7 +136,8 @@ class Round {
     chosen_ = static_cast<Chosen*>(scratch_.take(kChosenAtMost * sizeof(Chosen)));
     draft_ = static_cast<ForwardingDraft*>(scratch_.take(sizeof(ForwardingDraft)));
     concerned_ = static_cast<uint8_t*>(scratch_.take(arena.block_count() / 2));
-    if (chosen_ == nullptr || draft_ == nullptr || concerned_ == nullptr) return 0;
+    planned_ = static_cast<Planned*>(scratch_.take(kPlannedAtMost * sizeof(Planned)));
+    if (chosen_ == nullptr || draft_ == nullptr || concerned_ == nullptr || planned_ == nullptr) return 0;
     choose(scope);
     if (count_ == 0) return 0;
     if (may_stop) ask_for_pins(count_, [&](size_t i) noexcept { return chosen_[i].block; });
@@ -199,16 +204,27 @@ class Round {
   void collect() noexcept;
   void collect_from_cards() noexcept;
   void collect_from(size_t block) noexcept;
-  void collect_from_copies(uint32_t units) noexcept;
+  void collect_from_copies() noexcept;
   void visit(uint64_t* slot) noexcept;
   bool promote_block(size_t block) noexcept;
-  bool copy(size_t block, ForwardingDraft* draft, Copies* copies) noexcept;
+  bool plan(size_t block) noexcept;
+  bool reserve(size_t size) noexcept;
+  uint8_t* place_of(uint32_t rank) noexcept;
+  template <typename Function>
+  void for_each_planned(Function function) noexcept;
+  void give_up_plan() noexcept;
+  void copy(size_t block) noexcept;
   void patch(const Chosen& chosen) noexcept;
 
   Scratch scratch_;
   Chosen* chosen_ = nullptr;
   ForwardingDraft* draft_ = nullptr;
   uint8_t* concerned_ = nullptr;
+  // Of the block that is being promoted: the objects to copy, their units, and how many of them died.
+  Planned* planned_ = nullptr;
+  size_t planned_count_ = 0;
+  uint32_t units_ = 0;
+  size_t died_ = 0;
   size_t count_ = 0;
   uint64_t objects_ = 0;
   uint64_t cards_ = 0;
@@ -426,95 +442,134 @@ void copy_object(uint8_t* to, const uint8_t* from, size_t size) noexcept {
   __atomic_store_n(reinterpret_cast<uint64_t*>(to + kHeaderSize), *reinterpret_cast<const uint64_t*>(from + kHeaderSize), __ATOMIC_RELEASE);
 }
 
-// Copies the live objects of a frozen block and notes in the draft where they went. False: something is no object yet, or no memory.
-bool Round::copy(size_t block, ForwardingDraft* draft, Copies* copies) noexcept {
+// Room for one object behind those that were planned before it. False: no memory, or the copies would lie in three pieces.
+bool Round::reserve(size_t size) noexcept {
+  bool moves_on = !extend_window(&target, size);
+  if (moves_on) {
+    if (units_ != 0 && draft_->split != UINT32_MAX) return false;
+    if (!next_promoted_chunk(&target)) {
+      exhausted_ = true;
+      return false;
+    }
+    if (!extend_window(&target, size)) return false;
+  }
+  auto to = reinterpret_cast<uintptr_t>(target.alloc_ptr - kHeaderSize);
+  if (units_ == 0) {
+    draft_->target[0] = to;
+  } else if (moves_on) {
+    draft_->split = units_;
+    draft_->target[1] = to;
+  }
+  target.alloc_ptr += size;
+  return true;
+}
+
+// Where the copy lies before which so many units were planned.
+uint8_t* Round::place_of(uint32_t rank) noexcept {
+  return reinterpret_cast<uint8_t*>(rank < draft_->split ? draft_->target[0] + size_t{rank} * kUnit : draft_->target[1] + size_t{rank - draft_->split} * kUnit);
+}
+
+// Finds the live objects of a block, room for their copies, and notes in the draft where they will go. The program goes on meanwhile: it makes no objects
+// in a block that is used up, but it may end some. False: something is no object yet, or no memory; what was reserved is given up.
+bool Round::plan(size_t block) noexcept {
   uint8_t* block_start = arena.block_start(block);
   bool good = true;
-  *draft = {};
-  draft->split = UINT32_MAX;
+  *draft_ = {};
+  draft_->split = UINT32_MAX;
+  planned_count_ = units_ = 0;
   bool complete = walk_block(block, [&](uint8_t* from, const Walked& walked) noexcept {
     if (!is_live(walked) || !good) return;
-    if (!extend_window(&target, walked.size)) {
-      good = copies->units == 0 || draft->split == UINT32_MAX;
-      if (good && !next_promoted_chunk(&target)) exhausted_ = true;
-      good = good && !exhausted_ && extend_window(&target, walked.size);
-      if (!good) return;
-      if (copies->units != 0) {
-        draft->split = copies->units;
-        draft->target[1] = reinterpret_cast<uintptr_t>(target.alloc_ptr - kHeaderSize);
-      }
-    }
-    uint8_t* to = target.alloc_ptr - kHeaderSize;
-    if (copies->units == 0) draft->target[0] = reinterpret_cast<uintptr_t>(to);
-    copy_object(to, from, walked.size);
-    target.alloc_ptr += walked.size;
-    size_t first = static_cast<size_t>(from - block_start) / kUnit, units = walked.size / kUnit;
+    good = planned_count_ < kPlannedAtMost && reserve(walked.size);
+    if (!good) return;
+    auto offset = static_cast<uint32_t>(from - block_start), size = static_cast<uint32_t>(walked.size);
+    planned_[planned_count_++] = {offset, size, false};
+    size_t first = offset / kUnit, units = size / kUnit;
     for (size_t unit = first; unit < first + units;) {
       size_t in_word = unit % 64, here = 64 - in_word < first + units - unit ? 64 - in_word : first + units - unit;
-      draft->live[unit / 64] |= (here == 64 ? ~uint64_t{0} : (uint64_t{1} << here) - 1) << in_word;
+      draft_->live[unit / 64] |= (here == 64 ? ~uint64_t{0} : (uint64_t{1} << here) - 1) << in_word;
       unit += here;
     }
-    copies->units += static_cast<uint32_t>(units);
-    copies->objects++;
+    units_ += static_cast<uint32_t>(units);
   });
-  return good && complete;
+  if (good && complete) return true;
+  give_up_plan();
+  return false;
 }
 
-// Calls function(uint8_t* start, const Walked&) for each copy, as far as they have memory.
+// Calls function(uint8_t* place, Planned&) for each object planned.
 template <typename Function>
-void for_each_copy(const ForwardingDraft& draft, uint32_t units, Function function) noexcept {
-  uint32_t first = units < draft.split ? units : draft.split;
-  auto walk = [&](uintptr_t start, size_t size) noexcept {
-    for (uintptr_t at = start; at < start + size;) {
-      Walked walked = look_at(reinterpret_cast<uint8_t*>(at));
-      if (walked.step == Step::kEnd || walked.size == 0) return;
-      function(reinterpret_cast<uint8_t*>(at), walked);
-      at += walked.size;
-    }
-  };
-  if (first != 0) walk(draft.target[0], size_t{first} * kUnit);
-  if (units > first) walk(draft.target[1], size_t{units - first} * kUnit);
+void Round::for_each_planned(Function function) noexcept {
+  uint32_t rank = 0;
+  for (size_t i = 0; i < planned_count_; i++) {
+    uint32_t units = planned_[i].size / kUnit;
+    function(place_of(rank), planned_[i]);
+    rank += units;
+  }
 }
 
-// Nobody has seen the copies: they become garbage.
-void bury_copies(const ForwardingDraft& draft, uint32_t units) noexcept {
-  for_each_copy(draft, units, [](uint8_t* start, const Walked& walked) noexcept {
-    *reinterpret_cast<uint32_t*>(start) |= core::kDeletedBit;
-    count_deleted(reinterpret_cast<uintptr_t>(start), walked.size);
+// The room becomes garbage: an object each, as the pages were told where objects begin.
+void Round::give_up_plan() noexcept {
+  for_each_planned([](uint8_t* to, const Planned& planned) noexcept { fill(to, planned.size); });
+}
+
+// Copies what was planned. The block is frozen, and this is all that happens meanwhile.
+void Round::copy(size_t block) noexcept {
+  const uint8_t* block_start = arena.block_start(block);
+  died_ = 0;
+  for_each_planned([&](uint8_t* to, Planned& planned) noexcept {
+    copy_object(to, block_start + planned.offset, planned.size);
+    planned.died = (*reinterpret_cast<const uint32_t*>(to) & core::kDeletedBit) != 0;
+    died_ += planned.died ? 1 : 0;
   });
 }
 
 // The fields of what was promoted just now: those into blocks promoted before are repaired, this one too, and those into blocks still to come noted.
-void Round::collect_from_copies(uint32_t units) noexcept {
-  for_each_copy(*draft_, units, [&](uint8_t* start, const Walked& walked) noexcept {
-    if (is_live(walked)) core::for_each_reference(Object::at(start), walked.type, walked.size, [&](uint64_t* slot) noexcept { visit(slot); });
+void Round::collect_from_copies() noexcept {
+  for_each_planned([&](uint8_t* start, const Planned& planned) noexcept {
+    Walked walked = look_at(start);
+    // What its owner has deleted since may have lost its memory too.
+    if (is_live(walked) && walked.size == planned.size) core::for_each_reference(Object::at(start), walked.type, walked.size, [&](uint64_t* slot) noexcept { visit(slot); });
   });
 }
 
 bool Round::promote_block(size_t block) noexcept {
   MaintenancePause pause;  // what maintenance does with blocks, and the verifier, wait
-  uint64_t before = os::nanoseconds();
-  if (!freeze_block(block)) return false;
+  const BlockRecord& record = arena.blocks[block];
+  if (record.handle_pins.load(std::memory_order_relaxed) != 0 || has_stack_pins(block) || !plan(block)) return false;
+  uint32_t forwarding = make_forwarding(*draft_);
   core::stress_step();
-  Copies copies = {0, 0};
+  uint64_t before = os::nanoseconds();
+  // Had the block died since the plan began, it would not live any more, nor ever again.
+  if (forwarding == kNoForwarding || !freeze_block(block)) {
+    if (forwarding != kNoForwarding) drop_last_forwarding(forwarding);
+    give_up_plan();
+    return false;
+  }
+  core::stress_step();
   thread_promotes = true;
-  bool done = copy(block, draft_, &copies);
+  copy(block);
   thread_promotes = false;
   core::stress_step();
-  uint32_t forwarding = done ? make_forwarding(*draft_) : kNoForwarding;
-  if (forwarding == kNoForwarding || !forward_block(block, forwarding)) {
+  if (!forward_block(block, forwarding)) {
     thaw_block(block);
-    bury_copies(*draft_, copies.units);
-    if (forwarding != kNoForwarding) drop_last_forwarding(forwarding);
+    drop_last_forwarding(forwarding);
+    give_up_plan();  // nobody has seen the copies
     return false;
   }
   uint64_t frozen = os::nanoseconds() - before;
   if (frozen > promotion_counters.longest_freeze.load(std::memory_order_relaxed)) promotion_counters.longest_freeze.store(frozen, std::memory_order_relaxed);
-  objects_ += copies.objects;
+  // Deleted before the freeze, they count for the old block. Whoever deletes a copy counts it himself.
+  if (died_ != 0) {
+    for_each_planned([](uint8_t* to, const Planned& planned) noexcept {
+      if (planned.died) count_deleted(reinterpret_cast<uintptr_t>(to), planned.size);
+    });
+  }
+  size_t moved = planned_count_ - died_;
+  objects_ += moved;
   count(promotion_counters.blocks, 1);
-  count(promotion_counters.objects, copies.objects);
-  count(promotion_counters.bytes, uint64_t{copies.units} * kUnit);
-  if (!core::knobs.stress.fault) collect_from_copies(copies.units);
+  count(promotion_counters.objects, moved);
+  count(promotion_counters.bytes, uint64_t{units_} * kUnit);
+  if (!core::knobs.stress.fault) collect_from_copies();
   return true;
 }
 

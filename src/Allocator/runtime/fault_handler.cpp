@@ -184,8 +184,9 @@ void note_retry(const greg_t* registers, uintptr_t address) noexcept {
 
 void note_wait() noexcept { core::fault_counters.waits.fetch_add(1, std::memory_order_relaxed); }
 
-// An access to a block that is being promoted, or was just now: true when it is to be tried again.
-bool wait_for_promotion(const greg_t* registers, uintptr_t address, heap::Whereabouts whereabouts) noexcept {
+// An access to a block that is being promoted, or was just now: true when it is to be tried again. Once the promotion is done that would only fault once
+// more, so then it is false, and `whereabouts` is what has become of the object.
+bool wait_for_promotion(const greg_t* registers, uintptr_t address, heap::Whereabouts& whereabouts) noexcept {
   if (whereabouts != heap::Whereabouts::kFrozen && whereabouts != heap::Whereabouts::kHere) return false;
   // Walks come by each page that has no memory.
   uint32_t one_in = core::find_recovery(static_cast<uintptr_t>(registers[REG_RIP])) != 0 ? 100 : 1;
@@ -199,7 +200,8 @@ bool wait_for_promotion(const greg_t* registers, uintptr_t address, heap::Wherea
     if (state == heap::AddressState::kDead) return false;
     note_wait();
     heap::wait_while_frozen(address + 1);
-    return true;
+    whereabouts = heap::whereabouts_of(address + 1);
+    return whereabouts == heap::Whereabouts::kHere || whereabouts == heap::Whereabouts::kFrozen;
   }
   if (state != heap::AddressState::kLive || !may_retry(registers, address)) return false;
   note_retry(registers, address);

@@ -1,7 +1,10 @@
 // Promotion under threads that go on allocating, linking, checking and deleting through names that are as old as they like. The model holds what
 // every object must contain and whom it must refer to; nothing is compared by address, only by current_address().
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdio>
+#include <fstream>
 #include <list>
 #include <map>
 #include <mutex>
@@ -495,6 +498,107 @@ TEST_P(PromotionTest, AllocationsWaitWhilePromotionIsBehind) {
   core::knobs.stress.delay = 0;
   EXPECT_GT(heap::promotion_counters.frame_waits.load(), 0u);
   for (size_t i = 1; i < kept.size(); i++) ASSERT_EQ(name(load(kept[i], 1)), name(kept[i - 1]));
+  expect_valid("at the end");
+}
+
+// Between the plan of a block's copies and its freeze: the copies are made, deleted, and count for the pages where they are.
+TEST_P(PromotionTest, ObjectsMayDieBetweenPlanAndFreeze) {
+  uint64_t seed = seed_of_run();
+  std::cerr << "FREEHOLD_TEST_SEED=" << seed << "\n";
+  std::mt19937_64 random(seed);
+  std::vector<Object*> kept = sparse_blocks(30, 4);
+  std::shuffle(kept.begin(), kept.end(), random);
+  core::knobs.stress.seed = seed;
+  core::knobs.stress.delay = 2'000;
+  std::atomic<bool> done{false};
+  std::thread promoter([&] {
+    heap::promote(PromotionScope::kSparse);
+    done = true;
+  });
+  size_t deleted = 0;
+  for (; !done && deleted < kept.size(); deleted++) {
+    ASSERT_EQ(heap::delete_object(kept[deleted]), DeleteResult::kDeleted);
+    if (deleted % 64 == 0) std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+  promoter.join();
+  core::knobs.stress.delay = 0;
+  expect_valid("after the round");
+  // A page's counter may lag by an update that two threads made at once; not by all that died meanwhile.
+  size_t pages = 0, wrong = 0;
+  heap::for_each_lower_block([&](size_t block) {
+    if (core::arena.blocks[block].state.load() != core::BlockState::kLive) return;
+    for (size_t page = block * core::kPagesPerBlock; page < (block + 1) * core::kPagesPerBlock; page++) {
+      if (heap::is_page_dead(page) || heap::first_object(page) == nullptr) continue;
+      pages++;
+      size_t truth = heap::count_page(page).deleted_units;
+      if (core::arena.pages[page].deleted < truth) wrong++;
+    }
+  });
+  EXPECT_GT(pages, 1000u);
+  EXPECT_LE(wrong, pages / 50) << "of " << pages;
+  for (size_t i = 0; i < kept.size(); i++) {
+    DeleteResult result = heap::delete_object(kept[i]);
+    if (i >= deleted) ASSERT_EQ(result, DeleteResult::kDeleted);
+    else ASSERT_TRUE(result == DeleteResult::kAlreadyDeleted || result == DeleteResult::kDangling) << i;
+  }
+  heap::retire(&context_);
+  heap::collect();
+  expect_valid("at the end");
+  EXPECT_LE(heap::block_counters.live.load(), 2u) << "the last that was allocated from, and the last that took copies";
+}
+
+// A store through a stale reference would have the kernel clear 2 MB, where a huge page may come, before it tells us of the fault.
+TEST_P(PromotionTest, NoHugePageMayComeWhereABlockWas) {
+  if (GetParam() == core::Protection::kMprotect) GTEST_SKIP() << "without access no page comes";
+  std::vector<Object*> kept = sparse_blocks(6, 5);
+  ASSERT_GT(heap::promote(PromotionScope::kSparse), 0u);
+  size_t forwarded = 0;
+  std::ifstream maps("/proc/self/smaps");
+  uintptr_t start = 0, end = 0;
+  for (std::string line; std::getline(maps, line);) {
+    if (line.starts_with("VmFlags:")) {
+      for (uintptr_t at = start; at < end && core::arena.in_lower_half(at); at += core::kBlockSize - at % core::kBlockSize) {
+        size_t block = core::arena.block_index(at);
+        if (block >= heap::lower_frontier() || core::arena.blocks[block].state.load() != core::BlockState::kForwarded) continue;
+        forwarded++;
+        EXPECT_EQ(line.find(" hg"), std::string::npos) << line;
+      }
+    } else if (unsigned long long from, to; sscanf(line.c_str(), "%llx-%llx ", &from, &to) == 2) {
+      start = from, end = to;
+    }
+  }
+  EXPECT_EQ(forwarded, heap::block_counters.forwarded.load());
+  EXPECT_GT(forwarded, 0u);
+}
+
+// A thread that got memory although promotion is behind goes on window by window.
+TEST_P(PromotionTest, ThreadsThatTakeNewMemoryArePaced) {
+  heap::ThreadTotals totals = heap::thread_totals();
+  heap::thread_heap.deleted_bytes += totals.allocated_bytes - totals.deleted_bytes;
+  std::vector<Object*> kept = sparse_blocks(40, 10);
+  heap::trim_pool(0);
+  heap::thread_heap.paced_windows = 5;
+  heap::pace();
+  EXPECT_EQ(heap::thread_heap.paced_windows, 0u) << "nothing is promoted";
+  core::knobs.stress.delay = 20'000;
+  std::atomic<bool> done{false};
+  std::thread promoter([&] {
+    heap::promote(PromotionScope::kSparse);
+    done = true;
+  });
+  std::vector<Object*> made;
+  uint32_t most = 0, least = core::kWindowsPerBlock;
+  while (!done) {
+    if (made.size() < 1000) made.push_back(allocate(&bytes_type.table, 30'000));
+    most = std::max(most, heap::thread_heap.paced_windows);
+    if (most != 0) least = std::min(least, heap::thread_heap.paced_windows);
+  }
+  promoter.join();
+  EXPECT_GT(most, core::kWindowsPerBlock - 4u);
+  EXPECT_LT(least, most);
+  allocate(&bytes_type.table, 30'000);
+  for (size_t i = 0; i < 2; i++) allocate(&bytes_type.table, 30'000);
+  EXPECT_EQ(heap::thread_heap.paced_windows, 0u);
   expect_valid("at the end");
 }
 

@@ -175,6 +175,7 @@ bool extend_window(AllocationContext* context, size_t size) noexcept {
   uint8_t* windows_end = align_up(to, kWindowSize);
   BlockRecord& block = arena.blocks[arena.block_index(reinterpret_cast<uintptr_t>(from))];
   if (windows_end > claimed_end) {
+    if (thread_heap.paced_windows != 0 && context == thread_heap.context) [[unlikely]] pace();
     if (!claim(context, claimed_end, windows_end)) return false;
     // An initialised window must be there, all of it: userfaultfd takes a page that is not for a dead one. Fresh memory is not, nor is what was a filler
     // on fresh memory in a block's last life.

@@ -81,7 +81,7 @@ bool should_recount() noexcept {
   uint64_t since = totals.deleted_bytes - deleted_at_last_recount;
   // Frames that wait for their next use are no sign of it.
   uint64_t held = held_memory();
-  return held > 2 * live + (uint64_t{16} << 20) && since > held / 4;
+  return held > 2 * live + (uint64_t{16} << 20) && since > 8 * held;
 }
 
 bool dead_pages_weigh() noexcept {
@@ -163,6 +163,7 @@ void wait_for_tick() noexcept {
 }
 
 void* maintenance_thread(void*) noexcept {
+  pthread_setname_np(pthread_self(), "Freehold");  // for debuggers and profilers
   while (true) {
     // Once a second without being asked: deletions that kill no page wake nobody, and may have left every page half empty.
     timespec second = {1, 0};

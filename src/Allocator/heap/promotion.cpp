@@ -600,28 +600,57 @@ void Round::patch(const Chosen& chosen) noexcept {
 
 bool is_too_small_to_promote() noexcept { return held_memory() < 2 * kSlack && !should_promote(); }
 
+namespace {
+
+bool is_fragmented(uint64_t live, uint64_t held) noexcept { return held >= live + live / 2 + kSlack; }
+
+// Whether promotion is behind: it began when the heap was a little smaller.
+bool is_over_budget() noexcept {
+  ThreadTotals totals = thread_totals();
+  uint64_t live = totals.allocated_bytes - totals.deleted_bytes;
+  return held_memory() >= live / 8 * 13 + kSlack / 2 * 3;
+}
+
+}  // namespace
+
 bool should_promote() noexcept {
   if (core::knobs.debug || !core::knobs.promotion) return false;
   ThreadTotals totals = thread_totals();
   uint64_t live = totals.allocated_bytes - totals.deleted_bytes, held = held_memory();
   // A short round costs what was stored since the last one, a walk over the whole heap what lives.
   uint64_t share = held / (last_round_was_short.load(std::memory_order_relaxed) ? 32 : 8), enough = share < kEnoughDeleted ? share : kEnoughDeleted;
-  if (held < live + live / 2 + kSlack || totals.deleted_bytes - deleted_at_last_round < enough) return false;
+  if (!is_fragmented(live, held) || totals.deleted_bytes - deleted_at_last_round < enough) return false;
   return forwarding_bytes() < held / 8 + kSlack;
 }
 
 bool had_enough_candidates() noexcept { return candidates_suffice.load(std::memory_order_relaxed); }
 
+namespace {
+
+bool are_frames_coming() noexcept { return blocks_to_come.load(std::memory_order_relaxed) != 0; }
+// One beside those that promotion itself needs: what is left of blocks that were half full goes somewhere too.
+bool are_frames_there() noexcept { return block_counters.pooled.load(std::memory_order_relaxed) > 2; }
+
+}  // namespace
+
 void wait_for_frames() noexcept {
-  constexpr uint64_t kNanosecondsAtMost = 1'000'000, kMicrosecondsBetween = 100;
-  auto frames = [] { return block_counters.pooled.load(std::memory_order_relaxed) != 0; };
-  auto promoting = [] { return blocks_to_come.load(std::memory_order_relaxed) != 0; };
-  if (frames() || !promoting()) return;
-  ThreadTotals totals = thread_totals();
-  uint64_t live = totals.allocated_bytes - totals.deleted_bytes;
-  if (held_memory() < live / 4 * 7 + 2 * kSlack) return;
+  constexpr uint64_t kNanosecondsAtMost = 300'000, kMicrosecondsBetween = 50;
+  thread_heap.paced_windows = 0;
+  if (are_frames_there() || !are_frames_coming()) return;
+  if (!is_over_budget()) return;
   count(promotion_counters.frame_waits, 1);
-  for (uint64_t start = os::nanoseconds(); !frames() && promoting() && os::nanoseconds() - start < kNanosecondsAtMost;) pause(kMicrosecondsBetween);
+  for (uint64_t start = os::nanoseconds(); !are_frames_there() && are_frames_coming() && os::nanoseconds() - start < kNanosecondsAtMost;) pause(kMicrosecondsBetween);
+  if (!are_frames_there()) thread_heap.paced_windows = core::kWindowsPerBlock;
+}
+
+void pace() noexcept {
+  constexpr uint64_t kMicroseconds = 100;
+  thread_heap.paced_windows--;
+  if (are_frames_there() || !are_frames_coming()) {
+    thread_heap.paced_windows = 0;
+    return;
+  }
+  pause(kMicroseconds);
 }
 
 uint64_t promote(PromotionScope scope, bool may_stop) noexcept {
@@ -645,7 +674,13 @@ uint64_t promote(PromotionScope scope, bool may_stop) noexcept {
 
 bool dedangle() noexcept {
   os::LockGuard guard(lock);
-  return sweeps_held == 0 && sweep();
+  if (sweeps_held != 0) return false;
+  // Promotion waits for it. Threads that would otherwise take new memory meanwhile are paced.
+  ThreadTotals totals = thread_totals();
+  if (is_fragmented(totals.allocated_bytes - totals.deleted_bytes, held_memory())) blocks_to_come.store(1, std::memory_order_relaxed);
+  bool swept = sweep();
+  blocks_to_come.store(0, std::memory_order_relaxed);
+  return swept;
 }
 
 void hold_sweeps(bool hold) noexcept {

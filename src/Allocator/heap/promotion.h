@@ -48,8 +48,11 @@ uint64_t promote(PromotionScope scope, bool may_stop = true) noexcept;
 bool had_enough_candidates() noexcept;
 
 // Before a thread takes another block to allocate from. While a round has blocks to free and the heap holds far more than lives, promotion is behind: the
-// thread then waits for frames, a millisecond at most, rather than take new memory. Else it returns at once.
+// thread then waits for frames, a third of a millisecond or so. If there are none it has to take new memory, and is paced (thread_heap.paced_windows) while it
+// fills it: many short waits, instead of one that could be felt. Else it returns at once.
 void wait_for_frames() noexcept;
+// A paced thread goes on to the next window of its block: it sleeps a little, unless there are frames by now.
+void pace() noexcept;
 
 // One sweep (heap/dedangling.h) between two rounds. The caller holds no lock that a managed thread may want. True: no old name is left.
 bool dedangle() noexcept;

@@ -31,6 +31,13 @@ public sealed class FrameworkTests(RewrittenFramework framework) : IClassFixture
     public void Method_is_as_the_golden_text_says(string golden, string type, string method) =>
         Golden.Verify(golden, IlText.Format(framework.CoreLib.GetType(type).Methods.Single(candidate => candidate.Name == method)));
 
+    [Theory]
+    [InlineData("StringHashes.String", "GetNonRandomizedHashCode", 0)]
+    [InlineData("StringHashes.Span", "GetNonRandomizedHashCodeOrdinalIgnoreCase", 1)]
+    public void Hash_of_a_string_is_computed_without_a_pin(string golden, string method, int parameters) =>
+        Golden.Verify(golden, IlText.Format(framework.CoreLib.GetType("System.String").Methods
+            .Single(candidate => candidate.Name == method && candidate.Parameters.Count == parameters)));
+
     [Fact]
     public void Pinned_handle_gets_its_target_from_a_pinned_local() =>
         Golden.Verify("TouchBeforePin.HandleTarget", IlText.Format(framework.CoreLib.GetType("System.Runtime.InteropServices.GCHandle").Methods
@@ -80,7 +87,7 @@ public sealed class FrameworkTests(RewrittenFramework framework) : IClassFixture
         Assert.Equal(PassManifest.PatchSetId, document.RootElement.GetProperty("PatchSet").GetString());
         string[] passes = [.. document.RootElement.GetProperty("Passes").EnumerateArray().Select(pass =>
             $"{pass.GetProperty("Pass").GetString()}: {pass.GetProperty("Seen").GetInt32()} = {pass.GetProperty("Rewritten").GetInt32()} + {pass.GetProperty("Skipped").EnumerateObject().Sum(reason => reason.Value.GetInt32())}")];
-        Assert.Equal(["ExceptionMapping: 1 = 1 + 0", "HandleReads: 3 = 2 + 1", "SyncEntry: 2 = 2 + 0", "BlockMoves: 2 = 2 + 0", "NativeCallPins: 0 = 0 + 0", "ObjectIdentity: 4364 = 3350 + 1014", "ReferenceComparisons: 215 = 50 + 165", "CurrentPointers: 80 = 42 + 38", "CompareExchange: 390 = 191 + 199", "TouchBeforePin: 2105 = 1227 + 878"], passes);
+        Assert.Equal(["ExceptionMapping: 1 = 1 + 0", "HandleReads: 3 = 2 + 1", "SyncEntry: 2 = 2 + 0", "BlockMoves: 2 = 2 + 0", "StringHashes: 4 = 4 + 0", "NativeCallPins: 0 = 0 + 0", "ObjectIdentity: 4364 = 3350 + 1014", "ReferenceComparisons: 215 = 50 + 165", "CurrentPointers: 80 = 42 + 38", "CompareExchange: 390 = 191 + 199", "TouchBeforePin: 2098 = 1223 + 875"], passes);
     }
 
     [Fact]

@@ -111,6 +111,9 @@ internal static partial class Moving
         yield return Text("string-concat", t => t + t + t.Length + $"{t}-{t}");
         yield return Text("string-encode", t => Encoding.UTF8.GetString(Encoding.UTF8.GetBytes(t)) + Convert.ToBase64String(Encoding.Unicode.GetBytes(t)));
         yield return Text("string-key", t => { var map = new Dictionary<string, int> { [t] = 4 }; return map[new string(t.AsSpan())] + map[t]; });
+        yield return Text("string-key-ignoring-case", t => { var map = new Dictionary<string, int>(StringComparer.OrdinalIgnoreCase) { [t] = 4 }; return map[t.ToUpperInvariant()] + map[t]; });
+        yield return Text("string-key-span", t => { var map = new Dictionary<string, int> { [t] = 4 }.GetAlternateLookup<ReadOnlySpan<char>>(); return map[t] + (map.ContainsKey(t.AsSpan(1)) ? 1 : 0); });
+        yield return Text("string-key-span-ignoring-case", t => { var map = new Dictionary<string, int>(StringComparer.OrdinalIgnoreCase) { [t] = 4 }.GetAlternateLookup<ReadOnlySpan<char>>(); return map[t] + map[t.ToUpperInvariant()] + (map.ContainsKey(t.AsSpan(1)) ? 1 : 0); });
         yield return Text("string-fixed", FixedText);
         yield return Make("boxed", i => (object)(i % 100 + 0.5), b => (double)b + b.GetHashCode() + Convert.ToDouble(b));
         yield return Make("boxed-struct", i => (object)new KeyValuePair<string, int>("k", i % 100), b => ((KeyValuePair<string, int>)b).Key + ((KeyValuePair<string, int>)b).Value + b);

@@ -69,6 +69,8 @@ internal static class UsesOfArrays
         yield return Strings("string-utf8", s => Encoding.UTF8.GetBytes(s).Length, typeof(ArgumentNullException));
         yield return Strings("string-compare", s => Math.Sign(string.CompareOrdinal(s, "text")), null);
         yield return Strings("string-dictionary", s => new Dictionary<string, int> { ["x"] = 1 }.ContainsKey(s), typeof(ArgumentNullException));
+        yield return Strings("string-dictionary-ignoring-case", s => new Dictionary<string, int>(StringComparer.OrdinalIgnoreCase) { ["x"] = 1 }.ContainsKey(s), typeof(ArgumentNullException));
+        yield return Strings("string-dictionary-span", s => new Dictionary<string, int> { ["x"] = 1 }.GetAlternateLookup<ReadOnlySpan<char>>().ContainsKey(s.AsSpan(1)), typeof(ArgumentOutOfRangeException));
         yield return Strings("string-foreach", s => { int total = 0; foreach (char c in s) total += c; return total; });
         yield return Strings("string-native", NativeLength, null);
         yield return Strings("string-write", s => { var writer = new StringWriter(); writer.Write(s); return writer.ToString(); }, null);

@@ -22,6 +22,7 @@ public static class PassManifest
         new HandleReads(),
         new SyncEntry(),
         new BlockMoves(),
+        new StringHashes(),
         new NativeCallPins(),
         new ObjectIdentity(),
         new ReferenceComparisons(),

@@ -42,16 +42,16 @@ void wait_while_frozen(uintptr_t address) noexcept;
 // Whether this thread is promoting a block: it must not wait for itself when it meets a page of it that has no memory. Signal-safe.
 [[gnu::tls_model("initial-exec")]] extern thread_local constinit bool thread_promotes;
 
-// What promotion notes of a block while it copies.
+// Which objects of a block will be promoted, and where to.
 struct ForwardingDraft {
   static constexpr size_t kWords = core::kBlockSize / core::kUnit / 64;
-  uint64_t live[kWords];  // set where an object lay that was promoted
+  uint64_t live[kWords];  // set where such an object lies
   // The copies begin at target[0]; those from the split-th unit on at target[1].
   uintptr_t target[2];
   uint32_t split;
 };
 
-// Makes the table of a block that was copied. Its number is what BlockRecord::next holds once the block is kForwarded. kNoForwarding: no memory.
+// Makes the table of a block that is to be copied. Its number is what BlockRecord::next holds once the block is kForwarded. kNoForwarding: no memory.
 // Promotion makes and drops tables, one thread at a time; all others only read.
 inline constexpr uint32_t kNoForwarding = UINT32_MAX;
 uint32_t make_forwarding(const ForwardingDraft& draft) noexcept;

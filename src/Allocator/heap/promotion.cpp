@@ -133,67 +133,31 @@ constexpr size_t kPlannedAtMost = kBlockSize / core::kMinimumObjectSize;
 class Round {
  public:
   uint64_t run(PromotionScope scope, bool may_stop) noexcept {
-    chosen_ = static_cast<Chosen*>(scratch_.take(kChosenAtMost * sizeof(Chosen)));
-    draft_ = static_cast<ForwardingDraft*>(scratch_.take(sizeof(ForwardingDraft)));
-    concerned_ = static_cast<uint8_t*>(scratch_.take(arena.block_count() / 2));
-    planned_ = static_cast<Planned*>(scratch_.take(kPlannedAtMost * sizeof(Planned)));
-    if (chosen_ == nullptr || draft_ == nullptr || concerned_ == nullptr || planned_ == nullptr) return 0;
+    if (!take_memory()) return 0;
     choose(scope);
     if (count_ == 0) return 0;
     if (may_stop) ask_for_pins(count_, [&](size_t i) noexcept { return chosen_[i].block; });
     // Not before: a stop would wait for those who wait for frames.
     blocks_to_come.store(count_, std::memory_order_relaxed);
-    uint64_t before = processor_time();
-    auto time = [&](std::atomic<uint64_t>& counter) noexcept {
-      uint64_t after = processor_time();
-      count(counter, after - before);
-      before = after;
-    };
-    if (!core::knobs.stress.fault) {
-      if (short_) collect_from_cards();
-      else collect();
-    }
-    cards_of_last_round = cards_;
-    last_round_was_short.store(short_, std::memory_order_relaxed);
-    if (short_) count(promotion_counters.short_rounds, 1);
-    count(promotion_counters.cards, cards_);
-    time(promotion_counters.walk_time);
-    auto try_to_promote = [&](const Chosen& chosen) noexcept {
-      bool promoted = promote_block(chosen.block);
-      time(promotion_counters.copy_time);
-      if (!promoted) return false;
-      core::stress_step();
-      patch(chosen);
-      time(promotion_counters.patch_time);
-      return true;
-    };
-    auto* to_retry = static_cast<uint32_t*>(scratch_.take(count_ * sizeof(uint32_t)));
-    size_t retries = 0;
-    for (size_t i = 0; i < count_ && !exhausted_; i++) {
-      bool promoted = try_to_promote(chosen_[i]);
-      blocks_to_come.store(count_ - i - 1, std::memory_order_relaxed);
-      if (promoted) continue;
-      if (!core::knobs.stress.fault) collect_from(chosen_[i].block);
-      time(promotion_counters.walk_time);
-      if (may_stop && to_retry != nullptr && has_stack_pins(chosen_[i].block)) {
-        to_retry[retries++] = static_cast<uint32_t>(i);
-      } else {
-        count(promotion_counters.refused, 1);
-      }
-    }
-    blocks_to_come.store(0, std::memory_order_relaxed);
-    // What was pinned after the stop mostly is not any more.
-    for (size_t i = 0; i < retries && !exhausted_; i++) {
-      size_t left = retries - i;
-      if (i % kRetriesPerStop == 0) ask_for_pins(left < kRetriesPerStop ? left : kRetriesPerStop, [&](size_t j) noexcept { return chosen_[to_retry[i + j]].block; });
-      if (!try_to_promote(chosen_[to_retry[i]])) count(promotion_counters.refused, 1);
-    }
+    last_lap_ = processor_time();
+    find_references();
+    promote_chosen(may_stop);
     for (size_t i = 0; i < count_; i++) arena.blocks[chosen_[i].block].chosen.store(0, std::memory_order_relaxed);
     return objects_;
   }
 
  private:
+  bool take_memory() noexcept;
   void choose(PromotionScope scope) noexcept;
+  void find_references() noexcept;
+  void promote_chosen(bool may_stop) noexcept;
+  bool try_to_promote(const Chosen& chosen) noexcept;
+  // Adds the processor time since the last call.
+  void lap(std::atomic<uint64_t>& counter) noexcept {
+    uint64_t now = processor_time();
+    count(counter, now - last_lap_);
+    last_lap_ = now;
+  }
   // Whether the walk must look closer at a reference into the block: it is chosen, or was promoted before. A byte for each, since the walk asks for
   // every reference there is: the blocks' records would not stay in the cache.
   uint8_t& concerns(size_t block) noexcept { return concerned_[block]; }
@@ -228,9 +192,18 @@ class Round {
   size_t count_ = 0;
   uint64_t objects_ = 0;
   uint64_t cards_ = 0;
+  uint64_t last_lap_ = 0;
   bool short_ = false;      // only young blocks are chosen
   bool exhausted_ = false;  // no block to copy to
 };
+
+bool Round::take_memory() noexcept {
+  chosen_ = static_cast<Chosen*>(scratch_.take(kChosenAtMost * sizeof(Chosen)));
+  draft_ = static_cast<ForwardingDraft*>(scratch_.take(sizeof(ForwardingDraft)));
+  concerned_ = static_cast<uint8_t*>(scratch_.take(arena.block_count() / 2));
+  planned_ = static_cast<Planned*>(scratch_.take(kPlannedAtMost * sizeof(Planned)));
+  return chosen_ != nullptr && draft_ != nullptr && concerned_ != nullptr && planned_ != nullptr;
+}
 
 // Whether every chunk of a block of small objects is used up: the last page of each holds objects to its end. Then the block stays complete, and no
 // thread allocates in what would be frozen.
@@ -571,6 +544,53 @@ bool Round::promote_block(size_t block) noexcept {
   count(promotion_counters.bytes, uint64_t{units_} * kUnit);
   if (!core::knobs.stress.fault) collect_from_copies();
   return true;
+}
+
+// The walk.
+void Round::find_references() noexcept {
+  if (!core::knobs.stress.fault) {
+    if (short_) collect_from_cards();
+    else collect();
+  }
+  cards_of_last_round = cards_;
+  last_round_was_short.store(short_, std::memory_order_relaxed);
+  if (short_) count(promotion_counters.short_rounds, 1);
+  count(promotion_counters.cards, cards_);
+  lap(promotion_counters.walk_time);
+}
+
+bool Round::try_to_promote(const Chosen& chosen) noexcept {
+  bool promoted = promote_block(chosen.block);
+  lap(promotion_counters.copy_time);
+  if (!promoted) return false;
+  core::stress_step();
+  patch(chosen);
+  lap(promotion_counters.patch_time);
+  return true;
+}
+
+void Round::promote_chosen(bool may_stop) noexcept {
+  auto* to_retry = static_cast<uint32_t*>(scratch_.take(count_ * sizeof(uint32_t)));
+  size_t retries = 0;
+  for (size_t i = 0; i < count_ && !exhausted_; i++) {
+    bool promoted = try_to_promote(chosen_[i]);
+    blocks_to_come.store(count_ - i - 1, std::memory_order_relaxed);
+    if (promoted) continue;
+    if (!core::knobs.stress.fault) collect_from(chosen_[i].block);
+    lap(promotion_counters.walk_time);
+    if (may_stop && to_retry != nullptr && has_stack_pins(chosen_[i].block)) {
+      to_retry[retries++] = static_cast<uint32_t>(i);
+    } else {
+      count(promotion_counters.refused, 1);
+    }
+  }
+  blocks_to_come.store(0, std::memory_order_relaxed);
+  // What was pinned after the stop mostly is not any more.
+  for (size_t i = 0; i < retries && !exhausted_; i++) {
+    size_t left = retries - i;
+    if (i % kRetriesPerStop == 0) ask_for_pins(left < kRetriesPerStop ? left : kRetriesPerStop, [&](size_t j) noexcept { return chosen_[to_retry[i + j]].block; });
+    if (!try_to_promote(chosen_[to_retry[i]])) count(promotion_counters.refused, 1);
+  }
 }
 
 // The fields noted, if they still say what they said. A field may have moved itself.

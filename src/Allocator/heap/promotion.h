@@ -3,7 +3,8 @@
 //   choose     blocks that are at least half dead, the emptiest first, until less than a third of the live bytes is wasted
 //   collect    a walk over the references of all live objects notes the fields that lead into the chosen blocks; in short rounds, which choose young
 //              blocks only, over those of the pages whose cards are marked (heap/cards.h)
-//   per block  freeze (readers go on, writers fault and wait) -> copy -> forwarding -> no access -> patch the fields noted
+//   per block  plan (what lives, where it goes) -> freeze (readers go on, writers fault and wait) -> copy -> no access, forwarding instead -> patch the
+//              fields noted
 //
 // No thread is stopped, except once, briefly, when something was pinned in a chosen block and may still be (heap/pins.h). What the walk did not see
 // (registers, stacks, references stored since) faults at its first use and is repaired there (runtime/stale_references.h), or by a later sweep

@@ -383,13 +383,14 @@ void Round::collect_from_cards() noexcept {
   for_each_unchosen(
       [&](size_t block) noexcept {
         const BlockRecord& record = arena.blocks[block];
+        Guess guess;
         take_cards_of(block, kBlockSize, [&](size_t page) noexcept {
           if (is_page_dead(page)) return;
           cards_++;
           uint8_t *cursor = first_object(page), *end = arena.page_start(page + 1);
           if (cursor == nullptr) mark_card(page);
           while (cursor != nullptr && cursor < end) {
-            Walked walked = is_walkable(record, cursor) ? look_at(cursor) : Walked{Step::kEnd, 0, 0, nullptr};
+            Walked walked = is_walkable(record, cursor) ? look_at(cursor, guess) : Walked{Step::kEnd, 0, 0, nullptr};
             if (walked.step == Step::kEnd || walked.size == 0) {
               mark_card(page);  // the rest is for the next round
               return;

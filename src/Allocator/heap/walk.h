@@ -52,6 +52,23 @@ void set_threads_stopped(bool stopped) noexcept;
   return {Step::kObject, core::align_up(size, core::kObjectAlignment), static_cast<uint32_t>(head), table};
 }
 
+// What the object before was: neighbours mostly have one type. Guessing the size from it takes two dependent loads off the way from one object to the next,
+// so that the processor has several headers on their way from memory at a time: a third of the time, where they are not in the cache.
+struct Guess {
+  uint64_t type = 0;
+  size_t size = 0;
+};
+[[gnu::always_inline]] inline Walked look_at(const uint8_t* cursor, Guess& guess) noexcept {
+  uint64_t head, type = 0;
+  bool guessed = core::try_load(reinterpret_cast<const uint64_t*>(cursor), &head) && (head & core::kFillerBit) == 0 &&
+                 reinterpret_cast<uintptr_t>(cursor + core::kHeaderSize) % core::kWindowSize != 0 &&
+                 core::try_load(reinterpret_cast<const uint64_t*>(cursor + core::kHeaderSize), &type) && type == guess.type && type != 0;
+  if (guessed) return {Step::kObject, guess.size, static_cast<uint32_t>(head), reinterpret_cast<const core::MethodTable*>(type)};
+  Walked walked = look_at(cursor);
+  if (walked.step == Step::kObject && !walked.type->has_component_size()) guess = {reinterpret_cast<uint64_t>(walked.type), walked.size};
+  return walked;
+}
+
 // Where to begin a walk of a page: the start of the object that covers its first byte, or of the first object behind that when what covers it is
 // dead and has no memory. Null when no object reaches there yet. Remembers what it learns on the way.
 uint8_t* first_object(size_t page) noexcept;
@@ -86,6 +103,7 @@ bool walk_block(size_t block, Function function) noexcept {
   const core::BlockRecord& record = core::arena.blocks[block];
   const std::atomic<uint64_t>* excepted = which == Pages::kLive ? record.dead : record.released;
   bool complete = true;
+  Guess guess;
   for (size_t in_block = 0; in_block < core::kPagesPerBlock; in_block++) {
     if ((excepted[in_block / 64].load(std::memory_order_acquire) >> (in_block % 64) & 1) != 0) continue;
     size_t page = block * core::kPagesPerBlock + in_block;
@@ -96,7 +114,7 @@ bool walk_block(size_t block, Function function) noexcept {
     constexpr size_t kPagesPerWindow = core::kWindowSize / core::kPageSize;
     bool ready = record.kind != core::BlockKind::kLarge && (record.initialised.load(std::memory_order_acquire) >> (in_block / kPagesPerWindow) & 1) != 0;
     while (cursor != nullptr && cursor < begin + core::kPageSize) {
-      Walked walked = (ready && cursor >= begin) || is_walkable(record, cursor) ? look_at(cursor) : Walked{Step::kEnd, 0, 0, nullptr};
+      Walked walked = (ready && cursor >= begin) || is_walkable(record, cursor) ? look_at(cursor, guess) : Walked{Step::kEnd, 0, 0, nullptr};
       if (walked.step == Step::kEnd || walked.size == 0) {
         complete = false;
         break;

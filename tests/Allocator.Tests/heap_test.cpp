@@ -278,6 +278,24 @@ TEST_F(HeapTest, FramesThatAreNeededNowAndThenStay) {
   expect_valid("at the end");
 }
 
+// Addresses whose frames have moved on keep their tables until many have, or until nobody takes a block any more.
+TEST_F(HeapTest, EmptyAddressesGoWhenTheProgramRests) {
+  heap::AllocationContext owner = {};
+  auto use_blocks = [&](size_t blocks) {
+    for (size_t i = 0; i < blocks * 2048; i++) ASSERT_EQ(heap::delete_object(allocate_with(&owner, &bytes_type.table, 1000)), DeleteResult::kDeleted);
+  };
+  use_blocks(20);
+  heap::maintain(false, false);
+  use_blocks(20);
+  ASSERT_GT(heap::block_counters.moved.load(), 20u);
+  heap::maintain(false, false);
+  EXPECT_GT(heap::block_counters.moved.load(), 20u) << "it was at work";
+  heap::maintain(false, false);
+  EXPECT_EQ(heap::block_counters.moved.load(), 0u);
+  heap::retire(&owner);
+  expect_valid("at the end");
+}
+
 // Where promotion has too little to gain, a block of which little lives loses its dead pages once nobody deletes from it.
 TEST_F(HeapTest, ASparseBlockOfASmallHeapLosesItsDeadPages) {
   std::vector<Object*> objects;

@@ -47,6 +47,7 @@ os::Lock maintenance_lock;  // one phase at a time
 uint64_t deleted_at_last_recount = 0;
 std::atomic<uint32_t> ticks_to_stop{1}, ticks_between_stops{1};
 std::atomic<uint64_t> pinned_at_last_stop{0};
+std::atomic<uint64_t> recycled_at_last_round{0};
 
 void phase_done(const char* phase) noexcept {
   if (PhaseHook hook = phase_hook.load(std::memory_order_acquire); hook != nullptr) hook(phase);
@@ -173,7 +174,7 @@ void* maintenance_thread(void*) noexcept {
     do {
       wait_for_tick();
       maintain(false, false);
-    } while (should_promote() || should_sweep() || wait_for_threads() || block_counters.pooled.load(std::memory_order_relaxed) != 0 || block_counters.moved.load(std::memory_order_relaxed) > kMovedKept);
+    } while (should_promote() || should_sweep() || wait_for_threads() || block_counters.pooled.load(std::memory_order_relaxed) != 0 || block_counters.moved.load(std::memory_order_relaxed) != 0);
   }
   return nullptr;
 }
@@ -242,7 +243,10 @@ void maintain(bool thorough, bool on_allocating_thread) noexcept {
   }
   if (!on_allocating_thread && (thorough || should_sweep()) && dedangle()) phase_done("de-dangling");
   if (block_counters.pooled.load(std::memory_order_relaxed) != 0) phase("trim", [&] { thorough ? trim_pool(0) : trim_pool_surplus(); });
-  if (thorough || block_counters.moved.load(std::memory_order_relaxed) > kMovedKept) phase("collapse", [] { collapse_moved(0); });
+  // Empty addresses keep their tables. Many are worth a call or two of the kernel; so are few, once the program takes no more blocks.
+  uint64_t recycled = block_counters.recycled.load(std::memory_order_relaxed), moved = block_counters.moved.load(std::memory_order_relaxed);
+  bool quiet = recycled_at_last_round.exchange(recycled, std::memory_order_relaxed) == recycled;
+  if (moved > kMovedKept || ((thorough || quiet) && moved != 0)) phase("collapse", [] { collapse_moved(0); });
 }
 
 void release_what_no_thread_pins() noexcept { release_unpinned_blocks(true, false); }

@@ -3,6 +3,8 @@ namespace Freehold.Compare;
 /// <summary>Allocate and delete in every cell, and the cost model beside the cells that it covers.</summary>
 internal sealed class AllocateDelete(Options options, Publisher publisher, Bars bars)
 {
+    private const int FewestInFlight = 1_000;
+
     private sealed record Cell(string Order, int Threads, int Size, int InFlight)
     {
         /// <summary>Enough for a second or so, and for several generations of the objects in flight.</summary>
@@ -20,7 +22,12 @@ internal sealed class AllocateDelete(Options options, Publisher publisher, Bars 
         public double LeastOf(Variant variant) =>
             Runs.TryGetValue(variant, out var runs) ? Measurement.Summarise(runs, "ns_per_pair").Minimum : double.NaN;
 
+        public Variant Better => Of(Variant.Server) < Of(Variant.Workstation) ? Variant.Server : Variant.Workstation;
+
         public double BetterStock => new[] { Of(Variant.Workstation), Of(Variant.Server) }.Where(ns => !double.IsNaN(ns)).DefaultIfEmpty(double.NaN).Min();
+
+        /// <summary>Bytes that a collector lets a program allocate before it looks at them: what the process grows by when next to nothing lives.</summary>
+        public double Nursery(Variant variant) => Of(variant, "peak_resident_bytes") - Of(variant, "start_resident_bytes");
 
         public double ModelNanoseconds => Model.Count == 0 ? double.NaN : Model.Order().ElementAt(Model.Count / 2);
 
@@ -52,7 +59,7 @@ internal sealed class AllocateDelete(Options options, Publisher publisher, Bars 
         string[] orders = options.RandomOrder ? ["fifo", "lifo", "random"] : ["fifo", "lifo"];
         int[] threads = options.Quick ? [1] : [1, 2];
         int[] sizes = options.Quick ? [64] : [24, 64, 256, 1000];
-        int[] inFlight = [1_000, 100_000, 2_000_000];
+        int[] inFlight = [FewestInFlight, 100_000, 2_000_000];
         return
             from order in orders
             from thread in threads
@@ -94,12 +101,19 @@ internal sealed class AllocateDelete(Options options, Publisher publisher, Bars 
     {
         bars.Add("allocate-delete: stock / Freehold, every cell, at least 1", 1, true,
             results.Where(r => r.Cell.Order != "random").Select(r => (r.Cell.ToString(), r.Gain)));
-        bars.Add("allocate-delete: stock / Freehold from 100,000 in flight, at least 3", 3, true,
-            results.Where(r => r.Cell.Order != "random" && r.Cell.InFlight >= 100_000).Select(r => (r.Cell.ToString(), r.Gain)));
+        bars.Add("allocate-delete: stock / Freehold where the objects in flight outgrow that stock's nursery, at least 3", 3, true,
+            results.Where(r => r.Cell.Order != "random" && OutgrowsNursery(results, r)).Select(r => (r.Cell.ToString(), r.Gain)));
         bars.Add("allocate-delete: Freehold / model, first in first out, at most 1.5", 1.5, false,
             results.Select(r => (r.Cell.ToString(), r.ToModel)));
         bars.Add("allocate-delete: resident after deleting everything / start, at most 1.1", 1.1, false,
             results.Where(r => r.Cell.Order != "random").Select(r => (r.Cell.ToString(), r.Rest(Variant.Freehold))));
+    }
+
+    /// <summary>Whether the objects in flight take more than the nursery of the collector that is the better one there. It follows the caches' size: 84 MB where these are large.</summary>
+    private static bool OutgrowsNursery(List<Result> results, Result result)
+    {
+        var least = results.Single(r => r.Cell == result.Cell with { InFlight = FewestInFlight });
+        return (double)result.Cell.InFlight * result.Cell.Size > least.Nursery(result.Better);
     }
 
     private string Write(List<Result> results)

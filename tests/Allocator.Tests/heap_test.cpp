@@ -296,6 +296,36 @@ TEST_F(HeapTest, EmptyAddressesGoWhenTheProgramRests) {
   expect_valid("at the end");
 }
 
+// A block's frames may lack pages: those of a filler on fresh memory. A large object there has all of its own, or it would lose them to userfaultfd when
+// the block is watched.
+TEST_F(HeapTest, LargeObjectsInRecycledBlocksHaveTheirMemory) {
+  core::knobs.huge_pages = false;
+  core::knobs.stress.deletion = 1'000'000'000;  // blocks of one chunk and a filler
+  heap::AllocationContext thread = {};
+  std::vector<Object*> objects;
+  for (int i = 0; i < 40; i++) objects.push_back(allocate_with(&thread, &bytes_type.table, 30'000));
+  for (Object* object : objects) ASSERT_EQ(heap::delete_object(object), DeleteResult::kDeleted);
+  heap::retire(&thread);
+  core::knobs.stress.deletion = 0;
+  ASSERT_GT(heap::block_counters.pooled.load(), 2u);
+  for (uint32_t flags : {uint32_t{heap::kAllocZeroingOptional}, uint32_t{0}}) {
+    constexpr size_t kSize = 800'000;
+    Object* large = static_cast<Object*>(heap::allocate(&context_, kSize, flags));
+    ASSERT_NE(large, nullptr);
+    ASSERT_TRUE(core::arena.blocks[core::arena.block_index(reinterpret_cast<uintptr_t>(large))].dirty);
+    auto* start = reinterpret_cast<uint8_t*>(large) - core::kHeaderSize;
+    std::vector<unsigned char> resident((kSize + core::kPageSize - 1) / core::kPageSize);
+    ASSERT_EQ(mincore(start, kSize, resident.data()), 0);
+    EXPECT_EQ(std::count_if(resident.begin(), resident.end(), [](unsigned char page) { return (page & 1) == 0; }), 0);
+    // What the type says must be the size.
+    large->type = &bytes_type.table;
+    large->length = static_cast<uint32_t>(kSize - bytes_type.table.base_size);
+    ASSERT_EQ(large->size(), kSize);
+    ASSERT_EQ(heap::delete_object(large), DeleteResult::kDeleted);
+  }
+  expect_valid("at the end");
+}
+
 // Where promotion has too little to gain, a block of which little lives loses its dead pages once nobody deletes from it.
 TEST_F(HeapTest, ASparseBlockOfASmallHeapLosesItsDeadPages) {
   std::vector<Object*> objects;

@@ -60,8 +60,8 @@ uint8_t* allocate_large(size_t size, bool dirty_is_fine) noexcept {
     block = current_block;
     first = block * kPagesPerBlock + next_page;
     next_page += pages;
-    // Under the lock: once the block is full it counts as populated.
-    if (!arena.blocks[block].dirty) touch(arena.page_start(first), pages);
+    // Under the lock: once the block is full it counts as populated. Frames of another block may lack pages too, where that had a filler on fresh memory.
+    touch(arena.page_start(first), pages);
   }
   uint8_t* start = arena.page_start(first);
   if (arena.blocks[block].dirty) {

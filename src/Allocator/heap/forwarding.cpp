@@ -177,7 +177,7 @@ Whereabouts whereabouts_of(uintptr_t address) noexcept {
 void wait_while_frozen(uintptr_t address) noexcept {
   if (thread_promotes) os::fail_fast("Promotion writes to a block that it has frozen.", "Report it; FREEHOLD_PROMOTION=0 avoids it.");
   // A thread that promotes may have to wait for a processor: it must not be one that those who wait keep busy.
-  constexpr int kYields = 400;  // as long as most freezes
+  constexpr int kYields = 400;  // some 130 us, which is a freeze where little lives
   constexpr timespec kBetween = {0, 50'000};
   for (int i = 0; state_before(address) == BlockState::kFrozen; i++) {
     if (i < kYields) sched_yield();

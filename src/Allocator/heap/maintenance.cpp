@@ -47,7 +47,7 @@ os::Lock maintenance_lock;  // one phase at a time
 uint64_t deleted_at_last_recount = 0;
 std::atomic<uint32_t> ticks_to_stop{1}, ticks_between_stops{1};
 std::atomic<uint64_t> pinned_at_last_stop{0};
-std::atomic<uint64_t> recycled_at_last_round{0};
+std::atomic<uint64_t> recycled_at_last_round{0};  // relaxed: a thread that collects beside the background thread only makes it look busier
 
 void phase_done(const char* phase) noexcept {
   if (PhaseHook hook = phase_hook.load(std::memory_order_acquire); hook != nullptr) hook(phase);
@@ -75,6 +75,7 @@ void recount() noexcept {
 }
 
 // Lost updates of counters matter when much was deleted and little of it was found dead (f > 1/2, Kedia et al., section 4), nor enough of it sparse.
+// Not often: it is a walk of the heap, which promotion waits for.
 bool should_recount() noexcept {
   if (had_enough_candidates()) return false;
   ThreadTotals totals = thread_totals();

@@ -56,7 +56,7 @@ std::atomic<uint64_t> deleted_at_last_round{0};
 // Hints for other threads, relaxed: written under the lock, by the round under way. Nothing is read on the strength of them.
 std::atomic<bool> candidates_suffice{false};
 std::atomic<bool> last_round_was_short{false};  // so the next one may be cheap too
-std::atomic<size_t> blocks_to_come{0};  // that it has chosen and not tried yet
+std::atomic<size_t> blocks_to_come{0};  // that it has chosen and not tried yet; 1 during a sweep that a round waits for
 uint64_t cards_of_last_round = 0;  // walked in it
 uint64_t random_state = 0;
 uint32_t sweeps_held = 0;
@@ -137,7 +137,7 @@ class Round {
     choose(scope);
     if (count_ == 0) return 0;
     if (may_stop) ask_for_pins(count_, [&](size_t i) noexcept { return chosen_[i].block; });
-    // Not before: a stop would wait for those who wait for frames.
+    // Not before: a stop would wait for those who wait for frames (a third of a millisecond, as those of a sweep do).
     blocks_to_come.store(count_, std::memory_order_relaxed);
     last_lap_ = processor_time();
     find_references();
@@ -509,6 +509,7 @@ void Round::collect_from_copies() noexcept {
 bool Round::promote_block(size_t block) noexcept {
   MaintenancePause pause;  // what maintenance does with blocks, and the verifier, wait
   const BlockRecord& record = arena.blocks[block];
+  // Spares a plan in vain. What is pinned from now on freeze_block sees.
   if (record.handle_pins.load(std::memory_order_relaxed) != 0 || has_stack_pins(block) || !plan(block)) return false;
   uint32_t forwarding = make_forwarding(*draft_);
   core::stress_step();
@@ -657,8 +658,7 @@ bool are_frames_there() noexcept { return block_counters.pooled.load(std::memory
 void wait_for_frames() noexcept {
   constexpr uint64_t kNanosecondsAtMost = 300'000, kMicrosecondsBetween = 50;
   thread_heap.paced_windows = 0;
-  if (are_frames_there() || !are_frames_coming()) return;
-  if (!is_over_budget()) return;
+  if (are_frames_there() || !are_frames_coming() || !is_over_budget()) return;
   count(promotion_counters.frame_waits, 1);
   for (uint64_t start = os::nanoseconds(); !are_frames_there() && are_frames_coming() && os::nanoseconds() - start < kNanosecondsAtMost;) pause(kMicrosecondsBetween);
   if (!are_frames_there()) thread_heap.paced_windows = core::kWindowsPerBlock;

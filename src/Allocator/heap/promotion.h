@@ -52,7 +52,8 @@ bool had_enough_candidates() noexcept;
 // thread then waits for frames, a third of a millisecond or so. If there are none it has to take new memory, and is paced (thread_heap.paced_windows) while it
 // fills it: many short waits, instead of one that could be felt. Else it returns at once.
 void wait_for_frames() noexcept;
-// A paced thread goes on to the next window of its block: it sleeps a little, unless there are frames by now.
+// A paced thread goes on to the next window of its block: it sleeps a little, unless there are frames by now. The caller holds no lock; a stop of the
+// threads waits as long.
 void pace() noexcept;
 
 // One sweep (heap/dedangling.h) between two rounds. The caller holds no lock that a managed thread may want. True: no old name is left.

@@ -161,7 +161,7 @@ bool is_all_deleted(size_t page) noexcept {
   // A page lies in one window, so that this holds for all of its objects.
   if (cursor == nullptr || block.kind == core::BlockKind::kLarge || !is_walkable(block, cursor) || !is_walkable(block, begin)) return count_page(page).all_deleted;
   if (is_uniform_run_deleted(cursor, end)) return true;
-  // Neighbours mostly have one type: guessing the size of the next object from it takes two dependent loads off the way to the one after.
+  // As look_at does with a Guess, without its question about windows: deletion comes this way, and a pair of 24 bytes would take 4% longer.
   uint64_t last_type = 0;
   size_t last_size = 0;
   while (cursor < end) {

@@ -53,6 +53,11 @@ public sealed class StringHashes : IRewritePass
         }
 
         body.BeginEdit();
+        if (body.Instructions.Any(instruction => instruction.OpCode == OpCodes.Ldloca && (instruction.Operand == pinned[0] || instruction.Operand == pointers[0])))
+        {
+            throw assembly.Unexpected(method, "neither local to have its address taken");
+        }
+
         foreach (Instruction load in body.Instructions.Where(instruction => instruction.OpCode == OpCodes.Ldloc).ToArray())
         {
             if (load.Operand == pinned[0])

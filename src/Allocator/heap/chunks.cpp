@@ -27,7 +27,7 @@ namespace {
 
 // What is zeroed at a time in memory that was another block's: a page, or room for so many objects. It is still in the first-level cache when the
 // objects are made there.
-constexpr size_t kObjectsPerStep = 16;
+constexpr size_t kObjectsPerStep = 4;
 // Zeros behind what is handed out: a walk of the window's objects ends there.
 constexpr size_t kStop = 64;
 

@@ -140,6 +140,20 @@ TEST_F(HeapTest, AnIdleThreadKeepsLittle) {
   expect_valid("going on");
 }
 
+// Its block may be of new memory as well: a huge page has memory to its end, whatever of it was used.
+TEST_F(HeapTest, AnIdleThreadKeepsLittleOfNewMemory) {
+  std::vector<Object*> objects;
+  auto block_of = [](Object* object) { return core::arena.block_index(reinterpret_cast<uintptr_t>(object)); };
+  do objects.push_back(allocate(&small_type.table));
+  while (block_of(objects.back()) < 6 || block_of(objects.back()) == block_of(objects.end()[-2]));  // up to the first object of a block
+  ASSERT_EQ(heap::block_counters.recycled.load(), 0u);
+  for (Object* object : objects) ASSERT_EQ(heap::delete_object(object), DeleteResult::kDeleted);
+  for (int round = 0; round < 12; round++) heap::maintain(false, false);  // the pool is trimmed after eight
+  EXPECT_LT(heap::resident_bytes(), core::kBlockSize / 4);
+  expect_valid("idle");
+  EXPECT_NE(allocate(&small_type.table), nullptr);
+}
+
 class IncompleteBlockTest : public HeapTest, public ::testing::WithParamInterface<core::Protection> {
   void configure(core::Knobs& knobs) override { knobs.protection = GetParam(); }
 };

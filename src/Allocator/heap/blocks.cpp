@@ -117,10 +117,11 @@ size_t pop_pooled() noexcept {
   return block;
 }
 
-void start_life(size_t block, BlockKind kind, bool dirty) noexcept {
+void start_life(size_t block, BlockKind kind, bool dirty, bool backed) noexcept {
   BlockRecord& record = arena.blocks[block];
   record.kind = kind;
   record.dirty = dirty;
+  record.backed = backed;
   record.state.store(BlockState::kLive, std::memory_order_release);
   block_counters.live.fetch_add(1, std::memory_order_relaxed);
   block_counters.starting.fetch_sub(1, std::memory_order_relaxed);
@@ -293,7 +294,7 @@ size_t acquire_block(BlockKind kind, BlockUse use) noexcept {
       }
       block_counters.gone_bytes.fetch_add(kBlockSize, std::memory_order_relaxed);
       block_counters.recycled.fetch_add(1, std::memory_order_relaxed);
-      start_life(block, kind, true);
+      start_life(block, kind, true, true);
       if (collapse) collapse_moved(kMovedAtMost / 2);
       return block;
     }
@@ -309,7 +310,7 @@ size_t acquire_block(BlockKind kind, BlockUse use) noexcept {
     }
   }
   block_counters.fresh.fetch_add(1, std::memory_order_relaxed);
-  start_life(block, kind, false);
+  start_life(block, kind, false, use != BlockUse::kShared && core::knobs.huge_pages && block >= kSmallStart);
   return block;
 }
 

@@ -258,7 +258,7 @@ size_t end_idle_chunks(size_t block) noexcept {
       if (block != source.block) continue;
       if (&source == &shared_in_emergency) return 0;
       // It goes on where it has no memory yet. One that has it to its end is replaced.
-      if (record.dirty) source = {};
+      if (record.backed) source = {};
       else wanted = window_mask(0, source.next_window);
     }
     uint64_t claimed = record.claimed.load(std::memory_order_acquire);

@@ -115,7 +115,7 @@ void release_idle_blocks(bool thorough) noexcept {
       return;
     }
     bool has_several_chunks = std::popcount(record.chunk_starts.load(std::memory_order_relaxed)) > 1;
-    if (thorough || record.dirty || has_several_chunks) end_idle_chunks(block);
+    if (thorough || record.backed || has_several_chunks) end_idle_chunks(block);
     release_dead_pages(block, thorough ? 1 : kBackgroundRun);
   });
   retire_idle_large_block();

@@ -547,6 +547,18 @@ TEST_P(PromotionTest, ObjectsMayDieBetweenPlanAndFreeze) {
   EXPECT_LE(heap::block_counters.live.load(), 2u) << "the last that was allocated from, and the last that took copies";
 }
 
+// A round over much of a large heap gives back what it frees, not all of it to the pool.
+TEST_P(PromotionTest, WhatThePoolCannotUseGoesAtOnce) {
+  std::vector<Object*> kept = sparse_blocks(130, 20);
+  size_t resident = heap::resident_memory();
+  ASSERT_GT(heap::promote(PromotionScope::kSparse), 0u);
+  EXPECT_GE(heap::block_counters.forwarded.load(), 100u);
+  EXPECT_LE(heap::block_counters.pooled.load(), 64u);
+  EXPECT_LE(heap::resident_memory(), resident - 50 * core::kBlockSize);
+  for (size_t i = 1; i < kept.size(); i++) ASSERT_EQ(name(load(kept[i], 1)), name(kept[i - 1]));
+  expect_valid("after promotion");
+}
+
 // A store through a stale reference would have the kernel clear 2 MB, where a huge page may come, before it tells us of the fault. With mprotect no page
 // may come at all.
 TEST_P(PromotionTest, NoHugePageMayComeWhereABlockWas) {

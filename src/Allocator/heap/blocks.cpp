@@ -33,6 +33,8 @@ constexpr size_t kSmallStart = 2;
 constexpr uint32_t kEndOfList = UINT32_MAX;
 // Inline collapse, when the maintenance thread does not keep up.
 constexpr size_t kMovedAtMost = 4096;
+// Blocks in the pool, or an eighth of those that live: promotion gives the frames of more to the system at once.
+constexpr size_t kPooledByPromotion = 64;
 // Dead blocks that may be pinned, before an allocation has the maintenance thread look.
 constexpr size_t kPinnedAtMost = 4;
 
@@ -598,7 +600,8 @@ bool forward_block(size_t block, uint32_t forwarding) noexcept {
   if (!record.partly_released) {
     {
       os::LockGuard guard(lock);
-      to = next_address();
+      // A round may end thousands of blocks before the pool is trimmed, many more than threads take meanwhile.
+      if (pool_size < std::max<size_t>(kPooledByPromotion, block_counters.live.load(std::memory_order_relaxed) / 8)) to = next_address();
     }
     if (to != kNoBlock) {
       Move move = move_block(block, to);

@@ -6,6 +6,7 @@ internal static class Workload
     public static void AddBars(Bars bars, string workload, List<Cell> cells)
     {
         bars.Add($"{workload}: throughput, Freehold / better stock, geometric mean, at least 2", 2, true, [("all cells", Mean(cells, cell => cell.Gain))]);
+        bars.Add($"{workload}: the same, of the least of the runs", 2, true, [("all cells", Mean(cells, cell => cell.LeastGain))]);
         bars.Add($"{workload}: peak memory, Freehold / that stock, geometric mean, at most 0.5", 0.5, false, [("all cells", Mean(cells, cell => cell.PeakRatio))]);
         AddStallBar(bars, workload, cells);
     }

@@ -12,7 +12,7 @@ var values = new Dictionary<string, string>
     ["--size"] = "64", ["--in-flight"] = "1000", ["--threads"] = "1", ["--order"] = "fifo", ["--pairs"] = "20000000",
 };
 int threads;
-Worker[] workers, first;
+Worker[] workers, forerunners;
 try
 {
     for (var i = 0; i < args.Length; i += 2)
@@ -35,10 +35,10 @@ try
         var other => throw new FormatException($"--order is fifo, lifo or random, not '{other}'."),
     };
     workers = new Worker[threads];
-    first = new Worker[threads];
+    forerunners = new Worker[threads];
     for (var i = 0; i < threads; i++)
     {
-        first[i] = Worker.Create((int)Number("--size"), 10, order, 100);
+        forerunners[i] = Worker.Create((int)Number("--size"), 10, order, 100);
         workers[i] = Worker.Create((int)Number("--size"), inFlight, order, Number("--pairs") / threads);
     }
 }
@@ -49,8 +49,8 @@ catch (FormatException e)
 }
 
 // What the runtime loads or makes only once belongs to the start: the code of all this, and what threads leave behind.
-Workers.Run(first, worker => worker.Run());
-Workers.Run(first, worker => worker.Clear());
+Workers.Run(forerunners, worker => worker.Run());
+Workers.Run(forerunners, worker => worker.Clear());
 _ = ProcessMemory.Resident;
 Report.Write("threads", threads);
 var startResident = ProcessMemory.Resident;

@@ -77,7 +77,8 @@ struct alignas(64) BlockRecord {
   uint64_t huge_size;                  // kHuge: bytes of the object
   uint64_t claimed_last_round;         // what `claimed` was; under the lock of maintenance
   std::atomic<uint8_t> stack_pins;     // 1: a thread may have pinned an object here (heap/pins.h)
-  bool backed;                         // it has memory to its end, used or not: frames of another block, or a huge page
+  bool backed;                         // it has memory to its end, used or not: frames of another block, or a huge page if the kernel has one. Written, as
+                                       // `dirty` and `kind` are, before `state` says kLive
   // The round of promotion that has chosen it, 0: none. Written by the promoting thread.
   std::atomic<uint16_t> chosen;
   std::atomic<uint32_t> handle_pins;   // handles that pin an object here

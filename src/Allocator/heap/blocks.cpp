@@ -33,7 +33,7 @@ constexpr size_t kSmallStart = 2;
 constexpr uint32_t kEndOfList = UINT32_MAX;
 // Inline collapse, when the maintenance thread does not keep up.
 constexpr size_t kMovedAtMost = 4096;
-// Blocks in the pool, or an eighth of those that live: promotion gives the frames of more to the system at once.
+// Blocks in the pool, or an eighth of those that live if that is more: promotion gives the frames of others to the system at once.
 constexpr size_t kPooledByPromotion = 64;
 // Dead blocks that may be pinned, before an allocation has the maintenance thread look.
 constexpr size_t kPinnedAtMost = 4;

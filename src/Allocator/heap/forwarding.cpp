@@ -157,11 +157,8 @@ void current_addresses(uintptr_t* a, uintptr_t* b) noexcept {
   *b = second;
 }
 
-bool is_same(uintptr_t a, uintptr_t b) noexcept { return difference(a, b) == 0; }
-
 intptr_t difference(uintptr_t a, uintptr_t b) noexcept {
-  // Two names of one object never lie in the same block.
-  if (((a - 1) ^ (b - 1)) >= core::kBlockSize) current_addresses(&a, &b);
+  if (!is_in_one_block(a, b)) current_addresses(&a, &b);
   return static_cast<intptr_t>(a - b);
 }
 

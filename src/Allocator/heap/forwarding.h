@@ -19,12 +19,15 @@ namespace freehold::heap {
 // with a header that no reference leads to. Never faults, never blocks; any thread, signal handlers too.
 uintptr_t current_address(uintptr_t address) noexcept;
 
-// Whether two references name one place. Comparing two results of current_address() is not enough: an object may move between the calls.
-bool is_same(uintptr_t a, uintptr_t b) noexcept;
 // Both names at one moment, so that they can be compared or subtracted: addresses in one object then differ by what they ever differed by.
 void current_addresses(uintptr_t* a, uintptr_t* b) noexcept;
+// Two names of one object never lie in the same block: such addresses can be compared and subtracted as they are.
+inline bool is_in_one_block(uintptr_t a, uintptr_t b) noexcept { return ((a - 1) ^ (b - 1)) < core::kBlockSize; }
 // a - b, of both names at one moment.
 intptr_t difference(uintptr_t a, uintptr_t b) noexcept;
+// Whether two references name one place. Comparing two results of current_address() is not enough: an object may move between the calls. Inline, as
+// managed code asks it of every promoted object that it compares.
+inline bool is_same(uintptr_t a, uintptr_t b) noexcept { return is_in_one_block(a, b) ? a == b : difference(a, b) == 0; }
 
 // What is known of an address after a fault there. Signal-safe.
 enum class Whereabouts : uint8_t {

@@ -55,11 +55,7 @@ void* freehold_pin(void* address) noexcept { return freehold::heap::pin(address)
 
 uintptr_t freehold_current_address(uintptr_t address) noexcept { return freehold::heap::current_address(address); }
 
-uint64_t freehold_is_same(uintptr_t a, uintptr_t b) noexcept {
-  // As heap::is_same does, without a call: code comes here with each object that was promoted.
-  if (((a - 1) ^ (b - 1)) < freehold::core::kBlockSize) return a == b ? 1 : 0;
-  return freehold::heap::is_same(a, b) ? 1 : 0;
-}
+uint64_t freehold_is_same(uintptr_t a, uintptr_t b) noexcept { return freehold::heap::is_same(a, b) ? 1 : 0; }
 
 intptr_t freehold_difference(uintptr_t a, uintptr_t b) noexcept { return freehold::heap::difference(a, b); }
 

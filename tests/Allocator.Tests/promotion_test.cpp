@@ -90,7 +90,7 @@ class PromotionTest : public HeapTest, public ::testing::WithParamInterface<core
     return true;
   }
   static inline std::list<Mutator> mutators;
-  static constexpr heap::SweepSupport kSweepSupport = {stop, [](void (*)(uint8_t*, uint8_t*, void*), void*) {}};
+  static constexpr heap::SweepSupport kSweepSupport = {stop, [](void (*)(uint8_t*, uint8_t*, void*), void*) {}, nullptr};
 
   void SetUp() override {
     HeapTest::SetUp();
@@ -394,7 +394,7 @@ TEST_P(PromotionTest, WithoutAStopNothingIsSwept) {
   core::knobs.stress.fault = true;
   std::vector<Object*> kept = sparse_blocks(8, 10);
   ASSERT_GT(heap::promote(PromotionScope::kSparse), 0u);
-  static constexpr heap::SweepSupport kNone = {[](void (*)(uint64_t*), void (*)(void*), void*) { return false; }, nullptr};
+  static constexpr heap::SweepSupport kNone = {[](void (*)(uint64_t*), void (*)(void*), void*) { return false; }, nullptr, nullptr};
   heap::set_sweep_support(&kNone);
   EXPECT_FALSE(heap::dedangle());
   EXPECT_EQ(freehold_sweeping, 0);

@@ -14,6 +14,7 @@ internal static class Catalog
         .. Weak.All(),
         .. Collector.All(),
         .. Memory.All(),
+        .. AddressSpace.All(),
         .. Moving.All(),
         .. Debugging.All(),
         .. Crashing.All(),

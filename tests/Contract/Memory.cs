@@ -22,6 +22,7 @@ internal static partial class Memory
         yield return new("out-of-memory-small", arguments => OutOfMemory(long.Parse(arguments[0]), 1_000));
         yield return new("out-of-memory-large", arguments => OutOfMemory(long.Parse(arguments[0]), 1_000_000));
         yield return new("out-of-memory-often", arguments => OutOfMemoryOften(long.Parse(arguments[0])));
+        yield return new("out-of-memory-dangling", arguments => UsesWithoutMemory(long.Parse(arguments[0])));
         yield return new("out-of-memory-threads", arguments => OutOfMemoryOfThreads(long.Parse(arguments[0])));
     }
 
@@ -282,6 +283,43 @@ internal static partial class Memory
         }
         Expect.Throws<OutOfMemoryException>(() => GC.KeepAlive(new byte[limit + 1]));
         Expect.Equal(20_000, Enumerable.Range(0, 20_000).Select(i => "text " + i).Distinct().Count());
+    }
+
+    // The exception that a use of a deleted object throws takes memory as well: without any, an OutOfMemoryException is thrown at that place.
+    private static void UsesWithoutMemory(long limit)
+    {
+        byte[] gone = new byte[2_000_000];
+        Heap.Delete(gone);
+        var items = new object[limit / 16];
+        int count = 0, dangling = 0, exhausted = 0;
+        while (exhausted < 50)
+        {
+            try
+            {
+                for (; ; count++)
+                    items[count] = new byte[24];
+            }
+            catch (OutOfMemoryException)
+            {
+            }
+            try
+            {
+                Expect.Equal(0, gone.Length);
+            }
+            catch (DanglingReferenceException exception)
+            {
+                items[count++] = exception;  // as if the program kept it
+                dangling++;
+            }
+            catch (OutOfMemoryException)
+            {
+                exhausted++;
+            }
+        }
+        Expect.True(dangling > 0);
+        for (int i = 0; i < count; i++)
+            Heap.Delete(items[i]);
+        Expect.Throws<DanglingReferenceException>(() => gone.Length.ToString());
     }
 
     // A program that keeps what it gets, catches, and asks again uses up what the heap keeps for throwing.

@@ -2,7 +2,8 @@ namespace Freehold.Contract;
 
 /// <summary>
 /// `model SEED STEPS THREADS [SLOTS [RARITY]]`: random graphs of objects, held beside a model that knows what each object must contain;
-/// `model-collections SEED STEPS THREADS`: the framework's collections, beside numbers. Steps are those of each thread.
+/// `model-collections SEED STEPS THREADS`: the framework's collections, beside numbers; `model-reuse SEED STEPS THREADS`: references to deleted objects, beside
+/// what these were. Steps are those of each thread.
 /// </summary>
 internal static class Modelling
 {
@@ -10,6 +11,7 @@ internal static class Modelling
     {
         yield return new("model", RunGraphs);
         yield return new("model-collections", RunCollections);
+        yield return new("model-reuse", RunReuse);
     }
 
     private static void RunGraphs(string[] arguments)
@@ -51,6 +53,25 @@ internal static class Modelling
                 return $"step {models.LastStep} ({models.LastModel}): {exception}";
             }
         });
+    }
+
+    private static void RunReuse(string[] arguments)
+    {
+        var shared = new ReusedAddresses.Shared();
+        Run(arguments, (seed, _, steps, _) =>
+        {
+            var model = new ReusedAddresses(seed, shared);
+            try
+            {
+                model.Run(steps);
+                return null;
+            }
+            catch (Exception exception)
+            {
+                return $"step {model.LastStep}: {exception}";
+            }
+        });
+        Console.WriteLine($"{Heap.GetStatistics().AddressSpaceReused >> 20} MB of addresses were used again");
     }
 
     /// <summary>`work` is given a seed, the number of the thread, the steps and how many threads there are; it says what went wrong.</summary>

@@ -12,7 +12,7 @@ public sealed class ContractTests
         Publisher.Contract.Run(null, s_timeout, "list").Output.Split('\n', StringSplitOptions.RemoveEmptyEntries));
 
     // Needs arguments, a special setting, or is meant to crash: tests of their own, below.
-    private static readonly string[] s_special = ["crash-", "debug-", "out-of-memory-", "model"];
+    private static readonly string[] s_special = ["crash-", "debug-", "out-of-memory-", "out-of-addresses-", "model"];
 
     // Resident memory and the mappings are not the promise of these settings.
     private static readonly string[] s_memory = ["resident-", "mappings"];
@@ -96,11 +96,43 @@ public sealed class ContractTests
     [InlineData("out-of-memory-small", "FREEHOLD_HEAP_LIMIT", "64M")]
     [InlineData("out-of-memory-large", "FREEHOLD_HEAP_LIMIT", "64M")]
     [InlineData("out-of-memory-often", "FREEHOLD_HEAP_LIMIT", "64M")]
+    [InlineData("out-of-memory-dangling", "FREEHOLD_HEAP_LIMIT", "64M")]
     [InlineData("out-of-memory-threads", "FREEHOLD_HEAP_LIMIT", "64M")]
     [InlineData("out-of-memory-small", "DOTNET_GCHeapHardLimit", "4000000")]
     [InlineData("out-of-memory-large", "DOTNET_GCHeapHardLimit", "4000000")]
     public void OutOfMemoryIsAnException(string name, string variable, string limit) =>
         Passes(new Dictionary<string, string> { [variable] = limit }, "run", name, (64 << 20).ToString(CultureInfo.InvariantCulture));
+
+    [Theory]
+    [InlineData("out-of-addresses-small")]
+    [InlineData("out-of-addresses-threads")]
+    [InlineData("out-of-addresses-huge")]
+    [InlineData("out-of-addresses-held")]
+    public void AddressesAreUsedAgain(string name)
+    {
+        Passes(Settings.FewAddresses, "run", name);
+        Passes(Settings.FewAddressesMprotect, "run", name);
+    }
+
+    // With a count that says that it happened.
+    [Theory]
+    [InlineData("", "8", "200000", "1")]
+    [InlineData("", "9", "50000", "4")]
+    [InlineData("FREEHOLD_VERIFY=1", "10", "10000", "4")]
+    [InlineData("FREEHOLD_PROTECTION=mprotect", "11", "50000", "4")]
+    public void WhatWasAtAnAddressBeforeIsNotMet(string setting, params string[] arguments)
+    {
+        var settings = new Dictionary<string, string>(Settings.Reusing);
+        if (setting.Split('=') is [string name, string value])
+            settings[name] = value;
+        Outcome outcome = Publisher.Contract.Run(settings, s_timeout, ["run", "model-reuse", .. arguments]);
+        Assert.True(outcome.ExitCode == 0 && outcome.Output.EndsWith("used again\nok\n", StringComparison.Ordinal), outcome.ToString());
+        Assert.DoesNotContain("\n0 MB", outcome.Output);
+    }
+
+    [Theory]
+    [MemberData(nameof(SomeCases), 13)]
+    public void KeptWhileAddressesAreUsedAgain(string name) => Passes(Settings.Reusing, "run", name);
 
     [Theory]
     [InlineData("model", "1", "30000", "1")]

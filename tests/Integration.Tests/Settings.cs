@@ -25,6 +25,14 @@ public static class Settings
     /// <summary>A random half of the heap moves all the time, and each time all references are made current.</summary>
     public static IReadOnlyDictionary<string, string> Sweeping { get; } = new Dictionary<string, string> { ["FREEHOLD_STRESS"] = "promote:5000,dedangle" };
 
+    /// <summary>The same, and addresses that nothing names any more are used again at once.</summary>
+    public static IReadOnlyDictionary<string, string> Reusing { get; } = new Dictionary<string, string> { ["FREEHOLD_STRESS"] = "promote:5000,reuse", ["FREEHOLD_HUGE_PAGES"] = "0" };
+
+    /// <summary>So few that programs come to their end.</summary>
+    public static IReadOnlyDictionary<string, string> FewAddresses { get; } = new Dictionary<string, string> { ["FREEHOLD_ADDRESS_SPACE"] = "64G" };
+
+    public static IReadOnlyDictionary<string, string> FewAddressesMprotect { get; } = new Dictionary<string, string> { ["FREEHOLD_ADDRESS_SPACE"] = "64G", ["FREEHOLD_PROTECTION"] = "mprotect" };
+
     /// <summary>A random half of the heap moves at every hundredth deletion of a thread.</summary>
     public static IReadOnlyDictionary<string, string> MovingAtDeletions { get; } = new Dictionary<string, string> { ["FREEHOLD_STRESS"] = "deletion:100" };
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Long random runs against models that hold no references. Each run has a seed, printed with the command that repeats it.
 #   tests/Stress/stress.sh [minutes] [--seed N] [--no-publish] [--all]      default: 10 minutes, a random seed
-#   tests/Stress/stress.sh --millions N [--seed N] [--no-publish]           so many million steps of random graphs under each way of moving, and nothing else
+#   tests/Stress/stress.sh --millions N [--seed N] [--no-publish]           so many million steps of a model under each way of moving, and nothing else
 # Called by ./build.sh stress, which packs first. In turn, until the time is up and at least once each:
 #   heap         the model tests of tests/Allocator.Tests: 1 and 4 threads, userfaultfd and mprotect
 #   failures     the same with every system call failing somewhere, and racing double deletes
 #   model        tests/Contract's random object graphs in a published program, with 1 to 16 threads, under each of six settings
-#   moving       the same and the framework's collections, under each mode of FREEHOLD_STRESS
+#   moving       the same, the framework's collections, and references to deleted objects, under each mode of FREEHOLD_STRESS
 #   long         random graphs under each mode, whose whole heap is rarely collected: many more steps
 #   cases        with --all, in the first round: every case of tests/Contract and every program of tests/Differential under each of these modes (hours)
 # A failed run of a model is made smaller with tests/Stress/shrink.sh. Ends with how many steps the models made under each setting, 'N passed, N failed'
@@ -124,6 +124,7 @@ modes_of_moving=(
   "FREEHOLD_STRESS=promote:3000,delay:200"
   "FREEHOLD_STRESS=promote:1000,dedangle"
   "FREEHOLD_STRESS=promote:2000,fault,dedangle"
+  "FREEHOLD_STRESS=promote:2000,reuse FREEHOLD_HUGE_PAGES=0"
   "FREEHOLD_STRESS=promote:5000,dedangle FREEHOLD_VERIFY=1"
   "FREEHOLD_STRESS=deletion:100"
   "FREEHOLD_STRESS=deletion:100,fault"
@@ -138,6 +139,7 @@ modes_of_millions=(
   "FREEHOLD_STRESS=promote:20000,sites FREEHOLD_HUGE_PAGES=0"
   "FREEHOLD_STRESS=promote:3000,delay:200 FREEHOLD_HUGE_PAGES=0"
   "FREEHOLD_STRESS=deletion:1000 FREEHOLD_HUGE_PAGES=0"
+  "FREEHOLD_STRESS=promote:2000,reuse FREEHOLD_HUGE_PAGES=0"
 )
 threads_of_model=(1 4 2 16 8 3)
 steps_of_model=160000  # of all threads together
@@ -182,7 +184,10 @@ if [ "$millions" -ne 0 ]; then
   for ((i = 0; i < millions; i++)); do
     for mode in "${modes_of_millions[@]}"; do
       # A run for each million: what the graphs lose sight of is garbage, which nobody collects here.
-      model "${mode/FREEHOLD_STRESS=/FREEHOLD_STRESS=seed:$seed,}" model $(((seed + i * 7919) % 2000000 + 1)) 1000000 "${threads_of_model[i % ${#threads_of_model[@]}]}" 1000 1000
+      graph=(model $(((seed + i * 7919) % 2000000 + 1)) 1000000 "${threads_of_model[i % ${#threads_of_model[@]}]}" 1000 1000)
+      # Its garbage would name every address.
+      if [[ $mode == *reuse* ]]; then graph=(model-reuse "${graph[@]:1:3}"); fi
+      model "${mode/FREEHOLD_STRESS=/FREEHOLD_STRESS=seed:$seed,}" "${graph[@]}"
     done
   done
   finish
@@ -205,7 +210,7 @@ while [ "$SECONDS" -lt "$end" ] || [ "$round" -eq 0 ]; do
   done
   for i in "${!modes_of_moving[@]}"; do
     mode=${modes_of_moving[i]/FREEHOLD_STRESS=/FREEHOLD_STRESS=seed:$next,}
-    for name in model model-collections; do
+    for name in model model-collections model-reuse; do
       if [ "$SECONDS" -ge "$end" ] && [ "$round" -ne 0 ]; then break 2; fi
       threads=${threads_of_model[$(((i + round) % ${#threads_of_model[@]}))]}
       steps=$steps_of_moving

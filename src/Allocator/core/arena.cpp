@@ -1,6 +1,8 @@
 // Reservation of the arena and of its tables.
 #include "core/arena.h"
 
+#include <string.h>
+
 namespace freehold::core {
 namespace {
 
@@ -77,17 +79,27 @@ bool commit_tables(size_t block, size_t count) noexcept {
   return true;
 }
 
+void clear_tables(size_t group) noexcept {
+  size_t block = group * kBlocksPerGroup;
+  memset(arena.cards + card_table_bytes(block), 0, card_table_bytes(kBlocksPerGroup));
+  memset(reinterpret_cast<uint8_t*>(arena.blocks) + block_table_bytes(block), 0, block_table_bytes(kBlocksPerGroup));
+  if (block < arena.block_count() / 2) memset(reinterpret_cast<uint8_t*>(arena.pages) + page_table_bytes(block), 0, page_table_bytes(kBlocksPerGroup));
+}
+
 void note_gone(size_t block, size_t count) noexcept {
   size_t first_gone = block, all_gone = 0;  // only the first and the last group may have others that live: the complete ones lie side by side
   for (size_t end = block + count; block < end;) {
     size_t group = block / kBlocksPerGroup, next = (group + 1) * kBlocksPerGroup, here = (next < end ? next : end) - block;
-    if (arena.gone[group].fetch_add(static_cast<uint8_t>(here), std::memory_order_acq_rel) + here == kBlocksPerGroup) {
+    if ((arena.gone[group].fetch_add(static_cast<uint8_t>(here), std::memory_order_acq_rel) & GroupState::kMask) + here == kBlocksPerGroup) {
       if (all_gone == 0) first_gone = group * kBlocksPerGroup;
       all_gone += kBlocksPerGroup;
     }
     block += here;
   }
-  if (all_gone != 0) release_tables(first_gone, all_gone);
+  if (all_gone == 0) return;
+  release_tables(first_gone, all_gone);
+  static_assert(GroupState::kAllGone + 1 == GroupState::kWithoutTables);
+  for (size_t group = first_gone / kBlocksPerGroup; group < (first_gone + all_gone) / kBlocksPerGroup; group++) arena.gone[group].fetch_add(1, std::memory_order_release);
 }
 
 }  // namespace freehold::core

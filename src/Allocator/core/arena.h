@@ -5,7 +5,8 @@
 //   page     4 KB             unit of bookkeeping: deleted bytes, first object
 //
 // The lower half of the arena holds blocks of small objects, runs of pages for large ones and pinned objects; the upper half
-// objects of more than kHugeObject bytes, each on blocks of its own. Addresses are handed out once and not reused.
+// objects of more than kHugeObject bytes, each on blocks of its own. Addresses are handed out once, and again after a search has shown that nothing
+// names what was there (heap/addresses.h).
 #pragma once
 
 #include <atomic>
@@ -23,6 +24,7 @@ inline constexpr size_t kPagesPerBlock = kBlockSize / kPageSize;
 inline constexpr size_t kBlocksPerSegment = kSegmentSize / kBlockSize;
 inline constexpr size_t kBlocksInGeneration0 = kBlocksPerSegment / 2;
 inline constexpr size_t kBlocksPerGroup = 16;  // neighbours whose part of each table fills pages: it goes with the last of them
+inline constexpr size_t kGroupSize = kBlocksPerGroup * kBlockSize;
 inline constexpr size_t kUnit = 8;  // sizes within a page are counted in units of 8 bytes
 inline constexpr size_t kUnitsPerPage = kPageSize / kUnit;
 // A window is what is zeroed at a time ahead of the bump pointer: small enough to stay in the first-level cache.
@@ -89,6 +91,17 @@ struct alignas(64) BlockRecord {
 static_assert(sizeof(BlockRecord) == 256);
 static_assert(kBlocksPerGroup * sizeof(BlockRecord) % kPageSize == 0 && kBlocksPerGroup * kPagesPerBlock % kPageSize == 0 && kBlocksInGeneration0 % kBlocksPerGroup == 0);
 
+// What Arena::gone says of a group beyond the number of its blocks that are gone. All addresses of it are then without memory, and nobody gets one again
+// but by copying a name that there was before.
+struct GroupState {
+  static constexpr uint8_t kAllGone = kBlocksPerGroup;
+  static constexpr uint8_t kWithoutTables = 17;  // and its part of the tables is gone too: nobody is going to write there
+  static constexpr uint8_t kAsked = 18;          // a search for names is under way, and has met none of this group (heap/addresses.h)
+  static constexpr uint8_t kUnnamed = 19;        // nothing names it: its addresses may be handed out again
+  static constexpr uint8_t kMask = 31;
+  static constexpr uint8_t kContinues = 0x80;    // upper half: an object that begins before the group reaches into it, or the last one to be there did
+};
+
 // On a cache line of its own: each deletion reads it, and its neighbours in memory are written all the time.
 struct alignas(64) Arena {
   uintptr_t start;       // aligned to kSegmentSize
@@ -96,7 +109,7 @@ struct alignas(64) Arena {
   PageRecord* pages;     // of the lower half
   BlockRecord* blocks;   // of the whole arena
   uint8_t* cards;        // a byte for each page of the whole arena (heap/cards.h)
-  std::atomic<uint8_t>* gone;  // of each group, how many blocks are gone for good: note_gone adds; a walk that sees fewer visits blocks that are kGone
+  std::atomic<uint8_t>* gone;  // of each group, how many blocks are gone: note_gone adds; a walk that sees fewer visits blocks that are kGone. And more (GroupState)
 
   bool contains(uintptr_t address) const noexcept { return address - start < size; }
   bool in_lower_half(uintptr_t address) const noexcept { return address - start < size / 2; }
@@ -116,11 +129,15 @@ void destroy_arena() noexcept;  // tests only
 
 // Makes the tables for [block, block + count) usable. False when the kernel refuses memory. Caller holds the blocks' lock.
 bool commit_tables(size_t block, size_t count) noexcept;
-// `count` blocks are gone for good, or will never be used: each is told once. The last of a group takes the group's part of the tables with it, which
+// Makes the tables of a group zero whose blocks are all gone, and which nobody looks at.
+void clear_tables(size_t group) noexcept;
+// `count` blocks are gone, or will not be used: each is told once in its life. The last of a group takes the group's part of the tables with it, which
 // reads as zero from then on, and that says kGone. Any thread.
 void note_gone(size_t block, size_t count) noexcept;
 
-// Whether all blocks of the group that `block` is the first of are gone for good.
-inline bool is_group_gone(size_t block) noexcept { return arena.gone[block / kBlocksPerGroup].load(std::memory_order_relaxed) == kBlocksPerGroup; }
+// A group's GroupState, or the number of its blocks that are gone.
+inline uint8_t group_state(size_t group) noexcept { return arena.gone[group].load(std::memory_order_relaxed) & GroupState::kMask; }
+// Whether all blocks of the group that `block` is the first of are gone.
+inline bool is_group_gone(size_t block) noexcept { return group_state(block / kBlocksPerGroup) >= GroupState::kAllGone; }
 
 }  // namespace freehold::core

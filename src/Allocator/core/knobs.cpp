@@ -35,19 +35,19 @@ bool parse_protection(const char* text) noexcept {
   return true;
 }
 
-// promote[:MICROSECONDS],deletion:N,fault,sites,dedangle,delay[:MICROSECONDS],seed:N in any order.
+// promote[:MICROSECONDS],deletion:N,fault,sites,dedangle,reuse,delay[:MICROSECONDS],seed:N in any order.
 bool parse_stress(const char* text) noexcept {
   Stress stress;
   while (true) {
     size_t length = strcspn(text, ":,");
     auto is = [&](const char* name) noexcept { return strlen(name) == length && strncmp(text, name, length) == 0; };
-    bool promote = is("promote"), deletion = is("deletion"), delay = is("delay"), seed = is("seed"), fault = is("fault"), sites = is("sites"), dedangle = is("dedangle");
-    if (!promote && !deletion && !delay && !seed && !fault && !sites && !dedangle) return false;
+    bool promote = is("promote"), deletion = is("deletion"), delay = is("delay"), seed = is("seed"), fault = is("fault"), sites = is("sites"), dedangle = is("dedangle"), reuse = is("reuse");
+    if (!promote && !deletion && !delay && !seed && !fault && !sites && !dedangle && !reuse) return false;
     text += length;
     uint64_t number = 0;
     if (*text == ':') {
       char* end = nullptr;
-      if (text[1] < '0' || text[1] > '9' || fault || sites || dedangle) return false;
+      if (text[1] < '0' || text[1] > '9' || fault || sites || dedangle || reuse) return false;
       number = strtoull(text + 1, &end, 10);
       if (number == 0 || (number > 10'000'000 && !seed)) return false;
       text = end;
@@ -58,7 +58,8 @@ bool parse_stress(const char* text) noexcept {
     if (deletion) stress.deletion = static_cast<uint32_t>(number);
     if (fault || sites) stress.fault = true;
     if (sites) stress.sites = true;
-    if (dedangle) stress.dedangle = true;
+    if (dedangle || reuse) stress.dedangle = true;
+    if (reuse) stress.reuse = true;
     if (delay) stress.delay = number != 0 ? static_cast<uint32_t>(number) : 100;
     if (seed) stress.seed = number;
     if (*text == 0) break;
@@ -83,7 +84,7 @@ constexpr Knob kTable[] = {
     {{"FREEHOLD_MAP_BUDGET", "System.Heap.MapBudget", "a number of kernel mappings"}, [](const char* t) noexcept { return parse_count(t, &knobs.map_budget); }},
     {{"FREEHOLD_PROMOTION", "System.Heap.Promotion", "0 or 1"}, [](const char* t) noexcept { return parse_switch(t, &knobs.promotion); }},
     {{"FREEHOLD_HUGE_PAGES", "System.Heap.HugePages", "0 or 1"}, [](const char* t) noexcept { return parse_switch(t, &knobs.huge_pages); }},
-    {{"FREEHOLD_STRESS", nullptr, "promote[:MICROSECONDS], deletion:N, fault, sites, dedangle, delay[:MICROSECONDS] and seed:N, separated by commas"}, [](const char* t) noexcept { return parse_stress(t); }},
+    {{"FREEHOLD_STRESS", nullptr, "promote[:MICROSECONDS], deletion:N, fault, sites, dedangle, reuse, delay[:MICROSECONDS] and seed:N, separated by commas"}, [](const char* t) noexcept { return parse_stress(t); }},
     {{"FREEHOLD_FAIL", nullptr, "CALL:N[+],… with mmap, mprotect, mremap, madvise, userfaultfd, register or membarrier"}, [](const char* t) noexcept { return os::inject_failures(t); }},
 };
 

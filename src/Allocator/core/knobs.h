@@ -17,6 +17,7 @@ struct Stress {
   bool fault = false;    // nothing is patched in bulk: every stale reference faults
   bool sites = false;    // fault, and a field keeps its old name until a place in the code uses it that has faulted before (runtime/code_sites.h)
   bool dedangle = false; // a sweep follows each round
+  bool reuse = false;    // the same, and addresses that nothing names are handed out again at once (heap/addresses.h)
   uint64_t seed = 1;
 
   bool moves() const { return promote != 0 || deletion != 0; }

@@ -38,7 +38,8 @@ void collect_statistics(uint64_t* values, int32_t count) noexcept {
   figures[kDanglingFaults] = heap::dangling_fault_count();
   figures[kMappings] = heap::mappings();
   figures[kRecounts] = load(blocks.recounts);
-  figures[kAddressSpaceUsed] = (heap::lower_frontier() + heap::promoted_frontier() + heap::upper_frontier() - core::arena.block_count() / 2) * core::kBlockSize;
+  figures[kAddressSpaceUsed] = heap::addresses_used();
+  figures[kAddressSpaceReused] = heap::addresses_reused();
   figures[kUserfaultfd] = os::has_userfaultfd() ? 1 : 0;
   figures[kPinnedBlocks] = load(blocks.pinned) + load(blocks.pinned_huge);
   figures[kPinStops] = load(heap::pin_counters.stops);
@@ -105,7 +106,7 @@ void format_statistics(char* text, size_t capacity) noexcept {
   add("  double deletes     %14llu\n", count(kDoubleDeletes));
   add("  pages recounted    %14llu\n", count(kRecounts));
   add("  kernel mappings    %14llu at most\n", count(kMappings));
-  add("  addresses used     %14.1f MB\n", mega(kAddressSpaceUsed));
+  add("  addresses used     %14.1f MB, and again %.1f MB\n", mega(kAddressSpaceUsed), mega(kAddressSpaceReused));
   add("  dead but pinned    %14llu blocks; %llu stops to look for pins, the longest %.3f ms\n", count(kPinnedBlocks), count(kPinStops), milliseconds(kLongestPinStop));
   add("  protection         %14s\n", v[kUserfaultfd] != 0 ? "userfaultfd" : "mprotect");
   add("  pins are seen by   %14s\n", v[kMembarrier] != 0 ? "membarrier" : "fences");

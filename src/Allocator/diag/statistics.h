@@ -12,10 +12,10 @@ enum Figure : int32_t {
   kPinnedBlocks, kPinStops, kLongestPinStop, kMembarrier,
   kRepairedFaults, kRepairedSlots, kRepairedFields, kRepairedOperands, kRepairsWithoutField, kPromotionWaits,
   kPromotionRounds, kPromotedBlocks, kPromotedObjects, kPromotedBytes, kPatchedFields, kLongestFreeze, kForwardingBytes,
-  kSweeps, kSweptFields, kSweptRoots, kLongestSweepStop, kFrameWaits,
+  kSweeps, kSweptFields, kSweptRoots, kLongestSweepStop, kFrameWaits, kAddressSpaceReused,
   kFigureCount
 };
-static_assert(kFigureCount == 40, "System.HeapStatistics.Count");
+static_assert(kFigureCount == 41, "System.HeapStatistics.Count");
 
 // Fills values[0, count). Any thread.
 void collect_statistics(uint64_t* values, int32_t count) noexcept;

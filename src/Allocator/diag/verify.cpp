@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include <algorithm>
+
 #include "core/arena.h"
 #include "core/fault_recovery.h"
 #include "core/object.h"
@@ -46,6 +48,10 @@ void check_reference(Report& report, const Object* holder, uint64_t target) noex
   report.references++;
   if (target == 0 || !arena.contains(target)) return;
   target = heap::current_address(target);
+  if (core::group_state((target - arena.start) / core::kGroupSize) == core::GroupState::kUnnamed) {
+    violation(report, "object %p refers to %p, which nothing was found to refer to", static_cast<const void*>(holder), reinterpret_cast<void*>(target));
+    return;
+  }
   const auto* pointer = reinterpret_cast<const void*>(target);
   switch (heap::classify(pointer)) {
     case heap::AddressState::kNeverUsed:
@@ -139,7 +145,7 @@ void verify_gone(Report& report) noexcept {
   size_t lower = heap::lower_frontier(), promoted = heap::promoted_block(heap::promoted_frontier());
   auto verify_groups = [&](size_t first, size_t end) noexcept {
     for (size_t block = first; block < end; block += core::kBlocksPerGroup) {
-      size_t counted = arena.gone[block / core::kBlocksPerGroup].load(std::memory_order_acquire), gone = 0;
+      size_t counted = std::min<size_t>(core::group_state(block / core::kBlocksPerGroup), core::kBlocksPerGroup), gone = 0;
       if (counted == 0) continue;
       for (size_t i = 0; i < core::kBlocksPerGroup; i++) gone += arena.blocks[block + i].state.load(std::memory_order_acquire) == BlockState::kGone ? 1 : 0;
       if (counted > gone) violation(report, "%zu blocks from block %zu on are counted as gone, and %zu are", counted, block, gone);

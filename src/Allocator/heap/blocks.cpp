@@ -28,8 +28,6 @@ BlockCounters block_counters;
 
 namespace {
 
-// Blocks that stay without huge pages at the start of the heap: small programs pay for the pages they touch.
-constexpr size_t kSmallStart = 2;
 constexpr uint32_t kEndOfList = UINT32_MAX;
 // Inline collapse, when the maintenance thread does not keep up.
 constexpr size_t kMovedAtMost = 4096;
@@ -39,9 +37,6 @@ constexpr size_t kPooledByPromotion = 64;
 constexpr size_t kPinnedAtMost = 4;
 
 os::Lock lock;  // guards everything below, and the state and list links of blocks
-size_t lower_next = 0;
-size_t promoted_count = 0;  // blocks of higher generations that were handed out
-size_t upper_next = 0;
 uint32_t pool_head = kEndOfList;
 size_t pool_size = 0;
 // The pool's smallest sizes: since the last look at its surplus, and in the intervals before. A round of promotion fills the pool for a hundred
@@ -57,30 +52,6 @@ size_t memory_limit = SIZE_MAX - kEmergencyMemory;
 
 bool use_userfaultfd = false;
 std::atomic<bool> threads_hold{false};  // wait_for_threads()
-
-// Takes the next address of generation 0. Caller holds the lock.
-size_t next_address() noexcept {
-  if (lower_next % core::kBlocksPerSegment == core::kBlocksInGeneration0) lower_next += core::kBlocksPerSegment - core::kBlocksInGeneration0;
-  if (lower_next >= arena.block_count() / 2 || !core::commit_tables(lower_next, 1)) return kNoBlock;
-  size_t block = lower_next++;
-  // Once a segment: the kernel's hint then covers all its generation 0 with one mapping.
-  if (core::knobs.huge_pages && (block == kSmallStart || (block % core::kBlocksPerSegment == 0 && block != 0))) {
-    os::use_huge_pages(arena.block_start(block), (core::kBlocksInGeneration0 - block % core::kBlocksPerSegment) * kBlockSize, true);
-  }
-  return block;
-}
-
-// Takes the next address of the higher generations: the other halves of the segments, in order.
-size_t next_promoted_address() noexcept {
-  size_t block = promoted_block(promoted_count);
-  if (block >= arena.block_count() / 2 || !core::commit_tables(block, 1)) return kNoBlock;
-  if (promoted_count % kPromotedPerSegment == 0) {
-    core::note_gone(block + kPromotedPerSegment, 1);  // the one that stays unused
-    if (core::knobs.huge_pages) os::use_huge_pages(arena.block_start(block), kPromotedPerSegment * kBlockSize, true);
-  }
-  promoted_count++;
-  return block;
-}
 
 enum class Move { kDone, kLost, kRefused };
 // Moves the frames of a block to a fresh address. From the moment that they are moved, the old address faults: userfaultfd watches it already;
@@ -135,9 +106,13 @@ bool give_back(uint8_t* start, size_t size) noexcept {
   return os::decommit(start, size) || (use_userfaultfd && os::watch(start, size) && os::discard(start, size));
 }
 
+void give_back_or_keep(uint8_t* start, size_t size) noexcept {
+  if (!give_back(start, size)) forbid_reuse();
+}
+
 // Gives a block's memory back for good.
 void bury(size_t block) noexcept {
-  give_back(arena.block_start(block), kBlockSize);
+  give_back_or_keep(arena.block_start(block), kBlockSize);
   set_gone(block);
   core::note_gone(block, 1);
   block_counters.gone_bytes.fetch_add(kBlockSize, std::memory_order_relaxed);
@@ -222,7 +197,7 @@ void finish_huge(size_t block) noexcept {
   size_t count = (record.huge_size + kBlockSize - 1) / kBlockSize;
   size_t memory = huge_memory(record.huge_size);
   for (size_t i = 0; i < count; i++) set_gone(block + i);
-  give_back(arena.block_start(block), count * kBlockSize);
+  give_back_or_keep(arena.block_start(block), count * kBlockSize);
   core::note_gone(block, count);  // the record may be zero from here on
   block_counters.huge_bytes.fetch_sub(memory, std::memory_order_relaxed);
   block_counters.large_objects.fetch_sub(1, std::memory_order_relaxed);
@@ -265,7 +240,7 @@ size_t acquire_block(BlockKind kind, BlockUse use) noexcept {
   bool collapse, wanted;
   {
     os::LockGuard guard(lock);
-    block = promoted ? next_promoted_address() : next_address();
+    block = promoted ? next_promoted_address() : next_address(thread_heap.emergency != 0);
     if (block == kNoBlock) return kNoBlock;
     if (!core::knobs.debug) frames = pop_pooled();
     if (frames == kNoBlock && over_limit(kBlockSize)) {
@@ -321,9 +296,8 @@ size_t acquire_huge(size_t bytes) noexcept {
   {
     os::LockGuard guard(lock);
     if (over_limit(huge_memory(bytes))) return kNoBlock;
-    block = arena.block_count() / 2 + upper_next;
-    if (count > arena.block_count() - block || !core::commit_tables(block, count)) return kNoBlock;
-    upper_next += count;
+    block = next_huge_address(count);
+    if (block == kNoBlock) return kNoBlock;
     block_counters.huge_bytes.fetch_add(huge_memory(bytes), std::memory_order_relaxed);
   }
   // Huge pages where the object fills them.
@@ -706,21 +680,6 @@ void collapse_moved(size_t keep) noexcept {
   }
 }
 
-size_t lower_frontier() noexcept {
-  os::LockGuard guard(lock);
-  return lower_next;
-}
-
-size_t promoted_frontier() noexcept {
-  os::LockGuard guard(lock);
-  return promoted_count;
-}
-
-size_t upper_frontier() noexcept {
-  os::LockGuard guard(lock);
-  return arena.block_count() / 2 + upper_next;
-}
-
 size_t resident_memory() noexcept {
   auto load = [](const std::atomic<uint64_t>& counter) noexcept { return counter.load(std::memory_order_relaxed); };
   return (load(block_counters.live) + load(block_counters.starting) + load(block_counters.pooled) + load(block_counters.pinned)) * kBlockSize + load(block_counters.huge_bytes) - load(block_counters.released_pages) * kPageSize;
@@ -742,7 +701,8 @@ void set_limit(size_t bytes) noexcept { memory_limit = bytes; }
 size_t limit() noexcept { return memory_limit; }
 
 void reset_blocks() noexcept {
-  lower_next = promoted_count = upper_next = pool_size = pool_minimum = moved_size = 0;
+  reset_addresses();
+  pool_size = pool_minimum = moved_size = 0;
   std::fill_n(pool_minima, kPoolIntervals, 0);
   pool_head = moved_head = pinned_head = kEndOfList;
   threads_hold.store(false);

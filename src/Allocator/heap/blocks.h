@@ -6,7 +6,7 @@
 //
 // A dead block that may be pinned (heap/pins.h) is kPooled, but on a list of its own: it keeps its memory until nothing in it is pinned any more.
 //
-// Addresses are fresh, frames are recycled (design.md). Physical memory is 50 times cheaper to move than to fault in again.
+// Addresses are fresh (or nobody's any more: heap/addresses.h), frames are recycled (design.md). Physical memory is 50 times cheaper to move than to fault in again.
 #pragma once
 
 #include <atomic>
@@ -14,10 +14,9 @@
 #include <cstdint>
 
 #include "core/arena.h"
+#include "heap/addresses.h"
 
 namespace freehold::heap {
-
-inline constexpr size_t kNoBlock = SIZE_MAX;
 
 // Figures that the statistics show. Written with relaxed atomics by whoever does the work.
 struct BlockCounters {
@@ -82,19 +81,8 @@ size_t trim_pool_surplus() noexcept;
 // Replaces the empty mappings that moved blocks left behind by reserved space; adjacent ones become one mapping.
 void collapse_moved(size_t keep) noexcept;
 
-// Blocks below these were handed out at some time: [0, lower) of generation 0 and [block_count/2, upper) of huge objects.
-size_t lower_frontier() noexcept;
-size_t upper_frontier() noexcept;
-// How many blocks of higher generations were handed out, and the n-th of them.
-size_t promoted_frontier() noexcept;
-// The last block of a segment stays unused: pins.cpp has an address there that nobody may use.
-inline constexpr size_t kPromotedPerSegment = core::kBlocksPerSegment - core::kBlocksInGeneration0 - 1;
-constexpr size_t promoted_block(size_t n) noexcept {
-  return n / kPromotedPerSegment * core::kBlocksPerSegment + core::kBlocksInGeneration0 + n % kPromotedPerSegment;
-}
-
-// Calls function(block) for the blocks in [first, end). Groups that are gone are left out: addresses are used once, and what a walk costs must not grow
-// with all that were ever used.
+// Calls function(block) for the blocks in [first, end). Groups that are gone are left out: what a walk costs must not grow with all addresses that were
+// ever used.
 template <typename Function>
 void for_each_block(size_t first, size_t end, Function function) noexcept {
   for (size_t block = first; block < end;) {
@@ -112,9 +100,9 @@ void for_each_lower_block(Function function) noexcept {
   for (size_t first = 0, end = lower_frontier(); first < end; first += core::kBlocksPerSegment) {
     for_each_block(first, end - first < core::kBlocksInGeneration0 ? end : first + core::kBlocksInGeneration0, function);
   }
-  for (size_t n = 0, end = promoted_frontier(); n < end; n += kPromotedPerSegment) {
+  for (size_t n = 0, end = promoted_frontier(); n < end; n += core::kBlocksInGeneration0) {
     size_t first = promoted_block(n);
-    for_each_block(first, first + (end - n < kPromotedPerSegment ? end - n : kPromotedPerSegment), function);
+    for_each_block(first, first + (end - n < core::kBlocksInGeneration0 ? end - n : core::kBlocksInGeneration0), function);
   }
 }
 

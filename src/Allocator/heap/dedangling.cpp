@@ -8,6 +8,7 @@
 #include "core/knobs.h"
 #include "core/object.h"
 #include "core/references.h"
+#include "heap/addresses.h"
 #include "heap/blocks.h"
 #include "heap/cards.h"
 #include "heap/forwarding.h"
@@ -50,7 +51,9 @@ bool is_old(uint64_t name) noexcept {
 void make_current(uint64_t* slot, uint64_t* patched) noexcept {
   uint64_t value;
   bool swapped;
-  if (!core::try_load(slot, &value) || !is_old(value)) return;
+  if (!core::try_load(slot, &value)) return;
+  if (is_searching()) note_name(value);
+  if (!is_old(value)) return;
   if (core::try_compare_and_swap(slot, value, current_address(value), &swapped) && swapped) (*patched)++;
 }
 
@@ -93,6 +96,28 @@ void walk_frozen(uint64_t* patched) noexcept {
       patched);
 }
 
+// Every word of [begin, end) that can be read, whatever it is.
+void note_words(const uint64_t* begin, const uint64_t* end) noexcept {
+  uint64_t value;
+  for (; begin < end && core::try_load(begin, &value); begin++) note_name(value);
+}
+
+// What shares pages: any word that can be read may be a field of a deleted object whose header has no memory any more, where no walk comes by. Not by
+// BlockRecord::released: pages that are about to lose their memory may keep it, for a pin. What is handed out from now on is filled through barriers.
+void note_names_in_heap() noexcept {
+  for_each_lower_block([](size_t block) noexcept {
+    const BlockRecord& record = arena.blocks[block];
+    BlockState state = record.state.load(std::memory_order_acquire);
+    if (state != BlockState::kLive && state != BlockState::kPooled) return;
+    uint64_t initialised = record.initialised.load(std::memory_order_acquire);
+    for (size_t page = 0; page < core::kPagesPerBlock; page++) {
+      if ((initialised >> (page * core::kPageSize / core::kWindowSize) & 1) == 0) continue;
+      auto* words = reinterpret_cast<const uint64_t*>(arena.block_start(block) + page * core::kPageSize);
+      note_words(words, words + core::kPageSize / sizeof(uint64_t));
+    }
+  });
+}
+
 // The fields within a destination. False: the object there was not found.
 bool make_moved_current(uint8_t* destination, size_t size, uint64_t* patched) noexcept {
   Object* object = find_object(reinterpret_cast<uintptr_t>(destination));
@@ -112,6 +137,7 @@ struct Sweep {
 
 void make_root_current(uint64_t* slot) noexcept {
   uint64_t current = current_address(*slot);
+  if (is_searching()) note_name(current);
   if (current == *slot) return;
   *slot = current;
   sweep_counters.roots.fetch_add(1, std::memory_order_relaxed);
@@ -145,25 +171,36 @@ bool timed_stop(void (*patch)(uint64_t* slot), void (*stopped)(void*), void* arg
 
 void set_sweep_support(const SweepSupport* given) noexcept { support = given; }
 
-bool sweep() noexcept {
+void call_where_threads_stop(void (*work)() noexcept) noexcept {
+  if (support != nullptr && support->call_where_threads_stop != nullptr) support->call_where_threads_stop(work);
+}
+
+bool sweep(bool search) noexcept {
   size_t tables = forwarding_bytes();
-  if (support == nullptr || tables == 0) return false;
+  if (support == nullptr || (tables == 0 && !search)) return false;
   left_over_count.store(0, std::memory_order_relaxed);
   moved_outside.store(false, std::memory_order_relaxed);
   for (Moved& moved : left_over) moved.destination.store(nullptr, std::memory_order_relaxed);
+  if (search) begin_search();
   set_sweeping(true);
   if (!timed_stop(nullptr, [](void*) {}, nullptr)) {
     set_sweeping(false);
+    if (search) end_search(false);
     return false;
   }
   Sweep sweep;
   walk_heap(&sweep.fields);
+  if (search) note_names_in_heap();
   walk_frozen(&sweep.fields);
   bool stopped = timed_stop(make_root_current, finish, &sweep);
   set_sweeping(false);
   sweep_counters.fields.fetch_add(sweep.fields, std::memory_order_relaxed);
   last_sweep = os::nanoseconds();
   repairs_at_last_sweep = core::fault_counters.repairs.load(std::memory_order_relaxed);
+  if (search) {
+    MaintenancePause pause;
+    end_search(stopped && sweep.complete);
+  }
   if (!stopped || !sweep.complete) {
     sweep_counters.abandoned.fetch_add(1, std::memory_order_relaxed);
     return false;
@@ -172,6 +209,7 @@ bool sweep() noexcept {
     MaintenancePause pause;  // the verifier counts blocks by their states
     retire_forwarded();
     drop_all_forwardings();
+    if (core::knobs.stress.reuse) collapse_moved(0);
   }
   sweep_counters.sweeps.fetch_add(1, std::memory_order_relaxed);
   sweep_counters.tables.fetch_add(tables, std::memory_order_relaxed);
@@ -179,6 +217,7 @@ bool sweep() noexcept {
 }
 
 bool should_sweep() noexcept {
+  if (are_addresses_short()) return true;
   size_t tables = forwarding_bytes();
   if (tables == 0) return false;
   constexpr size_t kTablesAtLeast = size_t{1} << 20;
@@ -205,6 +244,10 @@ extern "C" void freehold_after_move(uint8_t* destination, const uint8_t*, size_t
   using namespace freehold::heap;
   if (is_remembering()) mark_cards(destination, size);
   if (__atomic_load_n(&freehold_sweeping, __ATOMIC_RELAXED) == 0) return;
+  if (is_searching()) {
+    auto* moved = reinterpret_cast<const uint64_t*>(current_address(reinterpret_cast<uintptr_t>(destination)));
+    note_words(moved, moved + size / sizeof(uint64_t));
+  }
   if (!freehold::core::arena.contains(reinterpret_cast<uintptr_t>(destination))) {
     moved_outside.store(true, std::memory_order_relaxed);
     return;

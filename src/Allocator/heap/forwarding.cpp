@@ -8,6 +8,7 @@
 
 #include "core/fault_recovery.h"
 #include "core/object.h"
+#include "heap/addresses.h"
 #include "heap/dedangling.h"
 #include "platform/os.h"
 
@@ -240,4 +241,8 @@ void reset_forwardings() noexcept {
 
 }  // namespace freehold::heap
 
-extern "C" uint64_t freehold_current_name(uint64_t reference) noexcept { return freehold::heap::current_address(reference); }
+extern "C" uint64_t freehold_current_name(uint64_t reference) noexcept {
+  uint64_t current = freehold::heap::current_address(reference);
+  if (freehold::heap::is_searching()) freehold::heap::note_name(current);
+  return current;
+}

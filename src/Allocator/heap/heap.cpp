@@ -268,6 +268,10 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
     thread_heap.emergency = 0;
     start = try_allocate(context, size, flags);
   }
+  if (start == nullptr && emergency == 0 && are_addresses_exhausted()) {
+    call_where_threads_stop([]() noexcept { dedangle(true); });
+    start = try_allocate(context, size, flags);
+  }
   if (start == nullptr && size <= emergency) {
     // The runtime allocates while it throws, and would throw again, without end.
     thread_heap.emergency = emergency;

@@ -256,7 +256,9 @@ void Round::choose(PromotionScope scope) noexcept {
   auto* sorted = static_cast<Chosen*>(scratch_.take(candidates * sizeof(Chosen)));
   if (sorted == nullptr) return;
   auto gain = [&](size_t i) noexcept { return kBlockSize - chosen_[i].live_units * kUnit; };
-  auto is_young_block = [](size_t block) noexcept { return is_young(reinterpret_cast<uintptr_t>(arena.block_start(block))); };
+  // Above where this lap of addresses is, blocks are of the lap before (heap/addresses.h), however high their addresses are.
+  size_t lap = lap_position();
+  auto is_young_block = [lap](size_t block) noexcept { return block < lap && is_young(reinterpret_cast<uintptr_t>(arena.block_start(block))); };
   size_t enough = SIZE_MAX, gain_of_all = 0, gain_of_young = 0;
   for (size_t i = 0; i < candidates; i++) {
     gain_of_all += gain(i);
@@ -362,7 +364,7 @@ void take_cards_of(size_t block, size_t size, Function function) noexcept {
 void Round::collect() noexcept {
   constexpr auto kForget = [](size_t) noexcept {};
   // What is allocated from now on is young. (The blocks that are being filled are not, whatever comes into them.)
-  remember_from(reinterpret_cast<uintptr_t>(arena.block_start(lower_frontier())));
+  remember_from(reinterpret_cast<uintptr_t>(arena.block_start(lap_position())));
   for_each_unchosen(
       [&](size_t block) noexcept {
         take_cards_of(block, kBlockSize, kForget);
@@ -693,13 +695,13 @@ uint64_t promote(PromotionScope scope, bool may_stop) noexcept {
   return objects;
 }
 
-bool dedangle() noexcept {
+bool dedangle(bool search) noexcept {
   os::LockGuard guard(lock);
   if (sweeps_held != 0) return false;
   // Promotion waits for it. Threads that would otherwise take new memory meanwhile are paced.
   ThreadTotals totals = thread_totals();
   if (is_fragmented(totals.allocated_bytes - totals.deleted_bytes, held_memory())) blocks_to_come.store(1, std::memory_order_relaxed);
-  bool swept = sweep();
+  bool swept = sweep(search || are_addresses_short() || core::knobs.stress.reuse);
   blocks_to_come.store(0, std::memory_order_relaxed);
   return swept;
 }

@@ -56,8 +56,9 @@ void wait_for_frames() noexcept;
 // threads waits as long.
 void pace() noexcept;
 
-// One sweep (heap/dedangling.h) between two rounds. The caller holds no lock that a managed thread may want. True: no old name is left.
-bool dedangle() noexcept;
+// One sweep (heap/dedangling.h) between two rounds. `search`: it looks for addresses to use again, whether they are short or not. The caller holds no lock that
+// a managed thread may want. True: no old name is left.
+bool dedangle(bool search = false) noexcept;
 // Until it is called with false again, sweeps are refused: for tests that keep old names where no sweep finds them. May wait.
 void hold_sweeps(bool hold) noexcept;
 

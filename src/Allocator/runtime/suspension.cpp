@@ -85,9 +85,16 @@ bool stop_for_sweep(void (*patch)(uint64_t* slot), void (*stopped)(void*), void*
   });
 }
 
+// An allocation comes here as a collection would: its frame is the deferred one.
+void call_in_preemptive_mode(void (*work)() noexcept) noexcept {
+  bool cooperative = leave_cooperative_mode();
+  work();
+  if (cooperative) enter_cooperative_mode();
+}
+
 }  // namespace
 
-const heap::SweepSupport sweep_support = {stop_for_sweep, for_each_frozen_segment};
+const heap::SweepSupport sweep_support = {stop_for_sweep, for_each_frozen_segment, call_in_preemptive_mode};
 
 bool scan_pins(const heap::PinScan& scan) noexcept {
   return with_threads_stopped([&]() noexcept {

@@ -4,7 +4,7 @@ namespace System;
 public readonly struct HeapStatistics
 {
     /// <summary>How many figures the native heap fills, in the order of the properties (src/Allocator/diag/statistics.h).</summary>
-    internal const int Count = 40;
+    internal const int Count = 41;
 
     internal HeapStatistics(ReadOnlySpan<ulong> values)
     {
@@ -47,6 +47,7 @@ public readonly struct HeapStatistics
         SweptRoots = (long)values[37];
         LongestSweepStop = TimeSpan.FromMicroseconds(values[38] / 1000.0);
         FrameWaits = (long)values[39];
+        AddressSpaceReused = (long)values[40];
     }
 
     internal HeapStatistics(long allocatedBytes, long deletedBytes, long residentBytes, long doubleDeletes)
@@ -169,8 +170,13 @@ public readonly struct HeapStatistics
     /// <summary>How often the counters of a page were corrected from its objects.</summary>
     public long Recounts { get; }
 
-    /// <summary>Bytes of address space used until now; deleted addresses are not reused.</summary>
+    /// <summary>
+    /// Bytes of address space used until now. A deleted address is used again only when few unused ones are left, and nothing in the process refers to it.
+    /// </summary>
     public long AddressSpaceUsed { get; }
+
+    /// <summary>Bytes of address space that were taken into use again: 32 MB at a time, each counted as often as that happened.</summary>
+    public long AddressSpaceReused { get; }
 
     /// <summary>Whether dead pages are watched with userfaultfd (otherwise with mprotect).</summary>
     public bool UsesUserfaultfd { get; }

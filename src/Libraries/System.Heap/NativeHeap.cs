@@ -65,7 +65,18 @@ internal static unsafe partial class NativeHeap
     [MethodImpl(MethodImplOptions.InternalCall)]
     internal static extern bool ReleaseSyncEntry(object obj);
 
-    /// <summary>The factory that the rewritten CoreLib calls when the fault handler reports a dangling reference.</summary>
+    /// <summary>The factory that the rewritten CoreLib calls when the fault handler reports a dangling reference. What it returns is thrown at the use.</summary>
     [RuntimeExport("FreeholdCreateDanglingReference")]
-    internal static Exception CreateDanglingReference() => new DanglingReferenceException(TakeHistory());
+    internal static Exception CreateDanglingReference()
+    {
+        try
+        {
+            return new DanglingReferenceException(TakeHistory());
+        }
+        catch (OutOfMemoryException exception)
+        {
+            // The runtime cannot unwind from here to the instruction that faulted.
+            return exception;
+        }
+    }
 }

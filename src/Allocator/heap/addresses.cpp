@@ -1,0 +1,280 @@
+#include "heap/addresses.h"
+
+#include <algorithm>
+
+#include "core/knobs.h"
+#include "platform/lock.h"
+#include "platform/os.h"
+
+namespace freehold::heap {
+
+using core::arena;
+using core::GroupState;
+using core::kBlocksInGeneration0;
+using core::kBlocksPerGroup;
+using core::kBlocksPerSegment;
+
+namespace {
+
+constexpr size_t kShortShare = 8;  // are_addresses_short()
+
+enum Kind : uint8_t { kLower, kPromoted, kUpper, kRegions };
+
+// Its blocks are numbered in the order in which a lap comes by; a group has kBlocksPerGroup numbers in a row.
+struct Region {
+  size_t next = 0;      // of this lap
+  size_t frontier = 0;  // behind all that were ever handed out, or left out
+  size_t unnamed = 0;   // groups that may be handed out again
+  size_t short_below = SIZE_MAX;  // groups
+  size_t reused = 0;    // groups, ever
+};
+
+os::Lock lock;  // guards the regions
+Region regions[kRegions];
+size_t reserved_used = 0;  // blocks of the group behind the lower region, which is for emergencies
+std::atomic<bool> searching{false};
+std::atomic<bool> reuse_forbidden{false};
+std::atomic<bool> short_of_addresses{false}, out_of_addresses{false};
+
+// Blocks that its laps go over.
+size_t size_of(Kind kind) noexcept { return arena.block_count() / (kind == kUpper ? 2 : 4) - (kind == kLower ? kBlocksPerGroup : 0); }
+
+size_t block_of(Kind kind, size_t n) noexcept {
+  switch (kind) {
+    case kLower: return n / kBlocksInGeneration0 * kBlocksPerSegment + n % kBlocksInGeneration0;
+    case kPromoted: return promoted_block(n);
+    default: return arena.block_count() / 2 + n;
+  }
+}
+
+size_t group_of(Kind kind, size_t n) noexcept { return block_of(kind, n) / kBlocksPerGroup; }
+constexpr size_t group_start(size_t n) noexcept { return n / kBlocksPerGroup * kBlocksPerGroup; }
+constexpr size_t group_end(size_t n) noexcept { return group_start(n) + kBlocksPerGroup; }
+
+// The last block of a segment, which is never used.
+constexpr bool is_left_out(Kind kind, size_t n) noexcept { return kind == kPromoted && n % kBlocksInGeneration0 == kBlocksInGeneration0 - 1; }
+
+size_t groups_left(Kind kind) noexcept { return (size_of(kind) - regions[kind].frontier) / kBlocksPerGroup + regions[kind].unnamed; }
+
+// After each change of a region. Caller holds the lock.
+void note_shortage() noexcept {
+  bool is_short = false;
+  for (Kind kind : {kLower, kPromoted, kUpper}) {
+    size_t limit = std::min(regions[kind].short_below, size_of(kind) / kBlocksPerGroup / kShortShare);
+    if (groups_left(kind) < limit) is_short = true;
+  }
+  short_of_addresses.store(is_short, std::memory_order_relaxed);
+}
+
+// Where the next run of `count` blocks may begin: what is left of the group that the lap is in, groups that were never used, or that nothing names.
+// kNoBlock: nowhere. Caller holds the lock.
+size_t find_run(Kind kind, size_t count) noexcept {
+  const Region& region = regions[kind];
+  size_t size = size_of(kind), start = region.next;
+  bool next_lap = false;
+  // Tests do not wait for the end of a lap.
+  if (core::knobs.stress.reuse && start % kBlocksPerGroup == 0 && region.unnamed != 0) start = 0;
+  while (true) {
+    if (is_left_out(kind, start)) start++;
+    if (start >= size || count > size - start) {
+      if (next_lap || region.unnamed == 0) return kNoBlock;
+      next_lap = true;
+      start = 0;
+      continue;
+    }
+    // What does not fit into the rest of a group begins another one: no two objects reach from one into the next.
+    if (group_start(start) != start && start + count > group_end(start)) {
+      start = group_end(start);
+      continue;
+    }
+    size_t group = start % kBlocksPerGroup == 0 ? start : group_end(start);
+    while (group < start + count && (group >= region.frontier || core::group_state(group_of(kind, group)) == GroupState::kUnnamed)) group += kBlocksPerGroup;
+    if (group >= start + count) return start;
+    start = group_end(group);
+  }
+}
+
+// Makes a group of addresses as they were before their first use. False: the kernel refuses; they are not asked for again. Caller holds the lock.
+bool renew_group(Kind kind, size_t n) noexcept {
+  size_t group = group_of(kind, n);
+  uint8_t* start = arena.block_start(group * kBlocksPerGroup);
+  if (n < size_of(kind)) regions[kind].unnamed--;
+  // Whatever the kernel remembers of their mappings goes.
+  if (!os::decommit(start, core::kGroupSize)) {
+    arena.gone[group].store(GroupState::kAllGone, std::memory_order_relaxed);
+    return false;
+  }
+  core::clear_tables(group);
+  if (core::knobs.huge_pages && kind != kUpper) os::use_huge_pages(start, core::kGroupSize, true);
+  arena.gone[group].store(is_left_out(kind, n + kBlocksPerGroup - 1) ? 1 : 0, std::memory_order_release);
+  regions[kind].reused++;
+  return true;
+}
+
+// Once for each segment: the kernel's hint then covers all of this half of it with one mapping.
+void begin_segment(Kind kind, size_t n, size_t block) noexcept {
+  if (kind == kUpper) return;
+  bool is_first = n % kBlocksInGeneration0 == 0;
+  if (kind == kPromoted && is_first) core::note_gone(block + kBlocksInGeneration0 - 1, 1);
+  size_t from = kind == kLower && n < kBlocksInGeneration0 ? kSmallStart : 0;
+  if (core::knobs.huge_pages && n % kBlocksInGeneration0 == from) os::use_huge_pages(arena.block_start(block), (kBlocksInGeneration0 - from) * core::kBlockSize, true);
+}
+
+// The first of `count` blocks. Caller holds the lock.
+size_t take_run(Kind kind, size_t count) noexcept {
+  Region& region = regions[kind];
+  while (true) {
+    size_t start = find_run(kind, count);
+    if (start == kNoBlock) out_of_addresses.store(true, std::memory_order_relaxed);
+    if (start == kNoBlock || !core::commit_tables(block_of(kind, start), count)) return kNoBlock;
+    bool renewed = true;
+    for (size_t group = start % kBlocksPerGroup == 0 ? start : group_end(start); group < start + count && group < region.frontier && renewed; group += kBlocksPerGroup) {
+      renewed = renew_group(kind, group);
+      // What was renewed for a run that ends here waits for the next search.
+      if (!renewed) {
+        for (size_t other = start % kBlocksPerGroup == 0 ? start : group_end(start); other < group; other += kBlocksPerGroup) core::note_gone(block_of(kind, other), kBlocksPerGroup);
+      }
+    }
+    if (!renewed) continue;
+    if (start != region.next) {
+      // Elsewhere: the rest of the group that this lap was in stays unused.
+      if (region.next % kBlocksPerGroup != 0) {
+        size_t left = group_end(region.next) - region.next - (is_left_out(kind, group_end(region.next) - 1) ? 1 : 0);
+        if (left != 0) core::note_gone(block_of(kind, region.next), left);
+        region.frontier = std::max(region.frontier, group_end(region.next));
+      }
+      region.next = start;
+    }
+    size_t block = block_of(kind, start);
+    if (start >= region.frontier) begin_segment(kind, start, block);
+    for (size_t group = group_end(start); group < start + count; group += kBlocksPerGroup) arena.gone[group_of(kind, group)].fetch_or(GroupState::kContinues, std::memory_order_relaxed);
+    region.next = start + count;
+    region.frontier = std::max(region.frontier, region.next);
+    if (region.next % kBlocksPerGroup == 0 || count > 1) note_shortage();
+    return block;
+  }
+}
+
+// Caller holds the lock.
+size_t take_reserved() noexcept {
+  size_t first = size_of(kLower);
+  if (regions[kLower].frontier < first) return kNoBlock;  // the kernel refuses memory for the tables, that is all
+  if (reserved_used == kBlocksPerGroup && core::group_state(group_of(kLower, first)) == GroupState::kUnnamed && renew_group(kLower, first)) reserved_used = 0;
+  if (reserved_used == kBlocksPerGroup || !core::commit_tables(block_of(kLower, first), 1)) return kNoBlock;
+  return block_of(kLower, first + reserved_used++);
+}
+
+size_t used_of(Kind kind) noexcept { return regions[kind].frontier + (kind == kLower ? reserved_used : 0); }
+
+// Calls function(kind, group, whether laps go over it) for the groups that were used at some time, but for the first of all, whose blocks are not like the
+// others. Holds the lock for some at a time: there may be millions, and threads that want a block wait.
+template <typename Function>
+void for_each_used_group(Function function) noexcept {
+  constexpr size_t kAtATime = 4096 * kBlocksPerGroup;
+  for (Kind kind : {kLower, kPromoted, kUpper}) {
+    size_t n = kind == kLower ? kBlocksPerGroup : 0;
+    for (bool more = true; more;) {
+      os::LockGuard guard(lock);
+      size_t used = used_of(kind), end = used - n < kAtATime || used < n ? used : n + kAtATime;
+      for (; n < end; n += kBlocksPerGroup) function(kind, group_of(kind, n), n < size_of(kind));
+      more = n < used;
+    }
+  }
+}
+
+}  // namespace
+
+size_t next_address(bool emergency) noexcept {
+  os::LockGuard guard(lock);
+  size_t block = take_run(kLower, 1);
+  return block == kNoBlock && emergency ? take_reserved() : block;
+}
+
+size_t next_promoted_address() noexcept {
+  os::LockGuard guard(lock);
+  return take_run(kPromoted, 1);
+}
+
+size_t next_huge_address(size_t count) noexcept {
+  os::LockGuard guard(lock);
+  return take_run(kUpper, count);
+}
+
+size_t lower_frontier() noexcept {
+  os::LockGuard guard(lock);
+  size_t count = used_of(kLower);
+  return count == 0 ? 0 : block_of(kLower, count - 1) + 1;
+}
+
+size_t promoted_frontier() noexcept {
+  os::LockGuard guard(lock);
+  return regions[kPromoted].frontier;
+}
+
+size_t upper_frontier() noexcept {
+  os::LockGuard guard(lock);
+  return block_of(kUpper, regions[kUpper].frontier);
+}
+
+size_t lap_position() noexcept {
+  os::LockGuard guard(lock);
+  size_t count = regions[kLower].next;
+  return count == 0 ? 0 : block_of(kLower, count - 1) + 1;
+}
+
+size_t addresses_used() noexcept {
+  os::LockGuard guard(lock);
+  return (used_of(kLower) + used_of(kPromoted) + used_of(kUpper)) * core::kBlockSize;
+}
+
+size_t addresses_reused() noexcept {
+  os::LockGuard guard(lock);
+  return (regions[kLower].reused + regions[kPromoted].reused + regions[kUpper].reused) * core::kGroupSize;
+}
+
+namespace {
+
+// In debug mode a record of each deleted object is found by its address (heap/history.h).
+bool may_reuse() noexcept { return !reuse_forbidden.load(std::memory_order_relaxed) && !core::knobs.debug; }
+
+}  // namespace
+
+bool are_addresses_short() noexcept { return short_of_addresses.load(std::memory_order_relaxed) && may_reuse(); }
+bool are_addresses_exhausted() noexcept { return out_of_addresses.load(std::memory_order_relaxed) && may_reuse(); }
+void forbid_reuse() noexcept { reuse_forbidden.store(true, std::memory_order_release); }
+bool is_searching() noexcept { return searching.load(std::memory_order_acquire); }
+
+void begin_search() noexcept {
+  out_of_addresses.store(false, std::memory_order_relaxed);
+  searching.store(true, std::memory_order_release);
+  for_each_used_group([](Kind, size_t group, bool) noexcept {
+    uint8_t state = arena.gone[group].load(std::memory_order_acquire);
+    // Nobody else changes one that is without tables.
+    if ((state & GroupState::kMask) == GroupState::kWithoutTables) arena.gone[group].store(static_cast<uint8_t>(state + 1), std::memory_order_release);
+  });
+  static_assert(GroupState::kWithoutTables + 1 == GroupState::kAsked);
+}
+
+void end_search(bool complete) noexcept {
+  searching.store(false, std::memory_order_release);
+  if (!may_reuse()) complete = false;
+  for_each_used_group([complete](Kind kind, size_t group, bool of_laps) noexcept {
+    uint8_t state = arena.gone[group].load(std::memory_order_relaxed);
+    if ((state & GroupState::kMask) != GroupState::kAsked) return;
+    if (complete && of_laps) regions[kind].unnamed++;
+    uint8_t next = complete ? GroupState::kUnnamed : GroupState::kWithoutTables;
+    arena.gone[group].store(static_cast<uint8_t>(state - GroupState::kAsked + next), std::memory_order_relaxed);
+  });
+  os::LockGuard guard(lock);
+  // Not again at once, if it found little. Where it found nothing, allocations that fail ask for the next one.
+  for (Kind kind : {kLower, kPromoted, kUpper}) regions[kind].short_below = groups_left(kind) / 2;
+  note_shortage();
+}
+
+void reset_addresses() noexcept {
+  for (Region& region : regions) region = {};
+  reserved_used = 0;
+  searching = reuse_forbidden = short_of_addresses = out_of_addresses = false;
+}
+
+}  // namespace freehold::heap

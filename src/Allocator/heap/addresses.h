@@ -1,0 +1,82 @@
+// Addresses: which ones are handed out next, and when they may be handed out again.
+//
+// Each half of a segment, and the half of the arena for huge objects, is used from its start to its end: a *lap*. 47 bits last long, but not for ever. Before
+// a region ends, a search finds the groups of blocks that are gone and that nothing in the process names any more (design.md: "a completed sweep with
+// no thread holding a stale reference makes old addresses reusable"); the next lap goes over these. Whoever holds a reference to a deleted object keeps
+// 32 MB of addresses from being used again, no memory; a stale reference never meets a stranger.
+//
+// The search is a part of a sweep (heap/dedangling.h), which looks at all places where a name may be. It tells note_name() of each that it meets, as the
+// write barriers do while it is under way. A name can only come from where there was one: what nobody met is nowhere.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/arena.h"
+
+namespace freehold::heap {
+
+inline constexpr size_t kNoBlock = SIZE_MAX;
+// Blocks that stay without huge pages at the start of the heap: small programs pay for the pages they touch.
+inline constexpr size_t kSmallStart = 2;
+
+// All functions here: any thread; the caller may hold the blocks' lock.
+
+// The next address of generation 0, of the higher generations, or of a run of blocks for a huge object. kNoBlock: none is left, or the kernel refuses
+// memory for the tables. `emergency`: the last group of generation 0 is kept for what throws an OutOfMemoryException.
+size_t next_address(bool emergency = false) noexcept;
+size_t next_promoted_address() noexcept;
+size_t next_huge_address(size_t count) noexcept;
+
+// Blocks below these were handed out at some time: [0, lower) of the lower half of each segment, and [block_count/2, upper).
+size_t lower_frontier() noexcept;
+size_t upper_frontier() noexcept;
+// How many addresses of higher generations were, and the n-th of them.
+size_t promoted_frontier() noexcept;
+// The last block of a segment stays unused: pins.cpp has an address there that nobody may use.
+constexpr size_t promoted_block(size_t n) noexcept {
+  return n / core::kBlocksInGeneration0 * core::kBlocksPerSegment + core::kBlocksInGeneration0 + n % core::kBlocksInGeneration0;
+}
+// Where this lap of generation 0 is: what it handed out lies below, what is above is of the lap before, or unused.
+size_t lap_position() noexcept;
+
+// Figures. Bytes of addresses that were handed out at some time, and of those that were handed out again.
+size_t addresses_used() noexcept;
+size_t addresses_reused() noexcept;
+
+// Whether a region is so near its end that a search is worth its time: an eighth of it is left; after a search that found less, half of what it found.
+bool are_addresses_short() noexcept;
+// Whether an allocation failed since the last search because no address was left.
+bool are_addresses_exhausted() noexcept;
+// Dead memory stays accessible, since the kernel refuses to take it: what it holds may name anything, so that nothing is ever handed out again.
+void forbid_reuse() noexcept;
+
+// A search, one at a time. Asks for names of all groups that are gone. From now on note_name() is told of each name that is met, and of each that is stored.
+void begin_search() noexcept;
+// What was asked for and not met is nobody's, if the search was complete. The caller holds the lock of maintenance: what looked at a group while it was in
+// use is through.
+void end_search(bool complete) noexcept;
+bool is_searching() noexcept;
+
+// Something names the place: the group that it lies in is not handed out again, nor any other that the same object reached into. Any value. As the barriers
+// call it, it touches general registers only.
+inline void note_name(uint64_t name) noexcept {
+  using core::arena;
+  using core::GroupState;
+  uint64_t offset = name - 1 - arena.start;  // one past its end belongs to the object
+  if (offset >= arena.size) return;
+  size_t group = offset / core::kGroupSize;
+  auto keep = [](size_t kept) noexcept {
+    uint8_t state = arena.gone[kept].load(std::memory_order_relaxed);
+    if ((state & GroupState::kMask) == GroupState::kAsked) arena.gone[kept].store(static_cast<uint8_t>(state - GroupState::kAsked + GroupState::kWithoutTables), std::memory_order_relaxed);
+    return (state & GroupState::kContinues) != 0;
+  };
+  bool continues = keep(group);
+  if (offset < arena.size / 2) return;
+  for (size_t before = group; continues;) continues = keep(--before);
+  for (size_t behind = group + 1; behind < arena.size / core::kGroupSize && (arena.gone[behind].load(std::memory_order_relaxed) & GroupState::kContinues) != 0; behind++) keep(behind);
+}
+
+void reset_addresses() noexcept;  // tests only
+
+}  // namespace freehold::heap

@@ -126,23 +126,47 @@ public sealed class ApplicationTests : IDisposable
     [InlineData("System.SpanHelpers", "Memmove")]
     public void A_member_of_another_version_is_an_error_that_names_it(string type, string member)
     {
+        string sdk = AssertFailsWith(coreLib => coreLib.GetType(type).Methods.Single(method => method.Name == member).Name = member + "2", $"{type}::{member}");
+
+        string output = Path.Combine(_root, "out");
+        Assert.Equal(1, Program.Main(["--sdk", sdk, "--framework", RewrittenFramework.Framework, "--output", output]));
+        Assert.Equal([sdk], Directory.GetFileSystemEntries(_root));
+    }
+
+    // What StringHashes relies on in the methods that it unpins.
+    [Theory]
+    [InlineData(true, "neither local to have its address taken")]
+    [InlineData(false, "neither local to have its address taken")]
+    public void A_string_hash_whose_pointer_is_used_otherwise_is_an_error(bool pinned, string expected)
+    {
+        AssertFailsWith(
+            coreLib =>
+            {
+                MethodBody body = coreLib.GetType("System.String").Methods.Single(method => method is { Name: "GetNonRandomizedHashCode", Parameters.Count: 0 }).Body;
+                VariableDefinition local = body.Variables.Single(variable => pinned ? variable.IsPinned : variable.VariableType.IsPointer);
+                body.Instructions.Insert(0, Instruction.Create(OpCodes.Pop));
+                body.Instructions.Insert(0, Instruction.Create(OpCodes.Ldloca, local));
+            },
+            expected);
+    }
+
+    /// <summary>Changes CoreLib, which cannot be rewritten then. Returns the folder with the changed one.</summary>
+    private string AssertFailsWith(Action<ModuleDefinition> change, string expected)
+    {
         string sdk = Path.Combine(_root, "sdk");
         Directory.CreateDirectory(sdk);
         using (ModuleDefinition coreLib = ModuleDefinition.ReadModule(Path.Combine(RewrittenFramework.Sdk, "System.Private.CoreLib.dll")))
         {
-            coreLib.GetType(type).Methods.Single(method => method.Name == member).Name = member + "2";
+            change(coreLib);
             coreLib.Write(Path.Combine(sdk, "System.Private.CoreLib.dll"));
         }
 
         using AssemblyRewriter rewriter = new([sdk, RewrittenFramework.Framework]);
         RewriteException error = Assert.Throws<RewriteException>(() => rewriter.Rewrite(Path.Combine(sdk, "System.Private.CoreLib.dll"), Output, AssemblyRole.CoreLib));
         Assert.Contains("System.Private.CoreLib", error.Message);
-        Assert.Contains($"{type}::{member}", error.Message);
+        Assert.Contains(expected, error.Message);
         Assert.False(File.Exists(Output));
-
-        string output = Path.Combine(_root, "out");
-        Assert.Equal(1, Program.Main(["--sdk", sdk, "--framework", RewrittenFramework.Framework, "--output", output]));
-        Assert.Equal([sdk], Directory.GetFileSystemEntries(_root));
+        return sdk;
     }
 
     [Theory]

@@ -546,7 +546,7 @@ internal static partial class Moving
     private static void ExpectMended(Action walk)
     {
         long repaired = long.MaxValue;
-        int walks = Environment.GetEnvironmentVariable("FREEHOLD_STRESS") is null ? 1 : 10;
+        int walks = Environment.GetEnvironmentVariable("FREEHOLD_STRESS") is null ? 1 : 100;  // between two of which a round may come
         for (int i = 0; i < walks && repaired != 0; i++)
         {
             repaired = Heap.GetStatistics().RepairedFaults;

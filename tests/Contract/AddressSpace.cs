@@ -28,6 +28,7 @@ internal static class AddressSpace
         yield return new("out-of-addresses-threads", _ => Threads());
         yield return new("out-of-addresses-huge", _ => Huge());
         yield return new("out-of-addresses-held", _ => Held());
+        yield return new("out-of-addresses-held-huge", _ => HeldHuge());
     }
 
     private static long Reused => Heap.GetStatistics().AddressSpaceReused;
@@ -144,5 +145,28 @@ internal static class AddressSpace
         Array.Clear(cells);
         Churn(40L << 30);
         Expect.True(Reused > 20L << 30);
+    }
+
+    private static void HeldHuge()
+    {
+        const int Size = 30_000_000;
+        var arrays = new byte[2_000][];
+        int count = 0;
+        for (int i = 0; i < 3; i++)  // what was refused stays refused
+        {
+            Expect.Throws<OutOfMemoryException>(() =>
+            {
+                while (true)
+                {
+                    arrays[count] = new byte[Size];
+                    Heap.Delete(arrays[count++]);
+                }
+            });
+        }
+        Expect.True(count > 900);
+        Array.Clear(arrays);
+        for (int i = 0; i < 3_000; i++)
+            Heap.Delete(new byte[Size]);
+        Expect.True(Reused > 32L << 30);
     }
 }

@@ -108,6 +108,7 @@ public sealed class ContractTests
     [InlineData("out-of-addresses-threads")]
     [InlineData("out-of-addresses-huge")]
     [InlineData("out-of-addresses-held")]
+    [InlineData("out-of-addresses-held-huge")]
     public void AddressesAreUsedAgain(string name)
     {
         Passes(Settings.FewAddresses, "run", name);

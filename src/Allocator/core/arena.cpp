@@ -10,7 +10,7 @@ namespace {
 constexpr uintptr_t kHint = uintptr_t{16} << 40;
 constexpr size_t kSmallestArena = size_t{64} << 30;
 
-bool* committed_segments = nullptr;  // whose part of the tables is committed; under the blocks' lock
+bool* committed_segments = nullptr;  // whose part of the tables is committed; under the lock of heap/addresses.cpp
 
 constexpr size_t align_to_page(size_t bytes) noexcept { return (bytes + kPageSize - 1) & ~(kPageSize - 1); }
 size_t block_table_bytes(size_t blocks) noexcept { return blocks * sizeof(BlockRecord); }

@@ -100,6 +100,8 @@ struct GroupState {
   static constexpr uint8_t kUnnamed = 19;        // nothing names it: its addresses may be handed out again
   static constexpr uint8_t kMask = 31;
   static constexpr uint8_t kContinues = 0x80;    // upper half: an object that begins before the group reaches into it, or the last one to be there did
+  // Who changes it: note_gone up to kWithoutTables, by atomic additions. From there on only a search, and whoever tells it of a name (all of them store the same,
+  // and the stop that ends a search leaves none of them on the way), and under the lock of heap/addresses.cpp who hands a kUnnamed group out, which is in use from then on.
 };
 
 // On a cache line of its own: each deletion reads it, and its neighbours in memory are written all the time.
@@ -127,9 +129,9 @@ inline constinit Arena arena = {};
 bool create_arena(size_t most) noexcept;
 void destroy_arena() noexcept;  // tests only
 
-// Makes the tables for [block, block + count) usable. False when the kernel refuses memory. Caller holds the blocks' lock.
+// Makes the tables for [block, block + count) usable. False when the kernel refuses memory. Caller holds the lock of heap/addresses.cpp.
 bool commit_tables(size_t block, size_t count) noexcept;
-// Makes the tables of a group zero whose blocks are all gone, and which nobody looks at.
+// Makes the tables of a group zero that is kUnnamed: what the kernel did not take back of them says nothing of the next blocks. The same lock.
 void clear_tables(size_t group) noexcept;
 // `count` blocks are gone, or will not be used: each is told once in its life. The last of a group takes the group's part of the tables with it, which
 // reads as zero from then on, and that says kGone. Any thread.

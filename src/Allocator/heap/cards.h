@@ -1,6 +1,7 @@
 // Card table (Wilson and Moher, OOPSLA 1989): which pages may hold references to young objects, so that a short round of promotion looks at these only.
 //
-// Young is what was allocated since the last walk over the whole heap: addresses of generation 0 are handed out in their order, so one comparison tells.
+// Young is what was allocated since the last walk over the whole heap: addresses of generation 0 are handed out in their order, so one comparison tells (of
+// those of the lap before, above where this one is, it says young too: heap/addresses.h).
 // A write barrier that stores a young reference marks the page of the field (runtime/write_barriers.S). The walk clears the marks; what looks at a page
 // marks it again if it still refers to something young.
 // Hints: a field whose page is not marked keeps an old name until it is used, and a fault repairs it. So no order of stores is relied on, and what stores

@@ -268,7 +268,8 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
     thread_heap.emergency = 0;
     start = try_allocate(context, size, flags);
   }
-  if (start == nullptr && emergency == 0 && are_addresses_exhausted()) {
+  // Not for what the emergency's memory has room for: each of these would make a search while an exception is thrown.
+  if (start == nullptr && size > emergency && are_addresses_exhausted()) {
     call_where_threads_stop([]() noexcept { dedangle(true); });
     start = try_allocate(context, size, flags);
   }

@@ -50,7 +50,7 @@ internal sealed class ReusedAddresses(int seed, ReusedAddresses.Shared shared)
         public long Check = ~id;
     }
 
-    private const int Slots = 500;
+    private const int Slots = 340, Epochs = 4, Frames = 10;
 
     private readonly Reference[] _slots = new Reference[Slots];
     private readonly bool[] _owner = new bool[Slots];  // this slot's object lives, and the slot is the one to end it
@@ -62,41 +62,36 @@ internal sealed class ReusedAddresses(int seed, ReusedAddresses.Shared shared)
 
     public void Run(int steps)
     {
-        for (LastStep = 0; LastStep < steps; LastStep++)
-            Step();
+        for (int i = 0; i < Epochs; i++)
+            Hold(Frames, steps / Epochs);
         for (int i = 0; i < Slots; i++)
             Empty(i);
     }
 
     private void Step()
     {
-        int a = Next(Slots), b = Next(Slots);
+        LastStep++;
+        int a = NextSlot(), b = NextSlot();
         switch (Next(20))
         {
             case < 8:
                 Empty(a);
                 Make(a);
                 break;
-            case < 11:
+            case < 12:
                 End(a);
                 break;
-            case < 13:  // a copy, of what lives or not
+            case < 14:  // a copy, of what lives or not
                 if (a == b)
                     break;
                 Empty(a);
                 _slots[a] = _slots[b];
                 break;
-            case < 15:
+            case < 16:
                 Refer(a, b);
                 break;
-            case 15:
-                Expect.True(ReferenceEquals(_slots[a].Object, _slots[b].Object) == (_slots[a].Id == _slots[b].Id));
-                break;
             case 16:
-                End(a);
-                Reference kept = _slots[a];
-                Empty(a);
-                KeepOnStack(kept, Next(30));
+                Expect.True(ReferenceEquals(_slots[a].Object, _slots[b].Object) == (_slots[a].Id == _slots[b].Id));
                 break;
             case 17:
                 Exchange(a);
@@ -115,6 +110,16 @@ internal sealed class ReusedAddresses(int seed, ReusedAddresses.Shared shared)
         _state ^= _state >> 27;
         return (int)((_state * 0x2545f4914f6cdd1d >> 33) % (ulong)below);
     }
+
+    // A search takes as long as thousands of steps: what is in some of the slots stays for as long, in others for several of them.
+    private int NextSlot() => Next(1_000) switch
+    {
+        0 => 330 + Next(10),
+        < 10 => 300 + Next(30),
+        _ => Next(300),
+    };
+
+    private long NextId() => ++_made * 4_096 + seed % 4_096 * 64 + Next(64);
 
     private static Kind KindOf(long id) => (id % 64) switch
     {
@@ -137,7 +142,7 @@ internal sealed class ReusedAddresses(int seed, ReusedAddresses.Shared shared)
 
     private void Make(int slot)
     {
-        long id = ++_made * 4_096 + seed % 4_096 * 64 + Next(64);
+        long id = NextId();
         _slots[slot] = new() { Id = id, Object = Create(id) };
         _owner[slot] = true;
         _others[slot] = 0;
@@ -214,36 +219,30 @@ internal sealed class ReusedAddresses(int seed, ReusedAddresses.Shared shared)
         Check(before);
     }
 
-    /// <summary>A reference that the slot has lost, and a span, while others come and go.</summary>
+    /// <summary>So many frames, each of which holds a reference that is nowhere else to a deleted object, and a span, while the steps are made.</summary>
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private void KeepOnStack(Reference reference, int depth)
+    private void Hold(int frames, int steps)
     {
-        if (depth > 0)
+        if (frames == 0)
         {
-            KeepOnStack(reference, depth - 1);
+            for (int i = 0; i < steps; i++)
+                Step();
             return;
         }
-        Span<byte> span = default;
-        try
-        {
-            if (reference.Object is byte[] bytes)
-                span = bytes;
-        }
-        catch (DanglingReferenceException)
-        {
-        }
-        int slot = Next(Slots);
-        for (int i = 0; i < 50; i++)
-        {
-            Empty(slot);
-            Make(slot);
-        }
-        Check(reference);
+        long id = NextId();
+        var held = new Reference { Id = id, Object = Create(id) };
+        Span<byte> span = held.Object is byte[] bytes ? bytes : default;
+        Heap.Delete(held.Object);
+        // So that the next one has other neighbours.
+        for (int i = 0; i < steps / 100; i++)
+            Step();
+        Hold(frames - 1, steps - steps / 100);
+        Check(held);
         if (span.IsEmpty)
             return;
         try
         {
-            Expect.Equal(reference.Id, BitConverter.ToInt64(span));
+            Expect.Equal(id, BitConverter.ToInt64(span));
         }
         catch (DanglingReferenceException)
         {

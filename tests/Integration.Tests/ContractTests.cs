@@ -117,10 +117,10 @@ public sealed class ContractTests
 
     // With a count that says that it happened.
     [Theory]
-    [InlineData("", "8", "200000", "1")]
-    [InlineData("", "9", "50000", "4")]
-    [InlineData("FREEHOLD_VERIFY=1", "10", "10000", "4")]
-    [InlineData("FREEHOLD_PROTECTION=mprotect", "11", "50000", "4")]
+    [InlineData("", "8", "2000000", "1")]
+    [InlineData("", "9", "1000000", "4")]
+    [InlineData("FREEHOLD_VERIFY=1", "10", "200000", "4")]
+    [InlineData("FREEHOLD_PROTECTION=mprotect", "11", "1000000", "4")]
     public void WhatWasAtAnAddressBeforeIsNotMet(string setting, params string[] arguments)
     {
         var settings = new Dictionary<string, string>(Settings.Reusing);

@@ -222,7 +222,7 @@ bool should_sweep() noexcept {
   if (tables == 0) return false;
   constexpr size_t kTablesAtLeast = size_t{1} << 20;
   // Each keeps a kernel mapping and an entry of every walk over the blocks.
-  constexpr uint64_t kForwardedAtMost = 1024;
+  constexpr uint64_t kForwardedAtMost = 4096;
   constexpr uint64_t kRepairNanoseconds = 4000, kRepairsAtLeast = 1000;
   if (tables > kTablesAtLeast && tables > resident_memory() / 32) return true;
   if (block_counters.forwarded.load(std::memory_order_relaxed) > kForwardedAtMost) return true;

@@ -526,6 +526,66 @@ TEST_F(HeapTest, WhatFramesLeftIsWatchedWhateverComesBesideIt) {
   EXPECT_TRUE(core::try_load(reinterpret_cast<uint64_t*>(core::arena.block_start(beside)), &value));
 }
 
+// An owner's chunk is taken while it idles, its block dies, and all around it, down to the tables. Then it comes back.
+class IdleOwnerTest : public HeapTest {
+ protected:
+  static constexpr uint32_t kLength = core::kWindowSize - 24;  // an object that fills a window: nothing of what the owner has claimed is left
+
+  static void end(size_t block) {
+    for (size_t page = 0; page < core::kPagesPerBlock; page++) heap::mark_page_dead(block * core::kPagesPerBlock + page);
+    heap::release_block(block);
+  }
+
+  // Allocates until the chunk is a whole block, in a group that has no other block yet.
+  void begin_whole_block() {
+    while (reinterpret_cast<uintptr_t>(context_.reserved) < 6) objects_.push_back(allocate(&bytes_type.table, kLength));
+    while (static_cast<void*>(context_.alloc_limit - core::kHeaderSize) != context_.chunk_end) objects_.push_back(allocate(&bytes_type.table, kLength));
+    while (heap::acquire_block(core::BlockKind::kSmall) % core::kBlocksPerGroup != core::kBlocksPerGroup - 1) continue;
+  }
+
+  // All blocks of the group but the owner's.
+  static void end_group_but(size_t owners) {
+    while (true) {
+      size_t block = heap::acquire_block(core::BlockKind::kSmall);
+      if (block / core::kBlocksPerGroup != owners / core::kBlocksPerGroup) break;
+      end(block);
+    }
+    heap::trim_pool(0);
+    heap::collapse_moved(0);
+  }
+
+  std::vector<Object*> objects_;
+};
+
+TEST_F(IdleOwnerTest, AfterItsObjects) {
+  begin_whole_block();
+  Object* last = allocate(&bytes_type.table, kLength);
+  size_t block = core::arena.block_index(reinterpret_cast<uintptr_t>(last)), group = block / core::kBlocksPerGroup;
+  ASSERT_EQ(context_.alloc_ptr, context_.alloc_limit);
+  ASSERT_EQ(context_.chunk_end, core::arena.block_start(block + 1));
+  EXPECT_EQ(heap::end_idle_chunks(block), 63 * core::kWindowSize);
+  ASSERT_EQ(heap::delete_object(last), DeleteResult::kDeleted);
+  end_group_but(block);
+  EXPECT_EQ(core::arena.blocks[block].state.load(), core::BlockState::kGone);
+  EXPECT_EQ(core::group_state(group), core::kBlocksPerGroup - 1);
+  Object* next = allocate(&bytes_type.table, kLength);
+  ASSERT_NE(next, nullptr);
+  EXPECT_NE(core::arena.block_index(reinterpret_cast<uintptr_t>(next)) / core::kBlocksPerGroup, group);
+  EXPECT_EQ(core::group_state(group), core::GroupState::kWithoutTables);
+}
+
+TEST_F(IdleOwnerTest, BeforeItsFirst) {
+  begin_whole_block();
+  ASSERT_TRUE(heap::next_chunk(&context_, core::kWindowSize, core::BlockKind::kSmall));
+  size_t block = core::arena.block_index(reinterpret_cast<uintptr_t>(context_.chunk_end) - 1), group = block / core::kBlocksPerGroup;
+  EXPECT_EQ(heap::end_idle_chunks(block), core::kBlockSize);
+  end_group_but(block);
+  EXPECT_EQ(core::group_state(group), core::kBlocksPerGroup - 1);
+  heap::retire(&context_);
+  EXPECT_EQ(context_.chunk_end, nullptr);
+  EXPECT_EQ(core::group_state(group), core::GroupState::kWithoutTables);
+}
+
 class MprotectHeapTest : public HeapTest {
   void configure(core::Knobs& knobs) override { knobs.protection = core::Protection::kMprotect; }
 };

@@ -134,7 +134,8 @@ void verify_huge_block(Report& report, size_t block) noexcept {
   const Object* object = Object::at(arena.block_start(block));
   heap::Walked walked = heap::look_at(arena.block_start(block));
   if (walked.step != heap::Step::kObject) return;  // being allocated, or deleted just now
-  if (walked.size > record.huge_size) violation(report, "the huge object at %p has %zu bytes, its blocks were taken for %llu", static_cast<const void*>(object), walked.size, static_cast<unsigned long long>(record.huge_size));
+  size_t taken = size_t{record.huge_pages} * kPageSize;
+  if (walked.size > taken) violation(report, "the huge object at %p has %zu bytes, its blocks were taken for %zu", static_cast<const void*>(object), walked.size, taken);
   if ((walked.header & core::kDeletedBit) != 0) return;
   report.objects++;
   core::for_each_reference(object, walked.type, walked.size, [&](uint64_t* slot) noexcept { check_reference(report, object, *slot); });

@@ -75,6 +75,12 @@ Move move_block(size_t from, size_t to) noexcept {
 
 void set_gone(size_t block) noexcept { arena.blocks[block].state.store(BlockState::kGone, std::memory_order_release); }
 
+// In BlockRecord::holders, beside their number: the block is gone, and the last of them tells.
+constexpr uint32_t kEnded = uint32_t{1} << 31;
+
+// Whether nobody holds it, so that its address is nobody's from now on. Once for each block.
+bool end_address(size_t block) noexcept { return arena.blocks[block].holders.fetch_or(kEnded, std::memory_order_acq_rel) == 0; }
+
 bool over_limit(size_t more) noexcept { return resident_memory() + more > memory_limit + (thread_heap.emergency != 0 ? kEmergencyMemory : 0); }
 
 // What a huge object takes: its last block has small pages only.
@@ -95,6 +101,7 @@ void start_life(size_t block, BlockKind kind, bool dirty, bool backed) noexcept 
   record.kind = kind;
   record.dirty = dirty;
   record.backed = backed;
+  record.holders.store(1, std::memory_order_relaxed);
   record.state.store(BlockState::kLive, std::memory_order_release);
   block_counters.live.fetch_add(1, std::memory_order_relaxed);
   block_counters.starting.fetch_sub(1, std::memory_order_relaxed);
@@ -114,7 +121,7 @@ void give_back_or_keep(uint8_t* start, size_t size) noexcept {
 void bury(size_t block) noexcept {
   give_back_or_keep(arena.block_start(block), kBlockSize);
   set_gone(block);
-  core::note_gone(block, 1);
+  if (end_address(block)) core::note_gone(block, 1);
   block_counters.gone_bytes.fetch_add(kBlockSize, std::memory_order_relaxed);
 }
 
@@ -194,8 +201,8 @@ void finish_block(size_t block) noexcept {
 
 void finish_huge(size_t block) noexcept {
   BlockRecord& record = arena.blocks[block];
-  size_t count = (record.huge_size + kBlockSize - 1) / kBlockSize;
-  size_t memory = huge_memory(record.huge_size);
+  size_t memory = size_t{record.huge_pages} * kPageSize;
+  size_t count = (memory + kBlockSize - 1) / kBlockSize;
   for (size_t i = 0; i < count; i++) set_gone(block + i);
   give_back_or_keep(arena.block_start(block), count * kBlockSize);
   core::note_gone(block, count);  // the record may be zero from here on
@@ -232,6 +239,12 @@ bool initialize_protection() noexcept {
   if (core::knobs.protection == core::Protection::kMprotect) return true;
   use_userfaultfd = os::open_userfaultfd();
   return use_userfaultfd || core::knobs.protection == core::Protection::kAuto;
+}
+
+void hold_block(size_t block) noexcept { arena.blocks[block].holders.fetch_add(1, std::memory_order_relaxed); }
+
+void release_block(size_t block) noexcept {
+  if (arena.blocks[block].holders.fetch_sub(1, std::memory_order_acq_rel) == (kEnded | 1)) core::note_gone(block, 1);
 }
 
 size_t acquire_block(BlockKind kind, BlockUse use) noexcept {
@@ -314,7 +327,7 @@ size_t acquire_huge(size_t bytes) noexcept {
   }
   BlockRecord& record = arena.blocks[block];
   record.kind = BlockKind::kHuge;
-  record.huge_size = bytes;
+  record.huge_pages = static_cast<uint32_t>(huge_memory(bytes) / kPageSize);
   record.initialised.store(~uint64_t{0}, std::memory_order_relaxed);
   record.state.store(BlockState::kLive, std::memory_order_release);
   block_counters.large_objects.fetch_add(1, std::memory_order_relaxed);
@@ -675,8 +688,18 @@ void collapse_moved(size_t keep) noexcept {
     }
     // Refused: the mapping stays, empty and watched (or without access), which is as safe.
     os::decommit(arena.block_start(first), count * kBlockSize);
-    for (size_t i = 0; i < count; i++) set_gone(first + i);
-    core::note_gone(first, count);
+    // Runs of those that nobody holds, as neighbours are cheaper together.
+    size_t run = 0;
+    for (size_t i = 0; i < count; i++) {
+      set_gone(first + i);
+      if (end_address(first + i)) {
+        run++;
+        continue;
+      }
+      if (run != 0) core::note_gone(first + i - run, run);
+      run = 0;
+    }
+    if (run != 0) core::note_gone(first + count - run, run);
   }
 }
 

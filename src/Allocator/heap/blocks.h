@@ -42,8 +42,13 @@ enum class BlockUse : uint8_t {
   kPromoted,  // in the half of a segment for higher generations
 };
 
-// A block with memory, recycled or fresh. kNoBlock when the limit, the memory or the addresses are exhausted.
+// A block with memory, recycled or fresh; the caller holds it. kNoBlock when the limit, the memory or the addresses are exhausted.
 size_t acquire_block(core::BlockKind kind, BlockUse use = BlockUse::kOneThread) noexcept;
+// Who allocates from a block holds it. It may die meanwhile, and lose its memory, when maintenance has taken what its owner left idle; but its record
+// stays, and says so to an owner who comes back.
+void hold_block(size_t block) noexcept;
+void release_block(size_t block) noexcept;
+
 // A run of blocks for one object of more than kHugeObject bytes; zeroed.
 size_t acquire_huge(size_t bytes) noexcept;
 void release_huge(size_t block) noexcept;

@@ -64,6 +64,12 @@ os::Lock lock;
 SharedBlock shared[3];  // of small objects, of pinned ones, of those in an emergency
 SharedBlock& shared_in_emergency = shared[2];
 
+// No more chunks from it. Caller holds the lock.
+void leave(SharedBlock& source) noexcept {
+  if (source.block != kNoBlock) release_block(source.block);
+  source = {};
+}
+
 SharedBlock& shared_of(BlockKind kind) noexcept { return kind == BlockKind::kPinned ? shared[1] : thread_heap.emergency != 0 ? shared_in_emergency : shared[0]; }
 
 // A context's chunks double in size, from one window to a whole block. gc_reserved_2 holds the exponent.
@@ -78,13 +84,19 @@ size_t window_of(const uint8_t* address) noexcept { return (reinterpret_cast<uin
 // Bits [first, first + count) of a word of windows.
 uint64_t window_mask(size_t first, size_t count) noexcept { return (count == 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1) << first; }
 
-// Claims the windows [from, to) of the context's chunk. False: they were taken from an idle owner; the chunk ends at `from`.
+// Claims the windows [from, to) of the context's chunk. False: they were taken from an idle owner; the chunk ends at `from`, or is over if nothing is
+// left before that.
 bool claim(AllocationContext* context, uint8_t* from, const uint8_t* to) noexcept {
   BlockRecord& block = arena.blocks[arena.block_index(reinterpret_cast<uintptr_t>(from))];
   uint64_t mask = window_mask(window_of(from), static_cast<size_t>(to - from) / kWindowSize);
   if ((block.claimed.fetch_or(mask, std::memory_order_acq_rel) & mask) == 0) return true;
-  context->chunk_end = from;
   context->reserved = nullptr;  // small chunks again: it needs little at a time
+  context->chunk_end = from;
+  if (context->alloc_ptr - kHeaderSize == from) {
+    context->alloc_ptr = context->alloc_limit = nullptr;
+    context->chunk_end = nullptr;
+    release_block(arena.block_index(reinterpret_cast<uintptr_t>(from)));
+  }
   return false;
 }
 
@@ -96,6 +108,7 @@ uint8_t* begin_chunk(size_t block, size_t window) noexcept {
   return start;
 }
 
+// The caller holds the block for the context.
 void install(AllocationContext* context, size_t block, size_t window, size_t count) noexcept {
   uint8_t* start = begin_chunk(block, window);
   // The runtime's pointer is that of the next object, its header lies before it; so the limit lies a header's size behind the window's end.
@@ -142,10 +155,12 @@ bool next_chunk(AllocationContext* context, size_t size, BlockKind kind) noexcep
     }
     size_t block = acquire_block(kind, BlockUse::kShared);
     if (block == kNoBlock) return false;
+    leave(source);
     source = {block, 0};
     left = kWindowsPerBlock;
   }
   size_t count = wanted < left ? wanted : left;
+  hold_block(source.block);
   install(context, source.block, source.next_window, count);
   source.next_window += count;
   return true;
@@ -200,14 +215,16 @@ bool extend_window(AllocationContext* context, size_t size) noexcept {
 
 void close_chunk(AllocationContext* context) noexcept {
   if (context->chunk_end == nullptr) return;
+  size_t block = arena.block_index(reinterpret_cast<uintptr_t>(context->chunk_end) - 1);
   uint8_t* unused = align_up(context->alloc_limit - kHeaderSize, kWindowSize);
-  if (unused < context->chunk_end) (void)claim(context, unused, static_cast<uint8_t*>(context->chunk_end));
+  if (unused < context->chunk_end && !claim(context, unused, static_cast<uint8_t*>(context->chunk_end)) && context->chunk_end == nullptr) return;
   uint8_t* start = context->alloc_ptr - kHeaderSize;
   size_t left = static_cast<size_t>(static_cast<uint8_t*>(context->chunk_end) - start);
   context->alloc_bytes -= context->alloc_limit - context->alloc_ptr;
   context->alloc_ptr = context->alloc_limit = nullptr;
   context->chunk_end = nullptr;
   if (left != 0) fill(start, left);
+  release_block(block);
 }
 
 void fill(uint8_t* start, size_t size) noexcept {
@@ -258,7 +275,7 @@ size_t end_idle_chunks(size_t block) noexcept {
       if (block != source.block) continue;
       if (&source == &shared_in_emergency) return 0;
       // It goes on where it has no memory yet. One that has it to its end is replaced.
-      if (record.backed) source = {};
+      if (record.backed) leave(source);
       else wanted = window_mask(0, source.next_window);
     }
     uint64_t claimed = record.claimed.load(std::memory_order_acquire);

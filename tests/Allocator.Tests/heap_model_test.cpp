@@ -169,7 +169,16 @@ class HeapModelTest : public HeapTest, public ::testing::WithParamInterface<core
     os::Lock shared_lock;
     std::vector<std::thread> workers;
     for (int i = 0; i < threads; i++) workers.emplace_back([&, i, &mutator = add_mutator()] { run(mutator, seed + static_cast<uint64_t>(i), steps, shared, shared_lock); });
+    std::atomic<bool> done{false};
+    std::thread prefaulter([&] {
+      for (int turn = 0; !done; turn++) {
+        if (!heap::prefault_block(3)) std::this_thread::yield();
+        if (turn % 1000 == 0) heap::drop_prefaulted();
+      }
+    });
     for (std::thread& worker : workers) worker.join();
+    done = true;
+    prefaulter.join();
     if (HasFatalFailure()) return;
     expect_valid("at the end of the threads");
     for (const Entry& entry : shared) ASSERT_EQ(heap::delete_object(entry.object), DeleteResult::kDeleted);

@@ -22,6 +22,7 @@ internal static partial class Memory
         yield return new("out-of-memory-small", arguments => OutOfMemory(long.Parse(arguments[0]), 1_000));
         yield return new("out-of-memory-large", arguments => OutOfMemory(long.Parse(arguments[0]), 1_000_000));
         yield return new("out-of-memory-often", arguments => OutOfMemoryOften(long.Parse(arguments[0])));
+        yield return new("resident-growing-heap", _ => GrowingHeap());
         yield return new("out-of-memory-dangling", arguments => UsesWithoutMemory(long.Parse(arguments[0])));
         yield return new("out-of-memory-threads", arguments => OutOfMemoryOfThreads(long.Parse(arguments[0])));
     }
@@ -125,6 +126,17 @@ internal static partial class Memory
         GC.Collect();
         Expectation(before, ResidentBytes());
         Expect.True(held.Length >= 0);
+    }
+
+    // Memory that was made ready in vain is not there for long.
+    private static void GrowingHeap()
+    {
+        object[] items = Build(400, 5);
+        Thread.Sleep(1_500);
+        HeapStatistics now = Heap.GetStatistics();
+        long live = now.AllocatedBytes - now.DeletedBytes;
+        Expect.True(live > 300 << 20 && now.ResidentBytes < live + live / 32, $"{now.ResidentBytes >> 20} MB resident, {live >> 20} MB alive");
+        DeleteAll(items, 0);
     }
 
     private static void ResidentOfLarge()

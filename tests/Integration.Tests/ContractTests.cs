@@ -74,6 +74,17 @@ public sealed class ContractTests
     }
 
     [Theory]
+    [InlineData("userfaultfd")]
+    [InlineData("mprotect")]
+    public void AGrowingHeapIsPrefaulted(string protection)
+    {
+        var settings = new Dictionary<string, string> { ["FREEHOLD_STATS"] = "1", ["FREEHOLD_PROTECTION"] = protection };
+        Outcome outcome = Publisher.Contract.Run(settings, s_timeout, "run", "resident-growing-heap");
+        Assert.True(outcome.ExitCode == 0, outcome.ToString());
+        Assert.Matches("[0-9]+ fresh \\([1-9][0-9]* prefaulted\\)", outcome.Error);
+    }
+
+    [Theory]
     [InlineData("debug-type")]
     [InlineData("debug-immediately")]
     [InlineData("debug-huge")]

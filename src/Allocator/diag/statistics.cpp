@@ -85,7 +85,8 @@ void format_statistics(char* text, size_t capacity) noexcept {
   add("  released           %14.1f MB given back or recycled\n", mega(kReleasedBytes));
   add("  resident           %14.1f MB\n", mega(kResidentBytes));
   add("  pages              %14llu live, %llu dead and not yet released\n", count(kLivePages), count(kDeadPages));
-  add("  blocks of 2 MB     %14llu live, %llu pooled, %llu fresh, %llu recycled\n", count(kLiveBlocks), count(kPooledBlocks), count(kFreshBlocks), count(kRecycledBlocks));
+  add("  blocks of 2 MB     %14llu live, %llu pooled, %llu fresh (%llu prefaulted), %llu recycled\n", count(kLiveBlocks), count(kPooledBlocks), count(kFreshBlocks),
+      static_cast<unsigned long long>(heap::block_counters.prefaulted_taken.load(std::memory_order_relaxed)), count(kRecycledBlocks));
   add("  large objects      %14llu\n", count(kLargeObjects));
   add("  promoted           %14.1f MB in %llu objects of %llu blocks, %llu rounds; a block was frozen for %.3f ms at most\n", mega(kPromotedBytes), count(kPromotedObjects),
       count(kPromotedBlocks), count(kPromotionRounds), milliseconds(kLongestFreeze));

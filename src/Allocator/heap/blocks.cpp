@@ -7,6 +7,7 @@
 #include "core/knobs.h"
 #include "heap/maintenance.h"
 #include "heap/pins.h"
+#include "heap/prefault.h"
 #include "heap/promotion.h"
 #include "heap/thread_heap.h"
 #include "heap/walk.h"
@@ -47,6 +48,7 @@ size_t pool_minima[kPoolIntervals] = {};
 size_t pool_interval = 0;
 uint32_t moved_head = kEndOfList;
 size_t moved_size = 0;
+uint32_t prefaulted_head = kEndOfList;
 uint32_t pinned_head = kEndOfList;  // dead blocks and huge objects that wait for their pins
 size_t memory_limit = SIZE_MAX - kEmergencyMemory;
 
@@ -64,7 +66,7 @@ Move move_block(size_t from, size_t to) noexcept {
     // The kernel makes one mapping of what was one once: of frames and the empty mapping beside their new address which their old neighbours have left.
     // It would not watch any of it from then on (Linux 6.18), and a stale reference would read zeros. So every second block, counted by the place
     // where its frames were taken, has another kind of mapping.
-    if (from % 2 != 0 && !arena.blocks[from].dirty && !os::keep_apart(source, kBlockSize)) return Move::kRefused;
+    if (from % 2 != 0 && !arena.blocks[from].dirty && !os::keep_apart(source, kBlockSize, os::Kind::kOdd)) return Move::kRefused;
     return os::watch(source, kBlockSize) && os::move_frames(source, target, kBlockSize) ? Move::kDone : Move::kRefused;
   }
   if (!os::protect_none(source, kBlockSize) || !os::move_frames(source, target, kBlockSize)) return Move::kRefused;
@@ -96,6 +98,17 @@ size_t pop_pooled() noexcept {
   return block;
 }
 
+// A block that waits with its memory. It counts as `starting` from here on. Caller holds the lock.
+size_t pop_prefaulted() noexcept {
+  if (prefaulted_head == kEndOfList) return kNoBlock;
+  size_t block = prefaulted_head;
+  prefaulted_head = arena.blocks[block].next;
+  arena.blocks[block].next = 0;
+  block_counters.starting.fetch_add(1, std::memory_order_relaxed);
+  block_counters.prefaulted.fetch_sub(1, std::memory_order_relaxed);
+  return block;
+}
+
 void start_life(size_t block, BlockKind kind, bool dirty, bool backed) noexcept {
   BlockRecord& record = arena.blocks[block];
   record.kind = kind;
@@ -123,6 +136,21 @@ void bury(size_t block) noexcept {
   set_gone(block);
   if (end_address(block)) core::note_gone(block, 1);
   block_counters.gone_bytes.fetch_add(kBlockSize, std::memory_order_relaxed);
+}
+
+// Caller holds the lock.
+void bury_prefaulted() noexcept {
+  for (size_t block = pop_prefaulted(); block != kNoBlock; block = pop_prefaulted()) {
+    bury(block);
+    block_counters.starting.fetch_sub(1, std::memory_order_relaxed);
+  }
+}
+
+// Whether the limit forbids it. Memory that waits for somebody does not count. Caller holds the lock.
+bool lacks_room(size_t more) noexcept {
+  if (!over_limit(more)) return false;
+  bury_prefaulted();
+  return over_limit(more);
 }
 
 // A block that ends its life takes its pages out of the accounts. Caller holds the lock.
@@ -249,19 +277,26 @@ void release_block(size_t block) noexcept {
 
 size_t acquire_block(BlockKind kind, BlockUse use) noexcept {
   const bool promoted = use == BlockUse::kPromoted;
-  size_t block, frames = kNoBlock;
-  bool collapse, wanted;
+  size_t block = kNoBlock, frames = kNoBlock;
+  bool collapse, wanted, prefaulted;
   {
     os::LockGuard guard(lock);
-    block = promoted ? next_promoted_address() : next_address(thread_heap.emergency != 0);
-    if (block == kNoBlock) return kNoBlock;
-    if (!core::knobs.debug) frames = pop_pooled();
-    if (frames == kNoBlock && over_limit(kBlockSize)) {
-      core::note_gone(block, 1);  // the address stays unused
-      return kNoBlock;
+    bool pooled = pool_head != kEndOfList && !core::knobs.debug;
+    // In stress modes all blocks of small objects are shared.
+    if (!pooled && (use == BlockUse::kOneThread || (use == BlockUse::kShared && core::knobs.stress.moves()))) block = pop_prefaulted();
+    prefaulted = block != kNoBlock;
+    if (!prefaulted) {
+      block = promoted ? next_promoted_address() : next_address(thread_heap.emergency != 0);
+      if (block == kNoBlock) return kNoBlock;
+      if (pooled) {
+        frames = pop_pooled();
+      } else if (lacks_room(kBlockSize)) {
+        core::note_gone(block, 1);  // the address stays unused
+        return kNoBlock;
+      }
+      // Counted before the next thread asks how far the limit is.
+      block_counters.starting.fetch_add(1, std::memory_order_relaxed);
     }
-    // Counted before the next thread asks how far the limit is.
-    block_counters.starting.fetch_add(1, std::memory_order_relaxed);
     collapse = moved_size > kMovedAtMost;
     // Frames are there, but for pins that may have gone: threads that pin what they allocate would live on fresh memory.
     wanted = frames == kNoBlock && block_counters.pinned.load(std::memory_order_relaxed) >= kPinnedAtMost;
@@ -290,6 +325,13 @@ size_t acquire_block(BlockKind kind, BlockUse use) noexcept {
     }
     bury(frames);
   }
+  if (!promoted) note_growth();
+  if (prefaulted) {
+    block_counters.fresh.fetch_add(1, std::memory_order_relaxed);
+    block_counters.prefaulted_taken.fetch_add(1, std::memory_order_relaxed);
+    start_life(block, kind, false, true);
+    return block;
+  }
   if (use == BlockUse::kShared && core::knobs.huge_pages) os::use_huge_pages(arena.block_start(block), kBlockSize, false);
   if (!os::commit(arena.block_start(block), kBlockSize)) {
     collapse_moved(0);  // the usual reason is too many mappings
@@ -304,11 +346,39 @@ size_t acquire_block(BlockKind kind, BlockUse use) noexcept {
   return block;
 }
 
+bool prefault_block(size_t at_most) noexcept {
+  size_t block;
+  {
+    os::LockGuard guard(lock);
+    if (block_counters.prefaulted.load(std::memory_order_relaxed) >= at_most || pool_head != kEndOfList || over_limit(2 * kBlockSize) || are_addresses_short()) return false;
+    block = next_address();
+    if (block == kNoBlock) return false;
+    block_counters.prefaulted.fetch_add(1, std::memory_order_relaxed);
+  }
+  // A mapping of its own: a page fault in a mapping holds up whoever changes it, and through them everybody.
+  uint8_t* start = arena.block_start(block);
+  if (!os::keep_apart(start, kBlockSize, block % 2 != 0 ? os::Kind::kOdd : os::Kind::kEven) || !os::commit(start, kBlockSize)) {
+    block_counters.prefaulted.fetch_sub(1, std::memory_order_relaxed);
+    core::note_gone(block, 1);
+    return false;
+  }
+  for (size_t page = 0; page < kPagesPerBlock; page++) *reinterpret_cast<volatile uint8_t*>(start + page * kPageSize) = 0;
+  os::LockGuard guard(lock);
+  arena.blocks[block].next = prefaulted_head;
+  prefaulted_head = static_cast<uint32_t>(block);
+  return true;
+}
+
+void drop_prefaulted() noexcept {
+  os::LockGuard guard(lock);
+  bury_prefaulted();
+}
+
 size_t acquire_huge(size_t bytes) noexcept {
   size_t count = (bytes + kBlockSize - 1) / kBlockSize, block;
   {
     os::LockGuard guard(lock);
-    if (over_limit(huge_memory(bytes))) return kNoBlock;
+    if (lacks_room(huge_memory(bytes))) return kNoBlock;
     block = next_huge_address(count);
     if (block == kNoBlock) return kNoBlock;
     block_counters.huge_bytes.fetch_add(huge_memory(bytes), std::memory_order_relaxed);
@@ -705,18 +775,18 @@ void collapse_moved(size_t keep) noexcept {
 
 size_t resident_memory() noexcept {
   auto load = [](const std::atomic<uint64_t>& counter) noexcept { return counter.load(std::memory_order_relaxed); };
-  return (load(block_counters.live) + load(block_counters.starting) + load(block_counters.pooled) + load(block_counters.pinned)) * kBlockSize + load(block_counters.huge_bytes) - load(block_counters.released_pages) * kPageSize;
+  return (load(block_counters.live) + load(block_counters.starting) + load(block_counters.prefaulted) + load(block_counters.pooled) + load(block_counters.pinned)) * kBlockSize + load(block_counters.huge_bytes) - load(block_counters.released_pages) * kPageSize;
 }
 
 size_t held_memory() noexcept {
-  size_t pooled = block_counters.pooled.load(std::memory_order_relaxed) * kBlockSize, resident = resident_memory();
-  return resident > pooled ? resident - pooled : 0;
+  size_t spare = (block_counters.pooled.load(std::memory_order_relaxed) + block_counters.prefaulted.load(std::memory_order_relaxed)) * kBlockSize, resident = resident_memory();
+  return resident > spare ? resident - spare : 0;
 }
 
 // Each live or pooled block at most one mapping of its own and one of reserved space behind it, each moved one its empty mapping.
 size_t mappings() noexcept {
   constexpr size_t kTables = 64;
-  return 2 * (block_counters.live.load(std::memory_order_relaxed) + block_counters.pooled.load(std::memory_order_relaxed) + block_counters.pinned.load(std::memory_order_relaxed)) + block_counters.moved.load(std::memory_order_relaxed) +
+  return 2 * (block_counters.live.load(std::memory_order_relaxed) + block_counters.pooled.load(std::memory_order_relaxed) + block_counters.prefaulted.load(std::memory_order_relaxed) + block_counters.pinned.load(std::memory_order_relaxed)) + block_counters.moved.load(std::memory_order_relaxed) +
          block_counters.forwarded.load(std::memory_order_relaxed) + 2 * block_counters.huge_objects.load(std::memory_order_relaxed) + block_counters.mapping_splits.load(std::memory_order_relaxed) + kTables;
 }
 
@@ -727,7 +797,7 @@ void reset_blocks() noexcept {
   reset_addresses();
   pool_size = pool_minimum = moved_size = 0;
   std::fill_n(pool_minima, kPoolIntervals, 0);
-  pool_head = moved_head = pinned_head = kEndOfList;
+  pool_head = prefaulted_head = moved_head = pinned_head = kEndOfList;
   threads_hold.store(false);
   memory_limit = SIZE_MAX - kEmergencyMemory;
   use_userfaultfd = false;

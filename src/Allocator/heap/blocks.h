@@ -4,6 +4,8 @@
 //                                             → or go back to the system: kGone
 //                 → (promotion) kFrozen → kForwarded → (de-dangling) kMoved → kGone
 //
+// A fresh block may get its memory before it is handed out (heap/prefault.h).
+//
 // A dead block that may be pinned (heap/pins.h) is kPooled, but on a list of its own: it keeps its memory until nothing in it is pinned any more.
 //
 // Addresses are fresh (or nobody's any more: heap/addresses.h), frames are recycled (design.md). Physical memory is 50 times cheaper to move than to fault in again.
@@ -21,6 +23,7 @@ namespace freehold::heap {
 // Figures that the statistics show. Written with relaxed atomics by whoever does the work.
 struct BlockCounters {
   std::atomic<uint64_t> fresh, recycled, live, pooled, moved, gone_bytes, released_pages, large_objects, huge_objects, huge_bytes, mapping_splits, recounts, forwarded;
+  std::atomic<uint64_t> prefaulted, prefaulted_taken;  // blocks that wait for a thread with their memory; those that a thread took, ever
   std::atomic<uint64_t> starting;  // blocks that a thread is about to make live (for a moment in both counts, never in neither)
   // Pages of live blocks that are dead: this and what the threads count for themselves (dead_pages()). Pages of blocks that end are taken off here.
   std::atomic<uint64_t> dead_pages_of_no_thread;
@@ -49,6 +52,10 @@ size_t acquire_block(core::BlockKind kind, BlockUse use = BlockUse::kOneThread) 
 void hold_block(size_t block) noexcept;
 void release_block(size_t block) noexcept;
 
+// Prefaulting: a block gets its memory, and waits for acquire_block(). False: `at_most` wait already, or there is no room for it. One thread at a time.
+bool prefault_block(size_t at_most) noexcept;
+// Gives back what waits.
+void drop_prefaulted() noexcept;
 // A run of blocks for one object of more than kHugeObject bytes; zeroed.
 size_t acquire_huge(size_t bytes) noexcept;
 void release_huge(size_t block) noexcept;
@@ -117,8 +124,8 @@ void for_each_upper_block(Function function) noexcept {
   for_each_block(core::arena.block_count() / 2, upper_frontier(), function);
 }
 
-size_t resident_memory() noexcept;  // bytes of live and pooled blocks and of huge objects, released pages excepted
-size_t held_memory() noexcept;      // the same without the pool
+size_t resident_memory() noexcept;  // bytes of live, pooled and prefaulted blocks and of huge objects, released pages excepted
+size_t held_memory() noexcept;      // the same without the pool and what is prefaulted
 size_t mappings() noexcept;  // upper bound of the kernel mappings in the arena
 void set_limit(size_t bytes) noexcept;
 size_t limit() noexcept;

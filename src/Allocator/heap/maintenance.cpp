@@ -17,6 +17,7 @@
 #include "heap/dedangling.h"
 #include "heap/large.h"
 #include "heap/pins.h"
+#include "heap/prefault.h"
 #include "heap/promotion.h"
 #include "heap/thread_heap.h"
 #include "heap/walk.h"
@@ -165,12 +166,12 @@ void wait_for_tick() noexcept {
 }
 
 void* maintenance_thread(void*) noexcept {
-  pthread_setname_np(pthread_self(), "Freehold");  // for debuggers and profilers
   while (true) {
     // Once a second without being asked: deletions that kill no page wake nobody, and may have left every page half empty.
     timespec second = {1, 0};
     while (work.load(std::memory_order_acquire) == 0 && !should_promote() && !should_sweep()) syscall(SYS_futex, &work, FUTEX_WAIT_PRIVATE, 0, &second, nullptr, 0);
     work.store(0, std::memory_order_release);
+    start_prefaulting();
     // Until two rounds in a row had nothing left to give back.
     do {
       wait_for_tick();
@@ -182,7 +183,7 @@ void* maintenance_thread(void*) noexcept {
 
 }  // namespace
 
-bool start_maintenance() noexcept {
+bool start_background_thread(const char* name, void* (*body)(void*)) noexcept {
   sigset_t all, before;
   sigfillset(&all);
   sigdelset(&all, SIGSEGV);
@@ -193,16 +194,22 @@ bool start_maintenance() noexcept {
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   pthread_attr_setstacksize(&attributes, 256 << 10);
   pthread_t thread;
-  bool started = pthread_create(&thread, &attributes, maintenance_thread, nullptr) == 0;
-  bool moves = core::knobs.promotion && !core::knobs.debug;
-  if (core::knobs.stress.promote != 0 && moves) {
-    started = started && pthread_create(&thread, &attributes, [](void*) -> void* { promote_for_ever(phase_done); }, nullptr) == 0;
-  }
-  if (core::knobs.stress.deletion != 0 && moves) {
-    started = started && pthread_create(&thread, &attributes, [](void*) -> void* { refresh_pins_for_ever(); }, nullptr) == 0;
-  }
+  bool started = pthread_create(&thread, &attributes, body, nullptr) == 0;
+  if (started) pthread_setname_np(thread, name);  // for debuggers and profilers
   pthread_attr_destroy(&attributes);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return started;
+}
+
+bool start_maintenance() noexcept {
+  bool started = start_background_thread("Freehold", maintenance_thread);
+  bool moves = core::knobs.promotion && !core::knobs.debug;
+  if (core::knobs.stress.promote != 0 && moves) {
+    started = started && start_background_thread("Freehold stress", [](void*) -> void* { promote_for_ever(phase_done); });
+  }
+  if (core::knobs.stress.deletion != 0 && moves) {
+    started = started && start_background_thread("Freehold pins", [](void*) -> void* { refresh_pins_for_ever(); });
+  }
   return started;
 }
 
@@ -243,6 +250,7 @@ void maintain(bool thorough, bool on_allocating_thread) noexcept {
     if (thorough) phase("release of idle blocks", [] { release_idle_blocks(true); });
   }
   if (!on_allocating_thread && (thorough || should_sweep()) && dedangle()) phase_done("de-dangling");
+  if (thorough) drop_prefaulted();
   if (block_counters.pooled.load(std::memory_order_relaxed) != 0) phase("trim", [&] { thorough ? trim_pool(0) : trim_pool_surplus(); });
   // Empty addresses keep their tables. Many are worth a call or two of the kernel; so are few, once the program takes no more blocks.
   uint64_t recycled = block_counters.recycled.load(std::memory_order_relaxed), moved = block_counters.moved.load(std::memory_order_relaxed);

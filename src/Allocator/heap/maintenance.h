@@ -5,6 +5,8 @@ namespace freehold::heap {
 
 // Starts the thread. False when the system refuses; the work is then done by those who need it.
 bool start_maintenance() noexcept;
+// A thread that the runtime does not know, which takes no signals but those of its own faults. False when the system refuses.
+bool start_background_thread(const char* name, void* (*body)(void*)) noexcept;
 // There is something to do. Cheap when it was said before; any thread, not in a signal handler.
 void wake_maintenance() noexcept;
 // Frames are wanted, of sparse blocks or of dead ones that may be pinned: do not wait for the next tick. As cheap.

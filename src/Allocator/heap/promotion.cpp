@@ -637,6 +637,11 @@ bool is_over_budget() noexcept {
 
 }  // namespace
 
+bool is_heap_fragmented() noexcept {
+  ThreadTotals totals = thread_totals();
+  return core::knobs.promotion && !core::knobs.debug && is_fragmented(totals.allocated_bytes - totals.deleted_bytes, held_memory());
+}
+
 bool should_promote() noexcept {
   if (core::knobs.debug || !core::knobs.promotion) return false;
   ThreadTotals totals = thread_totals();

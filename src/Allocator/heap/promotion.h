@@ -31,6 +31,8 @@ extern PromotionCounters promotion_counters;
 
 // Fragmentation f = (deleted - released) / (allocated - deleted) is above one half, 16 MB aside, and enough was deleted since the last round.
 bool should_promote() noexcept;
+// The first of these: memory is to come from sparse blocks, not from the system.
+bool is_heap_fragmented() noexcept;
 // No round is due, and the heap is below 32 MB: what quiet blocks have in dead pages is better released page by page.
 bool is_too_small_to_promote() noexcept;
 

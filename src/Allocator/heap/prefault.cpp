@@ -1,0 +1,73 @@
+#include "heap/prefault.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "core/knobs.h"
+#include "heap/blocks.h"
+#include "heap/maintenance.h"
+#include "heap/promotion.h"
+
+namespace freehold::heap {
+
+namespace {
+
+// Of the live blocks, and at most: what a program pays for memory that it may not need.
+constexpr size_t kShare = 16, kAtMost = 16;
+constexpr timespec kIdle = {0, 400'000'000};
+
+std::atomic<uint32_t> growth{0};    // blocks of fresh memory that were taken: what the thread sleeps on
+std::atomic<bool> sleeping{false};
+std::atomic<bool> started{false};
+
+// Memory that comes easily would let a sparse heap grow faster than it is promoted.
+size_t wanted() noexcept {
+  if (is_heap_fragmented() && !core::knobs.stress.moves()) return 0;
+  return prefaulted_at_most(block_counters.live.load(std::memory_order_relaxed));
+}
+
+// Sleeps until another block was taken than those seen. False: none for so long.
+bool wait_for_growth(uint32_t seen, const timespec* at_most) noexcept {
+  sleeping.store(true, std::memory_order_seq_cst);
+  bool timed_out = syscall(SYS_futex, &growth, FUTEX_WAIT_PRIVATE, seen, at_most, nullptr, 0) != 0 && errno == ETIMEDOUT;
+  sleeping.store(false, std::memory_order_relaxed);
+  return !timed_out;
+}
+
+void* prefault_for_ever(void*) {
+  while (true) {
+    uint32_t seen = growth.load(std::memory_order_acquire);
+    while (prefault_block(wanted())) {}
+    if (wait_for_growth(seen, &kIdle)) continue;
+    drop_prefaulted();
+    wait_for_growth(seen, nullptr);
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+size_t prefaulted_at_most(size_t live) noexcept {
+  // Tests have small heaps.
+  size_t least = core::knobs.stress.moves() ? 2 : 0;
+  return std::max(least, std::min(live / kShare, kAtMost));
+}
+
+void note_growth() noexcept {
+  growth.fetch_add(1, std::memory_order_seq_cst);
+  if (!started.load(std::memory_order_relaxed) && wanted() != 0) wake_maintenance();
+  if (sleeping.load(std::memory_order_seq_cst)) syscall(SYS_futex, &growth, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
+
+void start_prefaulting() noexcept {
+  if (started.load(std::memory_order_relaxed) || growth.load(std::memory_order_relaxed) == 0 || wanted() == 0) return;
+  started.store(start_background_thread("Freehold memory", prefault_for_ever), std::memory_order_relaxed);
+}
+
+}  // namespace freehold::heap

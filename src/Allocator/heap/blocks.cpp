@@ -138,18 +138,16 @@ void bury(size_t block) noexcept {
   block_counters.gone_bytes.fetch_add(kBlockSize, std::memory_order_relaxed);
 }
 
-// Caller holds the lock.
-void bury_prefaulted() noexcept {
-  for (size_t block = pop_prefaulted(); block != kNoBlock; block = pop_prefaulted()) {
-    bury(block);
-    block_counters.starting.fetch_sub(1, std::memory_order_relaxed);
-  }
+// After pop_prefaulted().
+void bury_prefaulted(size_t block) noexcept {
+  bury(block);
+  block_counters.starting.fetch_sub(1, std::memory_order_relaxed);
 }
 
 // Whether the limit forbids it. Memory that waits for somebody does not count. Caller holds the lock.
 bool lacks_room(size_t more) noexcept {
   if (!over_limit(more)) return false;
-  bury_prefaulted();
+  for (size_t block = pop_prefaulted(); block != kNoBlock; block = pop_prefaulted()) bury_prefaulted(block);
   return over_limit(more);
 }
 
@@ -370,8 +368,15 @@ bool prefault_block(size_t at_most) noexcept {
 }
 
 void drop_prefaulted() noexcept {
-  os::LockGuard guard(lock);
-  bury_prefaulted();
+  while (true) {
+    size_t block;
+    {
+      os::LockGuard guard(lock);
+      block = pop_prefaulted();
+    }
+    if (block == kNoBlock) return;
+    bury_prefaulted(block);
+  }
 }
 
 size_t acquire_huge(size_t bytes) noexcept {

@@ -533,7 +533,7 @@ class IdleOwnerTest : public HeapTest {
 
   static void end(size_t block) {
     for (size_t page = 0; page < core::kPagesPerBlock; page++) heap::mark_page_dead(block * core::kPagesPerBlock + page);
-    heap::release_block(block);
+    heap::unhold_block(block);
   }
 
   // Allocates until the chunk is a whole block, in a group that has no other block yet.

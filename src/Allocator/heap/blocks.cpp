@@ -269,7 +269,7 @@ bool initialize_protection() noexcept {
 
 void hold_block(size_t block) noexcept { arena.blocks[block].holders.fetch_add(1, std::memory_order_relaxed); }
 
-void release_block(size_t block) noexcept {
+void unhold_block(size_t block) noexcept {
   if (arena.blocks[block].holders.fetch_sub(1, std::memory_order_acq_rel) == (kEnded | 1)) core::note_gone(block, 1);
 }
 

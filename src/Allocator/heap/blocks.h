@@ -50,7 +50,7 @@ size_t acquire_block(core::BlockKind kind, BlockUse use = BlockUse::kOneThread) 
 // Who allocates from a block holds it. It may die meanwhile, and lose its memory, when maintenance has taken what its owner left idle; but its record
 // stays, and says so to an owner who comes back.
 void hold_block(size_t block) noexcept;
-void release_block(size_t block) noexcept;
+void unhold_block(size_t block) noexcept;
 
 // Prefaulting: a block gets its memory, and waits for acquire_block(). False: `at_most` wait already, or there is no room for it. One thread at a time.
 bool prefault_block(size_t at_most) noexcept;

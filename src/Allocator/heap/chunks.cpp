@@ -66,7 +66,7 @@ SharedBlock& shared_in_emergency = shared[2];
 
 // No more chunks from it. Caller holds the lock.
 void leave(SharedBlock& source) noexcept {
-  if (source.block != kNoBlock) release_block(source.block);
+  if (source.block != kNoBlock) unhold_block(source.block);
   source = {};
 }
 
@@ -95,7 +95,7 @@ bool claim(AllocationContext* context, uint8_t* from, const uint8_t* to) noexcep
   if (context->alloc_ptr - kHeaderSize == from) {
     context->alloc_ptr = context->alloc_limit = nullptr;
     context->chunk_end = nullptr;
-    release_block(arena.block_index(reinterpret_cast<uintptr_t>(from)));
+    unhold_block(arena.block_index(reinterpret_cast<uintptr_t>(from)));
   }
   return false;
 }
@@ -224,7 +224,7 @@ void close_chunk(AllocationContext* context) noexcept {
   context->alloc_ptr = context->alloc_limit = nullptr;
   context->chunk_end = nullptr;
   if (left != 0) fill(start, left);
-  release_block(block);
+  unhold_block(block);
 }
 
 void fill(uint8_t* start, size_t size) noexcept {

@@ -49,7 +49,7 @@ uint8_t* allocate_large(size_t size, bool dirty_is_fine) noexcept {
       retire_current_block();
       current_block = acquire_block(BlockKind::kLarge);
       if (current_block == kNoBlock) return nullptr;
-      release_block(current_block);  // it does not die before it is full: maintenance asks here
+      unhold_block(current_block);  // it does not die before it is full: maintenance asks here
       next_page = 0;
       if (core::knobs.debug) {
         // Single pages of this block die soon; to watch them, all must be there.

@@ -76,8 +76,8 @@ struct alignas(64) BlockRecord {
   std::atomic<uint64_t> claimed;
   std::atomic<uint64_t> initialised;   // windows that are zeroed and handed out, or fillers: what may be walked
   std::atomic<uint64_t> chunk_starts;  // windows where a chunk begins, hence an object
-  uint32_t huge_pages;                 // kHuge: pages that the object needs
-  std::atomic<uint32_t> holders;       // who may allocate from it, and whether it has ended (heap/blocks.h: hold_block)
+  uint32_t huge_pages;                 // kHuge: pages that the object needs; written before `state` says kLive
+  std::atomic<uint32_t> holders;       // who may allocate from it, and whether it has ended (heap/blocks.h: hold_block): 1 before `state` says kLive, then atomic additions
   uint64_t claimed_last_round;         // what `claimed` was; under the lock of maintenance
   std::atomic<uint8_t> stack_pins;     // 1: a thread may have pinned an object here (heap/pins.h)
   bool backed;                         // it has memory to its end, used or not: frames of another block, or a huge page if the kernel has one. Written, as

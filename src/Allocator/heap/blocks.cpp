@@ -48,7 +48,7 @@ size_t pool_minima[kPoolIntervals] = {};
 size_t pool_interval = 0;
 uint32_t moved_head = kEndOfList;
 size_t moved_size = 0;
-uint32_t prefaulted_head = kEndOfList;
+uint32_t prefaulted_head = kEndOfList;  // fresh blocks that wait with their memory
 uint32_t pinned_head = kEndOfList;  // dead blocks and huge objects that wait for their pins
 size_t memory_limit = SIZE_MAX - kEmergencyMemory;
 
@@ -66,7 +66,7 @@ Move move_block(size_t from, size_t to) noexcept {
     // The kernel makes one mapping of what was one once: of frames and the empty mapping beside their new address which their old neighbours have left.
     // It would not watch any of it from then on (Linux 6.18), and a stale reference would read zeros. So every second block, counted by the place
     // where its frames were taken, has another kind of mapping.
-    if (from % 2 != 0 && !arena.blocks[from].dirty && !os::keep_apart(source, kBlockSize, os::Kind::kOdd)) return Move::kRefused;
+    if (from % 2 != 0 && !arena.blocks[from].dirty && !os::keep_apart(source, kBlockSize, os::MappingKind::kOdd)) return Move::kRefused;
     return os::watch(source, kBlockSize) && os::move_frames(source, target, kBlockSize) ? Move::kDone : Move::kRefused;
   }
   if (!os::protect_none(source, kBlockSize) || !os::move_frames(source, target, kBlockSize)) return Move::kRefused;
@@ -98,7 +98,7 @@ size_t pop_pooled() noexcept {
   return block;
 }
 
-// A block that waits with its memory. It counts as `starting` from here on. Caller holds the lock.
+// A block that waits with its memory. It counts as `starting` from here on, for a moment in both counts. Caller holds the lock.
 size_t pop_prefaulted() noexcept {
   if (prefaulted_head == kEndOfList) return kNoBlock;
   size_t block = prefaulted_head;
@@ -138,7 +138,7 @@ void bury(size_t block) noexcept {
   block_counters.gone_bytes.fetch_add(kBlockSize, std::memory_order_relaxed);
 }
 
-// After pop_prefaulted().
+// After pop_prefaulted(). With the lock or without: nobody else knows the block.
 void bury_prefaulted(size_t block) noexcept {
   bury(block);
   block_counters.starting.fetch_sub(1, std::memory_order_relaxed);
@@ -355,7 +355,7 @@ bool prefault_block(size_t at_most) noexcept {
   }
   // A mapping of its own: a page fault in a mapping holds up whoever changes it, and through them everybody.
   uint8_t* start = arena.block_start(block);
-  if (!os::keep_apart(start, kBlockSize, block % 2 != 0 ? os::Kind::kOdd : os::Kind::kEven) || !os::commit(start, kBlockSize)) {
+  if (!os::keep_apart(start, kBlockSize, block % 2 != 0 ? os::MappingKind::kOdd : os::MappingKind::kEven) || !os::commit(start, kBlockSize)) {
     block_counters.prefaulted.fetch_sub(1, std::memory_order_relaxed);
     core::note_gone(block, 1);
     return false;
@@ -381,6 +381,7 @@ void drop_prefaulted() noexcept {
 
 size_t acquire_huge(size_t bytes) noexcept {
   size_t count = (bytes + kBlockSize - 1) / kBlockSize, block;
+  if (huge_memory(bytes) / kPageSize > UINT32_MAX) return kNoBlock;  // BlockRecord::huge_pages: 16 TB
   {
     os::LockGuard guard(lock);
     if (lacks_room(huge_memory(bytes))) return kNoBlock;

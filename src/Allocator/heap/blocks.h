@@ -48,7 +48,7 @@ enum class BlockUse : uint8_t {
 // A block with memory, recycled or fresh; the caller holds it. kNoBlock when the limit, the memory or the addresses are exhausted.
 size_t acquire_block(core::BlockKind kind, BlockUse use = BlockUse::kOneThread) noexcept;
 // Who allocates from a block holds it. It may die meanwhile, and lose its memory, when maintenance has taken what its owner left idle; but its record
-// stays, and says so to an owner who comes back.
+// stays, and says so to an owner who comes back. Any thread; who calls hold_block knows that somebody else holds it meanwhile.
 void hold_block(size_t block) noexcept;
 void unhold_block(size_t block) noexcept;
 

@@ -22,9 +22,11 @@ namespace {
 constexpr size_t kShare = 16, kAtMost = 16;
 constexpr timespec kIdle = {0, 400'000'000};
 
-std::atomic<uint32_t> growth{0};    // blocks of fresh memory that were taken: what the thread sleeps on
+std::atomic<uint32_t> growth{0};  // blocks of fresh memory that were taken, by any thread: what this one sleeps on
+// Written by this thread only. Who takes a block counts it before it asks whether to wake, and this thread says that it sleeps before the kernel compares the
+// count: in the one order of all seq_cst operations, one of the two sees the other.
 std::atomic<bool> sleeping{false};
-std::atomic<bool> started{false};
+std::atomic<bool> started{false};  // written by the maintenance thread only; who reads false too late wakes that one once more
 
 // Memory that comes easily would let a sparse heap grow faster than it is promoted.
 size_t wanted() noexcept {

@@ -102,9 +102,9 @@ bool move_frames(void* from, void* to, size_t size) noexcept {
   return mremap(from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to) != MAP_FAILED;
 }
 
-bool keep_apart(void* start, size_t size, Kind kind) noexcept {
+bool keep_apart(void* start, size_t size, MappingKind kind) noexcept {
   // A flag of the mapping that travels with the frames. All it does by itself is to read ahead less or more, which memory without a file does not.
-  return !injected_failure(Call::kMadvise) && madvise(start, size, kind == Kind::kOdd ? MADV_RANDOM : MADV_SEQUENTIAL) == 0;
+  return !injected_failure(Call::kMadvise) && madvise(start, size, kind == MappingKind::kOdd ? MADV_RANDOM : MADV_SEQUENTIAL) == 0;
 }
 
 bool open_userfaultfd() noexcept {

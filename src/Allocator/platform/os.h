@@ -31,9 +31,9 @@ bool discard(void* start, size_t size) noexcept;
 void use_huge_pages(void* start, size_t size, bool use) noexcept;
 // Moves the frames from one range to another that is reserved; the old range stays mapped, empty (MREMAP_DONTUNMAP).
 bool move_frames(void* from, void* to, size_t size) noexcept;
+enum class MappingKind : uint8_t { kEven, kOdd };
 // The range's mapping never becomes one with a mapping of the other kind, or of none, wherever its frames move.
-enum class Kind : uint8_t { kEven, kOdd };
-bool keep_apart(void* start, size_t size, Kind kind) noexcept;
+bool keep_apart(void* start, size_t size, MappingKind kind) noexcept;
 
 // userfaultfd, so that missing pages raise SIGBUS in the thread that uses them. False when the kernel forbids it.
 bool open_userfaultfd() noexcept;

@@ -13,6 +13,8 @@ using core::arena;
 using core::BlockKind;
 using core::BlockState;
 using core::kBlockSize;
+using core::Object;
+using heap::DeleteResult;
 
 // [start, end) of the kernel's mapping around an address.
 std::pair<uintptr_t, uintptr_t> mapping_of(const void* address) {
@@ -75,6 +77,22 @@ TEST_P(PrefaultTest, SmallHeapsHaveNone) {
   EXPECT_EQ(heap::prefaulted_at_most(15), 0);
   EXPECT_EQ(heap::prefaulted_at_most(16), 1);
   EXPECT_EQ(heap::prefaulted_at_most(1'000'000), 16);
+}
+
+// There, memory is to come from promotion.
+TEST_P(PrefaultTest, SparseHeapsHaveNone) {
+  core::knobs.promotion = true;
+  std::vector<Object*> objects;
+  for (int i = 0; i < 100'000; i++) objects.push_back(allocate(&bytes_type.table, 1000));
+  EXPECT_GE(heap::blocks_to_prefault(), 2);
+  for (size_t i = 0; i < objects.size(); i++) {
+    if (i % 4 != 0) {
+      ASSERT_EQ(heap::delete_object(objects[i]), DeleteResult::kDeleted);
+    }
+  }
+  EXPECT_EQ(heap::blocks_to_prefault(), 0);
+  core::knobs.promotion = false;
+  EXPECT_GE(heap::blocks_to_prefault(), 2);
 }
 
 // Little of a block may be needed, or it is in another part of the heap.

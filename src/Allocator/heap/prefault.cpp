@@ -28,12 +28,6 @@ std::atomic<uint32_t> growth{0};  // blocks of fresh memory that were taken, by 
 std::atomic<bool> sleeping{false};
 std::atomic<bool> started{false};  // written by the maintenance thread only; who reads false too late wakes that one once more
 
-// Memory that comes easily would let a sparse heap grow faster than it is promoted.
-size_t wanted() noexcept {
-  if (is_heap_fragmented() && !core::knobs.stress.moves()) return 0;
-  return prefaulted_at_most(block_counters.live.load(std::memory_order_relaxed));
-}
-
 // Sleeps until another block was taken than those seen. False: none for so long.
 bool wait_for_growth(uint32_t seen, const timespec* at_most) noexcept {
   sleeping.store(true, std::memory_order_seq_cst);
@@ -45,7 +39,7 @@ bool wait_for_growth(uint32_t seen, const timespec* at_most) noexcept {
 void* prefault_for_ever(void*) {
   while (true) {
     uint32_t seen = growth.load(std::memory_order_acquire);
-    while (prefault_block(wanted())) {}
+    while (prefault_block(blocks_to_prefault())) {}
     if (wait_for_growth(seen, &kIdle)) continue;
     drop_prefaulted();
     wait_for_growth(seen, nullptr);
@@ -61,14 +55,19 @@ size_t prefaulted_at_most(size_t live) noexcept {
   return std::max(least, std::min(live / kShare, kAtMost));
 }
 
+size_t blocks_to_prefault() noexcept {
+  if (is_heap_fragmented() && !core::knobs.stress.moves()) return 0;
+  return prefaulted_at_most(block_counters.live.load(std::memory_order_relaxed));
+}
+
 void note_growth() noexcept {
   growth.fetch_add(1, std::memory_order_seq_cst);
-  if (!started.load(std::memory_order_relaxed) && wanted() != 0) wake_maintenance();
+  if (!started.load(std::memory_order_relaxed) && blocks_to_prefault() != 0) wake_maintenance();
   if (sleeping.load(std::memory_order_seq_cst)) syscall(SYS_futex, &growth, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }
 
 void start_prefaulting() noexcept {
-  if (started.load(std::memory_order_relaxed) || growth.load(std::memory_order_relaxed) == 0 || wanted() == 0) return;
+  if (started.load(std::memory_order_relaxed) || growth.load(std::memory_order_relaxed) == 0 || blocks_to_prefault() == 0) return;
   started.store(start_background_thread("Freehold memory", prefault_for_ever), std::memory_order_relaxed);
 }
 

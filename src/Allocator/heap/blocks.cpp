@@ -808,7 +808,6 @@ void reset_blocks() noexcept {
   memory_limit = SIZE_MAX - kEmergencyMemory;
   use_userfaultfd = false;
   new (&block_counters) BlockCounters();
-  block_counters.dead_pages_of_no_thread.store(0 - thread_totals().dead_pages);
 }
 
 }  // namespace freehold::heap

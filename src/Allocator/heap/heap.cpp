@@ -352,10 +352,7 @@ History take_history() noexcept {
 
 uint64_t dangling_fault_count() noexcept { return dangling_faults.load(std::memory_order_relaxed); }
 
-size_t total_bytes_in_use() noexcept {
-  ThreadTotals totals = thread_totals();
-  return totals.allocated_bytes > totals.deleted_bytes ? totals.allocated_bytes - totals.deleted_bytes : 0;
-}
+size_t total_bytes_in_use() noexcept { return thread_totals().live_bytes(); }
 
 uint64_t total_allocated_bytes() noexcept { return thread_totals().allocated_bytes; }
 size_t heap_limit() noexcept { return limit(); }
@@ -368,6 +365,9 @@ void reset_heap() noexcept {
   shared_at_most = core::knobs.debug ? 0 : core::kLargeObject;
   pinned_context = {};
   dangling_faults.store(0);
+  met_history = {};
+  reset_thread_totals();
+  reset_maintenance();
   reset_chunks();
   reset_large();
   reset_history();

@@ -80,7 +80,7 @@ void recount() noexcept {
 bool should_recount() noexcept {
   if (had_enough_candidates()) return false;
   ThreadTotals totals = thread_totals();
-  uint64_t live = totals.allocated_bytes - totals.deleted_bytes;
+  uint64_t live = totals.live_bytes();
   uint64_t since = totals.deleted_bytes - deleted_at_last_recount;
   // Frames that wait for their next use are no sign of it.
   uint64_t held = held_memory();
@@ -264,5 +264,10 @@ MaintenancePause::MaintenancePause() noexcept { maintenance_lock.lock(); }
 MaintenancePause::~MaintenancePause() { maintenance_lock.unlock(); }
 
 void set_phase_hook(PhaseHook hook) noexcept { phase_hook.store(hook, std::memory_order_release); }
+
+void reset_maintenance() noexcept {
+  deleted_at_last_recount = 0;
+  recycled_at_last_round.store(0, std::memory_order_relaxed);
+}
 
 }  // namespace freehold::heap

@@ -33,4 +33,6 @@ class MaintenancePause {
 using PhaseHook = void (*)(const char* phase);
 void set_phase_hook(PhaseHook hook) noexcept;
 
+void reset_maintenance() noexcept;  // tests only
+
 }  // namespace freehold::heap

@@ -630,22 +630,20 @@ bool is_fragmented(uint64_t live, uint64_t held) noexcept { return held >= live 
 
 // Whether promotion is behind: it began when the heap was a little smaller.
 bool is_over_budget() noexcept {
-  ThreadTotals totals = thread_totals();
-  uint64_t live = totals.allocated_bytes - totals.deleted_bytes;
+  uint64_t live = total_bytes_in_use();
   return held_memory() >= live / 8 * 13 + kSlack / 2 * 3;
 }
 
 }  // namespace
 
 bool is_heap_fragmented() noexcept {
-  ThreadTotals totals = thread_totals();
-  return core::knobs.promotion && !core::knobs.debug && is_fragmented(totals.allocated_bytes - totals.deleted_bytes, held_memory());
+  return core::knobs.promotion && !core::knobs.debug && is_fragmented(total_bytes_in_use(), held_memory());
 }
 
 bool should_promote() noexcept {
   if (core::knobs.debug || !core::knobs.promotion) return false;
   ThreadTotals totals = thread_totals();
-  uint64_t live = totals.allocated_bytes - totals.deleted_bytes, held = held_memory();
+  uint64_t live = totals.live_bytes(), held = held_memory();
   // A short round costs what was stored since the last one, a walk over the whole heap what lives.
   uint64_t share = held / (last_round_was_short.load(std::memory_order_relaxed) ? 32 : 8), enough = share < kEnoughDeleted ? share : kEnoughDeleted;
   if (!is_fragmented(live, held) || totals.deleted_bytes - deleted_at_last_round < enough) return false;
@@ -704,8 +702,7 @@ bool dedangle(bool search) noexcept {
   os::LockGuard guard(lock);
   if (sweeps_held != 0) return false;
   // Promotion waits for it. Threads that would otherwise take new memory meanwhile are paced.
-  ThreadTotals totals = thread_totals();
-  if (is_fragmented(totals.allocated_bytes - totals.deleted_bytes, held_memory())) blocks_to_come.store(1, std::memory_order_relaxed);
+  if (is_fragmented(total_bytes_in_use(), held_memory())) blocks_to_come.store(1, std::memory_order_relaxed);
   bool swept = sweep(search || are_addresses_short() || core::knobs.stress.reuse);
   blocks_to_come.store(0, std::memory_order_relaxed);
   return swept;

@@ -60,6 +60,16 @@ ThreadTotals thread_totals() noexcept {
   return totals;
 }
 
+void reset_thread_totals() noexcept {
+  ThreadTotals totals = thread_totals();
+  os::LockGuard guard(lock);
+  gone.allocated_bytes -= totals.allocated_bytes;
+  gone.deleted_bytes -= totals.deleted_bytes;
+  gone.deleted_objects -= totals.deleted_objects;
+  gone.double_deletes -= totals.double_deletes;
+  gone.dead_pages -= totals.dead_pages;
+}
+
 void add_allocated(AllocationContext* context, uint64_t bytes) noexcept { context->alloc_bytes_uoh += static_cast<int64_t>(bytes); }
 
 }  // namespace freehold::heap

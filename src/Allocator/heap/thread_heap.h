@@ -40,9 +40,12 @@ void unregister_thread() noexcept;
 
 struct ThreadTotals {
   uint64_t allocated_bytes, deleted_bytes, deleted_objects, double_deletes, dead_pages;
+  // Threads count on while they are added up: the difference may be a little less than nothing.
+  uint64_t live_bytes() const noexcept { return allocated_bytes > deleted_bytes ? allocated_bytes - deleted_bytes : 0; }
 };
 // Sums over all threads, past and present.
 ThreadTotals thread_totals() noexcept;
+void reset_thread_totals() noexcept;  // tests only: what was counted so far counts no longer
 // Memory that was not handed out by a thread's context (large, pinned).
 void add_allocated(AllocationContext* context, uint64_t bytes) noexcept;
 

@@ -224,7 +224,7 @@ bool should_sweep() noexcept {
   // Each keeps a kernel mapping and an entry of every walk over the blocks.
   constexpr uint64_t kForwardedAtMost = 4096;
   constexpr uint64_t kRepairNanoseconds = 4000, kRepairsAtLeast = 1000;
-  if (tables > kTablesAtLeast && tables > resident_memory() / 32) return true;
+  if (tables > kTablesAtLeast && tables > resident_memory() / 16) return true;
   if (block_counters.forwarded.load(std::memory_order_relaxed) > kForwardedAtMost) return true;
   // Faults take more than 12.5% of the time of one thread (Kedia et al.).
   uint64_t repairs = core::fault_counters.repairs.load(std::memory_order_relaxed) - repairs_at_last_sweep;

@@ -1,6 +1,6 @@
 // Promotion (Kedia et al., sections 3 and 4): live objects leave sparse blocks while the program runs, and references to them are repaired.
 //
-//   choose     blocks that are at least half dead, the emptiest first, until less than a third of the live bytes is wasted
+//   choose     blocks of which 5/16 or more are dead, the emptiest first, until less than 3/16 of the live bytes is wasted
 //   collect    a walk over the references of all live objects notes the fields that lead into the chosen blocks; in short rounds, which choose young
 //              blocks only, over those of the pages whose cards are marked (heap/cards.h)
 //   per block  plan (what lives, where it goes) -> freeze (readers go on, writers fault and wait) -> copy -> no access, forwarding instead -> patch the
@@ -29,7 +29,7 @@ struct PromotionCounters {
 };
 extern PromotionCounters promotion_counters;
 
-// Fragmentation f = (deleted - released) / (allocated - deleted) is above one half, 16 MB aside, and enough was deleted since the last round.
+// Fragmentation f = (deleted - released) / (allocated - deleted) is above 3/8, 16 MB aside, and enough was deleted since the last round.
 bool should_promote() noexcept;
 // The first of these: memory is to come from sparse blocks, not from the system.
 bool is_heap_fragmented() noexcept;
@@ -37,8 +37,8 @@ bool is_heap_fragmented() noexcept;
 bool is_too_small_to_promote() noexcept;
 
 enum class PromotionScope : uint8_t {
-  kFragmented,  // as should_promote() has it: until f is below one third
-  kSparse,      // every block that is at least half dead
+  kFragmented,  // as should_promote() has it: until f is below 3/16
+  kSparse,      // every block of which 5/16 or more are dead
   kYoung,       // the young ones of these, in a short round: for tests
   kAll,         // every block that is complete: for tests
   kRandom,      // half of these, as the seed of FREEHOLD_STRESS has it

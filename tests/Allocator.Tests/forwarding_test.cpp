@@ -73,7 +73,7 @@ TEST_F(ForwardingTest, ATableOfAFewObjectsIsSmall) {
   draft->split = UINT32_MAX;
   for (size_t word = 0; word < heap::ForwardingDraft::kWords; word += 64) draft->live[word] = 0xff0;
   ASSERT_NE(heap::make_forwarding(*draft), heap::kNoForwarding);
-  EXPECT_LE(heap::forwarding_bytes(), 640u);
+  EXPECT_LE(heap::forwarding_bytes(), 832u);
 }
 
 TEST_F(ForwardingTest, AfterAllTablesWentTheirBlocksAreDead) {

@@ -19,7 +19,7 @@ using core::BlockState;
 
 namespace {
 
-// A table: what is common, then the sorted runs and one more that ends the last (sparse), or a bitmap with the set bits before each page (dense).
+// A table: what is common, then an index, the sorted runs and one more that ends the last (sparse), or a bitmap with the set bits before each page (dense).
 // Tables lie behind each other; a number counts units of kStep bytes.
 struct Header {
   uintptr_t target[2];
@@ -35,7 +35,17 @@ struct Dense {
   uint64_t live[ForwardingDraft::kWords];
   uint32_t rank[core::kPagesPerBlock];
 };
-constexpr size_t kRunsAtMost = sizeof(Dense) / sizeof(Run) - 1;
+// Where to search: the last run that begins at or before each stretch of four pages, or the first run of all. Most searches are over a few runs then.
+struct RunIndex {
+  static constexpr uint32_t kStretches = core::kPagesPerBlock / 4, kUnits = core::kBlockSize / core::kUnit / kStretches;
+  uint16_t last[kStretches + 1];
+};
+struct Sparse {
+  RunIndex index;
+  Run runs[];
+};
+constexpr size_t kRunsAtMost = (sizeof(Dense) - sizeof(Sparse)) / sizeof(Run) - 1;
+static_assert(kRunsAtMost <= UINT16_MAX);
 
 constexpr size_t kStep = 32;
 constexpr size_t kAtMost = size_t{32} << 30;
@@ -61,13 +71,15 @@ uint32_t count_bits(uint64_t word) noexcept {
 
 constexpr uint32_t kNotPromoted = UINT32_MAX;
 
-uint32_t rank_in_runs(const Run* runs, uint32_t count, uint32_t unit) noexcept {
-  uint32_t low = 0, high = count;  // the last run that begins at or before the unit is in [low, high)
-  while (high - low > 1) {
+uint32_t rank_in_runs(const Sparse& sparse, uint32_t count, uint32_t unit) noexcept {
+  if (count == 0) return kNotPromoted;  // or what was a bitmap's is going, first its header
+  // The last run that begins at or before the unit is in [low, high), unless what follows `low` has gone.
+  uint32_t stretch = unit / RunIndex::kUnits, low = sparse.index.last[stretch], high = sparse.index.last[stretch + 1] + 1u;
+  while (low + 1 < high) {
     uint32_t middle = (low + high) / 2;
-    (runs[middle].first <= unit ? low : high) = middle;
+    (sparse.runs[middle].first <= unit ? low : high) = middle;
   }
-  const Run& run = runs[low];
+  const Run& run = sparse.runs[low];
   uint32_t rank = run.rank + (unit - run.first);
   return run.first <= unit && rank < (&run)[1].rank ? rank : kNotPromoted;
 }
@@ -86,7 +98,8 @@ uintptr_t forwarded(const core::BlockRecord& record, uintptr_t address) noexcept
   Header* header = header_of(record.next);
   uintptr_t before = address - 1;
   auto unit = static_cast<uint32_t>((before - arena.start) % core::kBlockSize / core::kUnit);
-  uint32_t rank = header->runs != kDense ? rank_in_runs(body_of<Run>(header), header->runs, unit) : rank_in_bitmap(*body_of<Dense>(header), unit);
+  uint32_t runs = __atomic_load_n(&header->runs, __ATOMIC_RELAXED);  // once: it may go
+  uint32_t rank = runs != kDense ? rank_in_runs(*body_of<Sparse>(header), runs, unit) : rank_in_bitmap(*body_of<Dense>(header), unit);
   if (rank == kNotPromoted) return 0;
   uintptr_t start = rank < header->split ? header->target[0] + rank * core::kUnit : header->target[1] + (rank - header->split) * core::kUnit;
   return start + before % core::kUnit + 1;
@@ -186,7 +199,7 @@ void wait_while_frozen(uintptr_t address) noexcept {
 uint32_t make_forwarding(const ForwardingDraft& draft) noexcept {
   size_t runs = count_runs(draft.live);
   bool dense = runs > kRunsAtMost;
-  size_t size = core::align_up(sizeof(Header) + (dense ? sizeof(Dense) : (runs + 1) * sizeof(Run)), kStep), start = used.load(std::memory_order_relaxed);
+  size_t size = core::align_up(sizeof(Header) + (dense ? sizeof(Dense) : sizeof(Sparse) + (runs + 1) * sizeof(Run)), kStep), start = used.load(std::memory_order_relaxed);
   if (tables == nullptr) {
     tables = static_cast<uint8_t*>(os::reserve(kAtMost, os::kPageSize, 0));
     if (tables == nullptr) return kNoForwarding;
@@ -211,13 +224,16 @@ uint32_t make_forwarding(const ForwardingDraft& draft) noexcept {
       for (size_t word = 0; word < kWordsPerPage; word++) rank += count_bits(draft.live[page * kWordsPerPage + word]);
     }
   } else {
-    Run* run = body_of<Run>(header);
-    uint32_t rank = 0;
+    auto* body = body_of<Sparse>(header);
+    uint32_t rank = 0, stretch = 0;
+    uint16_t number_of_run = 0, last = 0;
     for_each_run(draft.live, [&](uint32_t first, uint32_t count) noexcept {
-      *run++ = {first, rank};
+      for (; stretch * RunIndex::kUnits < first; stretch++) body->index.last[stretch] = last;
+      body->runs[last = number_of_run++] = {first, rank};
       rank += count;
     });
-    *run = {UINT32_MAX, rank};
+    for (; stretch <= RunIndex::kStretches; stretch++) body->index.last[stretch] = last;
+    body->runs[number_of_run] = {UINT32_MAX, rank};
   }
   used.store(start + size, std::memory_order_relaxed);
   return number;

@@ -22,10 +22,13 @@ internal sealed class Table(params string[] columns)
         var text = new StringBuilder();
         foreach (var row in _rows.Prepend(columns))
         {
-            text.AppendJoin(',', row).Append('\n');
+            text.AppendJoin(',', row.Select(Quoted)).Append('\n');
         }
 
         File.WriteAllText(path, text.ToString());
+
+        // RFC 4180.
+        static string Quoted(string cell) => cell.AsSpan().IndexOfAny(',', '"', '\n') < 0 ? cell : $"\"{cell.Replace("\"", "\"\"")}\"";
     }
 
     public string ToMarkdown()

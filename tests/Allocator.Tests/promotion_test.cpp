@@ -251,6 +251,44 @@ TEST_P(PromotionTest, SparseBlocksBecomeOne) {
   }
 }
 
+TEST_P(PromotionTest, SparseIsWhatIsFiveSixteenthsDead) {
+  for (size_t of_sixteen : {4, 6}) {
+    for (size_t i = 0; i < 4 * core::kBlockSize / 40; i++) {
+      Object* object = allocate(&node_type.table);
+      if (i * 7 % 16 < of_sixteen) {
+        ASSERT_EQ(heap::delete_object(object), DeleteResult::kDeleted);
+      }
+    }
+    uint64_t moved = heap::promote(PromotionScope::kSparse);
+    if (of_sixteen < 5) {
+      EXPECT_EQ(moved, 0u);
+    } else {
+      EXPECT_GT(moved, 100'000u / 16 * (16 - of_sixteen));
+    }
+    expect_valid("after promotion");
+  }
+}
+
+// 16 MB and 3/8 of what lives may be wasted; 3/16 are afterwards.
+TEST_P(PromotionTest, IsDueWhenThreeEighthsAreWasted) {
+  constexpr double kHeld = 64.0 * core::kBlockSize, kSlack = 16 << 20;
+  std::vector<Object*> all;
+  for (size_t bytes = 0; bytes < 64 * core::kBlockSize; bytes += 1000) all.push_back(allocate(&bytes_type.table, 1000 - 24));
+  size_t deleted = 0;
+  auto delete_until = [&](double wasted) {
+    for (; static_cast<double>(heap::total_bytes_in_use()) * (1 + wasted) + kSlack > kHeld; deleted++) ASSERT_EQ(heap::delete_object(all[deleted * 7919 % all.size()]), DeleteResult::kDeleted);
+  };
+  EXPECT_FALSE(heap::should_promote());
+  delete_until(0.34);
+  EXPECT_FALSE(heap::should_promote());
+  delete_until(0.41);
+  EXPECT_TRUE(heap::should_promote());
+  EXPECT_GT(heap::promote(PromotionScope::kFragmented), 0u);
+  double live = static_cast<double>(heap::total_bytes_in_use());
+  EXPECT_LT(static_cast<double>(heap::held_memory()), live * 19 / 16 + kSlack);
+  expect_valid("after promotion");
+}
+
 TEST_P(PromotionTest, AddressesWithinAndOnePastTheEndFollow) {
   std::vector<Object*> kept = sparse_blocks(4, 3);
   ASSERT_GT(heap::promote(PromotionScope::kSparse), 0u);

@@ -285,7 +285,7 @@ TEST_P(PromotionTest, IsDueWhenThreeEighthsAreWasted) {
   EXPECT_TRUE(heap::should_promote());
   EXPECT_GT(heap::promote(PromotionScope::kFragmented), 0u);
   double live = static_cast<double>(heap::total_bytes_in_use());
-  EXPECT_LT(static_cast<double>(heap::held_memory()), live * 19 / 16 + kSlack);
+  EXPECT_LT(static_cast<double>(heap::held_memory()), live * 19 / 16 + 2.0 * core::kBlockSize);
   expect_valid("after promotion");
 }
 

@@ -72,8 +72,9 @@ uint32_t count_bits(uint64_t word) noexcept {
 constexpr uint32_t kNotPromoted = UINT32_MAX;
 
 uint32_t rank_in_runs(const Sparse& sparse, uint32_t count, uint32_t unit) noexcept {
-  if (count == 0) return kNotPromoted;  // or what was a bitmap's is going, first its header
-  // The last run that begins at or before the unit is in [low, high), unless what follows `low` has gone.
+  // Nobody asks for a name in tables that go (drop_all_forwardings). Should somebody, their pages read as zeros, in any order: no search leaves its table.
+  if (count == 0) return kNotPromoted;  // the header of a bitmap, too
+  // The last run that begins at or before the unit is in [low, high).
   uint32_t stretch = unit / RunIndex::kUnits, low = sparse.index.last[stretch], high = sparse.index.last[stretch + 1] + 1u;
   while (low + 1 < high) {
     uint32_t middle = (low + high) / 2;
@@ -98,7 +99,7 @@ uintptr_t forwarded(const core::BlockRecord& record, uintptr_t address) noexcept
   Header* header = header_of(record.next);
   uintptr_t before = address - 1;
   auto unit = static_cast<uint32_t>((before - arena.start) % core::kBlockSize / core::kUnit);
-  uint32_t runs = __atomic_load_n(&header->runs, __ATOMIC_RELAXED);  // once: it may go
+  uint32_t runs = __atomic_load_n(&header->runs, __ATOMIC_RELAXED);  // once: it says what follows
   uint32_t rank = runs != kDense ? rank_in_runs(*body_of<Sparse>(header), runs, unit) : rank_in_bitmap(*body_of<Dense>(header), unit);
   if (rank == kNotPromoted) return 0;
   uintptr_t start = rank < header->split ? header->target[0] + rank * core::kUnit : header->target[1] + (rank - header->split) * core::kUnit;

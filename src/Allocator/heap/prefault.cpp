@@ -22,11 +22,11 @@ namespace {
 constexpr size_t kShare = 16, kAtMost = 16;
 constexpr timespec kIdle = {0, 400'000'000};
 
-std::atomic<uint32_t> growth{0};  // blocks of fresh memory that were taken, by any thread: what this one sleeps on
-// Written by this thread only. Who takes a block counts it before it asks whether to wake, and this thread says that it sleeps before the kernel compares the
+std::atomic<uint32_t> growth{0};  // blocks of fresh memory that were taken, by any thread: what the prefaulting thread sleeps on
+// Written by the prefaulting thread only. Who takes a block counts it before it asks whether to wake, and the sleeper says so before the kernel compares the
 // count: in the one order of all seq_cst operations, one of the two sees the other.
 std::atomic<bool> sleeping{false};
-std::atomic<bool> started{false};  // written by the maintenance thread only; who reads false too late wakes that one once more
+std::atomic<bool> started{false};  // written by the maintenance thread only; who still reads false wakes it once in vain
 
 // Sleeps until another block was taken than those seen. False: none for so long.
 bool wait_for_growth(uint32_t seen, const timespec* at_most) noexcept {

@@ -48,11 +48,11 @@ constexpr size_t kRetriesPerStop = 8;  // some milliseconds of copying for each 
 constexpr uint64_t kMicrosecondsBetweenRefreshes = 2000;
 constexpr uint64_t kEnoughDeleted = uint64_t{128} << 20;
 // What the heap may hold, in sixteenths of its live bytes: when a round begins, when threads wait for one, and what a round leaves. Kedia et al. begin at
-// 24, end at 21 and take blocks at least half dead. Less memory turned out to cost no time: frames that come back sooner are not touched anew, and are in
-// the caches still.
+// 24, end above 21 and take blocks at least half dead. In the simulator of benchmarks/ less memory took no more time with one thread (new memory has to be
+// touched first), and up to 5% with two on two processors.
 constexpr uint64_t kFragmentedAt = 22, kPacedAt = 24, kEndAt = 19;
-// Sixteenths of a block that are dead before it is worth its copies. Fewer than kFragmentedAt implies, or a heap whose blocks are all of an age would find
-// none for long, and then all of them at once.
+// Sixteenths of a block that are dead before it is worth its copies. Little more than in the average block when a round begins (4.4): a heap whose blocks
+// are all of an age would find none for long, and then all of them at once.
 constexpr size_t kSparseAt = 5;
 // What a heap may hold beyond its share of garbage: the blocks that its threads fill, and those that they are about to empty.
 constexpr size_t kSlack = size_t{16} << 20;

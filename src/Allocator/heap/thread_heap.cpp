@@ -19,6 +19,14 @@ uint64_t allocated_by(const AllocationContext& context) noexcept {
   return static_cast<uint64_t>(context.alloc_bytes + context.alloc_bytes_uoh - (context.alloc_limit - context.alloc_ptr));
 }
 
+void add(ThreadTotals* totals, const ThreadHeap& heap) noexcept {
+  if (heap.context != nullptr) totals->allocated_bytes += allocated_by(*heap.context);
+  totals->deleted_bytes += heap.deleted_bytes;
+  totals->deleted_objects += heap.deleted_objects;
+  totals->double_deletes += heap.double_deletes;
+  totals->dead_pages += heap.dead_pages;
+}
+
 }  // namespace
 
 void register_thread() noexcept {
@@ -37,11 +45,7 @@ void unregister_thread() noexcept {
   ThreadHeap* heap = &thread_heap;
   if (!heap->registered) return;
   os::LockGuard guard(lock);
-  if (heap->context != nullptr) gone.allocated_bytes += allocated_by(*heap->context);
-  gone.deleted_bytes += heap->deleted_bytes;
-  gone.deleted_objects += heap->deleted_objects;
-  gone.double_deletes += heap->double_deletes;
-  gone.dead_pages += heap->dead_pages;
+  add(&gone, *heap);
   *heap->link = heap->next;
   if (heap->next != nullptr) heap->next->link = heap->link;
   *heap = {};
@@ -50,13 +54,7 @@ void unregister_thread() noexcept {
 ThreadTotals thread_totals() noexcept {
   os::LockGuard guard(lock);
   ThreadTotals totals = gone;
-  for (const ThreadHeap* heap = threads; heap != nullptr; heap = heap->next) {
-    if (heap->context != nullptr) totals.allocated_bytes += allocated_by(*heap->context);
-    totals.deleted_bytes += heap->deleted_bytes;
-    totals.deleted_objects += heap->deleted_objects;
-    totals.double_deletes += heap->double_deletes;
-    totals.dead_pages += heap->dead_pages;
-  }
+  for (const ThreadHeap* heap = threads; heap != nullptr; heap = heap->next) add(&totals, *heap);
   return totals;
 }
 

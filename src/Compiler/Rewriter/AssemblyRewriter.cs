@@ -11,6 +11,9 @@ namespace Freehold.Rewriter;
 /// <summary>Runs the passes over assemblies and writes the results with symbols that match.</summary>
 public sealed class AssemblyRewriter : IDisposable
 {
+    // COMIMAGE_FLAGS_IL_LIBRARY (corhdr.h), which Cecil has no name for: set in ReadyToRun images, whose flag of ILOnly is clear.
+    private const ModuleAttributes ReadyToRun = (ModuleAttributes)0x4;
+
     private readonly DefaultAssemblyResolver _resolver = new();
     private readonly IReadOnlyList<IRewritePass> _passes;
     private readonly Dictionary<IRewritePass, PassStatistics> _statistics;
@@ -88,6 +91,18 @@ public sealed class AssemblyRewriter : IDisposable
     // The framework is signed in public only and the application is loaded by no runtime: the strong name is left as it is.
     private static void Write(ModuleDefinition module, string output)
     {
+        if ((module.Attributes & ReadyToRun) != 0)
+        {
+            // What was compiled ahead (ASP.NET Core's runtime pack) is left out: ilc compiles the IL, for which any machine does.
+            module.Attributes = (module.Attributes & ~ReadyToRun) | ModuleAttributes.ILOnly;
+            module.Architecture = TargetArchitecture.I386;
+            module.Characteristics |= ModuleCharacteristics.NoSEH;
+        }
+        else if ((module.Attributes & ModuleAttributes.ILOnly) == 0)
+        {
+            throw new RewriteException($"{module.Name}: holds native code beside its IL (C++/CLI), which NativeAOT does not compile. Remove the reference to it.");
+        }
+
         WriterParameters writing = new()
         {
             DeterministicMvid = true,

@@ -18,6 +18,10 @@ public static unsafe class NativeCalls
     [return: MarshalAs(UnmanagedType.Bool)]
     public static extern bool References([MarshalAs(UnmanagedType.LPStr)] string text, in int from, out long to);
 
+    /// <summary>Values for callers that give none.</summary>
+    [DllImport("libc")]
+    public static extern int Defaults([MarshalAs(UnmanagedType.LPUTF8Str)] string text = "none", int count = 3);
+
     /// <summary>A class that has a layout.</summary>
     [DllImport("libc")]
     public static extern void Layout(Time time);

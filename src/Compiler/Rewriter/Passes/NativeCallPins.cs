@@ -22,7 +22,7 @@ public sealed class NativeCallPins : IRewritePass
     public string Name => nameof(NativeCallPins);
 
     /// <inheritdoc/>
-    public int Version => 1;
+    public int Version => 2;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => true;
@@ -65,15 +65,18 @@ public sealed class NativeCallPins : IRewritePass
         };
         foreach (ParameterDefinition parameter in method.Parameters)
         {
-            ParameterDefinition same = new(parameter.Name, parameter.Attributes, parameter.ParameterType) { MarshalInfo = parameter.MarshalInfo };
+            // A flag says that a table has a row for the parameter, and ilc believes it: each stays with its row.
+            ParameterDefinition same = new(parameter.Name, parameter.Attributes, parameter.ParameterType) { MarshalInfo = parameter.MarshalInfo, HasDefault = false };
             CopyAttributes(parameter, same);
             parameter.MarshalInfo = null;
+            parameter.HasFieldMarshal = false;
             native.Parameters.Add(same);
         }
 
         native.MethodReturnType.MarshalInfo = method.MethodReturnType.MarshalInfo;
         native.MethodReturnType.Attributes = method.MethodReturnType.Attributes;
         method.MethodReturnType.MarshalInfo = null;
+        method.MethodReturnType.HasFieldMarshal = false;
         CopyAttributes(method.MethodReturnType, native.MethodReturnType);
         CopyAttributes(method, native);
         method.DeclaringType.Methods.Add(native);

@@ -109,11 +109,13 @@ public sealed class ApplicationTests : IDisposable
         Assert.All(method.DebugInformation.SequencePoints, point => Assert.Contains(method.Body.Instructions, instruction => instruction.Offset == point.Offset));
     }
 
-    [Fact]
-    public void An_error_leaves_nothing_behind()
+    [Theory]
+    [InlineData(600)]
+    [InlineData(4000)]
+    public void An_error_leaves_nothing_behind(int bytes)
     {
         string damaged = Path.Combine(_root, "damaged.dll");
-        File.WriteAllBytes(damaged, File.ReadAllBytes(_input)[..600]);
+        File.WriteAllBytes(damaged, File.ReadAllBytes(_input)[..bytes]);
         Assert.Equal(1, Program.Main(["--application", damaged, "--output", Output]));
         Assert.Equal([damaged], Directory.GetFileSystemEntries(_root));
     }
@@ -173,6 +175,8 @@ public sealed class ApplicationTests : IDisposable
     [InlineData("--output", "x")]
     [InlineData("--sdk", "x", "--output", "y")]
     [InlineData("--application", "x")]
+    [InlineData("--application", "x", "--output", "y", "--application", "z")]
+    [InlineData("--sdk", "x", "--framework", "y", "--output", "z", "--output", "z2")]
     [InlineData("--colour")]
     [InlineData("--output")]
     public void A_malformed_command_line_is_an_error(params string[] arguments) => Assert.Equal(1, Program.Main(arguments));

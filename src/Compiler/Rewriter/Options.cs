@@ -1,4 +1,5 @@
 using System.Collections.Generic;
+using System.Linq;
 
 namespace Freehold.Rewriter;
 
@@ -8,12 +9,12 @@ public sealed class Options
     /// <summary>The text of <c>--help</c>.</summary>
     public const string Usage = """
         usage: freehold-rewrite --sdk <dir> --framework <dir> --output <dir> [options]
-               freehold-rewrite --application <dll> --output <dll> [--reference <dir>]... [options]
+               freehold-rewrite {--application <dll> --output <dll>}... [--reference <dir>]... [options]
                freehold-rewrite --print-version
 
           --sdk <dir>          System.Private.*.dll of the runtime package
           --framework <dir>    the framework's assemblies of the runtime package
-          --application <dll>  rewrite one assembly of an application
+          --application <dll>  rewrite one assembly of an application; may be repeated, each with its --output
           --reference <dir>    where an application's references are; may be repeated
           --output <path>      framework: a folder that gets sdk/ and framework/; application: the new assembly
           --statistics <file>  write what each pass saw, changed and skipped, as JSON
@@ -22,6 +23,8 @@ public sealed class Options
         """;
 
     private readonly Dictionary<string, string> _values = [];
+    private readonly List<string> _inputs = [];
+    private readonly List<string> _outputs = [];
 
     /// <summary>System.Private.*.dll.</summary>
     public string? Sdk => _values.GetValueOrDefault("--sdk");
@@ -29,11 +32,11 @@ public sealed class Options
     /// <summary>The framework's assemblies.</summary>
     public string? Framework => _values.GetValueOrDefault("--framework");
 
-    /// <summary>The application's assembly.</summary>
-    public string? Application => _values.GetValueOrDefault("--application");
+    /// <summary>The application's assemblies, and the files to write; none for the framework.</summary>
+    public IEnumerable<(string Input, string Output)> Applications => _inputs.Zip(_outputs);
 
-    /// <summary>Folder or file to write.</summary>
-    public string Output => _values["--output"];
+    /// <summary>Folder to write the framework to.</summary>
+    public string Output => _outputs[0];
 
     /// <summary>File for the statistics.</summary>
     public string? Statistics => _values.GetValueOrDefault("--statistics");
@@ -70,7 +73,13 @@ public sealed class Options
                 case "--reference":
                     options.References.Add(Value(arguments, ref i));
                     break;
-                case "--sdk" or "--framework" or "--application" or "--output" or "--statistics":
+                case "--application":
+                    options._inputs.Add(Value(arguments, ref i));
+                    break;
+                case "--output":
+                    options._outputs.Add(Value(arguments, ref i));
+                    break;
+                case "--sdk" or "--framework" or "--statistics":
                     string name = arguments[i];
                     if (!options._values.TryAdd(name, Value(arguments, ref i)))
                     {
@@ -96,15 +105,16 @@ public sealed class Options
 
     private void Validate()
     {
-        if (!_values.ContainsKey("--output"))
-        {
-            throw new RewriteException($"--output is missing.\n{Usage}");
-        }
-
         bool isFramework = Sdk is not null && Framework is not null;
-        if (isFramework == (Application is not null) || (Sdk is null) != (Framework is null))
+        if (isFramework == (_inputs.Count > 0) || (Sdk is null) != (Framework is null))
         {
             throw new RewriteException($"Give either --sdk and --framework, or --application.\n{Usage}");
+        }
+
+        int wanted = isFramework ? 1 : _inputs.Count;
+        if (_outputs.Count != wanted)
+        {
+            throw new RewriteException($"--output is {(_outputs.Count < wanted ? "missing" : "given too often")}.\n{Usage}");
         }
     }
 }

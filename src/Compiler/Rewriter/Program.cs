@@ -26,9 +26,9 @@ public static class Program
             {
                 Console.WriteLine(PassManifest.PatchSetId);
             }
-            else if (options.Application is not null)
+            else if (options.Applications.Any())
             {
-                RewriteApplication(options);
+                RewriteApplications(options);
             }
             else
             {
@@ -89,10 +89,21 @@ public static class Program
         Console.WriteLine($"{rewritten} of {total} assemblies rewritten in {Stopwatch.GetElapsedTime(start).TotalSeconds:F1} s");
     }
 
-    private static void RewriteApplication(Options options)
+    // Many at once: reading what they refer to takes longer than rewriting, and they refer to the same.
+    private static void RewriteApplications(Options options)
     {
-        string input = options.Application!;
-        string output = Path.GetFullPath(options.Output);
+        IEnumerable<string> folders = options.Applications.Select(application => Path.GetDirectoryName(Path.GetFullPath(application.Input))!).Distinct();
+        using AssemblyRewriter rewriter = new([.. options.References, .. folders]);
+        foreach ((string input, string output) in options.Applications)
+        {
+            RewriteApplication(rewriter, input, Path.GetFullPath(output));
+        }
+
+        Report(options, rewriter);
+    }
+
+    private static void RewriteApplication(AssemblyRewriter rewriter, string input, string output)
+    {
         if (!File.Exists(input))
         {
             throw new RewriteException($"There is no {input}.");
@@ -109,14 +120,16 @@ public static class Program
         Directory.CreateDirectory(unfinished);
         try
         {
-            string file = Path.Combine(unfinished, Path.GetFileName(output));
-            using AssemblyRewriter rewriter = new([Path.GetDirectoryName(Path.GetFullPath(input))!, .. options.References]);
-            rewriter.Rewrite(input, file, AssemblyRole.Application);
-            Report(options, rewriter);
+            rewriter.Rewrite(input, Path.Combine(unfinished, Path.GetFileName(output)), AssemblyRole.Application);
             foreach (string written in Directory.EnumerateFiles(unfinished))
             {
                 File.Move(written, Path.Combine(directory, Path.GetFileName(written)), overwrite: true);
             }
+        }
+        catch (Exception failure) when (failure is not (RewriteException or IOException or UnauthorizedAccessException))
+        {
+            // Compilers and obfuscators write what Cecil has not met: say of which assembly.
+            throw new RewriteException($"{input} cannot be rewritten: {failure}");
         }
         finally
         {

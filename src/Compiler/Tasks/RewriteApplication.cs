@@ -66,11 +66,10 @@ public sealed class RewriteApplication : FreeholdTask, ICancelableTask, IDisposa
         Directory.CreateDirectory(OutputDirectory);
         List<string> searched = [Path.Combine(Toolchain, "sdk"), Path.Combine(Toolchain, "framework"), .. References.Select(FolderOf).Distinct()];
 
-        // Each is a process of its own, and most of its time goes into starting: side by side.
-        ITaskItem[] all = [.. Inputs, .. References];
+        Assembly[] stale = [.. Inputs.Concat(References).Select(Describe).Where(IsStale)];
         try
         {
-            Parallel.ForEach(all, item => RewriteOne(item.GetMetadata("FullPath"), TargetOf(item), searched));
+            Parallel.ForEach(Divide(stale, Environment.ProcessorCount), batch => RewriteAll(batch, searched));
         }
         catch (AggregateException exception)
         {
@@ -92,21 +91,46 @@ public sealed class RewriteApplication : FreeholdTask, ICancelableTask, IDisposa
         return copy;
     }
 
-    private void RewriteOne(string source, string target, List<string> searched)
+    // Batches of about the same size in bytes, one for each process.
+    private static List<Assembly>[] Divide(IEnumerable<Assembly> assemblies, int processes)
     {
-        string keyPath = target + ".key";
-        string key = KeyOf(source);
-        if (File.Exists(target) && File.Exists(keyPath) && File.ReadAllText(keyPath) == key)
+        List<Assembly>[] batches = [.. Enumerable.Range(0, processes).Select(_ => new List<Assembly>())];
+        long[] bytes = new long[processes];
+        foreach (Assembly assembly in assemblies.OrderByDescending(assembly => assembly.Bytes))
         {
-            Log.LogMessage(MessageImportance.Low, "Not rewritten, unchanged: {0}", source);
-            return;
+            int smallest = Array.IndexOf(bytes, bytes.Min());
+            batches[smallest].Add(assembly);
+            bytes[smallest] += assembly.Bytes;
         }
 
-        // A build that is killed from here on leaves a copy without a key, which the next one makes again.
-        File.Delete(keyPath);
+        return [.. batches.Where(batch => batch.Count > 0)];
+    }
+
+    private Assembly Describe(ITaskItem item)
+    {
+        string source = item.GetMetadata("FullPath");
+        return new Assembly(source, TargetOf(item), KeyOf(source), new FileInfo(source).Length);
+    }
+
+    private bool IsStale(Assembly assembly)
+    {
+        bool stale = !File.Exists(assembly.Target) || !File.Exists(assembly.KeyPath) || File.ReadAllText(assembly.KeyPath) != assembly.Key;
+        if (!stale)
+        {
+            Log.LogMessage(MessageImportance.Low, "Not rewritten, unchanged: {0}", assembly.Source);
+        }
+
+        return stale;
+    }
+
+    private void RewriteAll(List<Assembly> batch, IEnumerable<string> searched)
+    {
+        // A build that is killed from here on leaves copies without a key, which the next one makes again.
+        batch.ForEach(assembly => File.Delete(assembly.KeyPath));
+        IEnumerable<string> applications = batch.SelectMany(assembly => new[] { "--application", assembly.Source, "--output", assembly.Target });
         IEnumerable<string> references = searched.SelectMany(folder => new[] { "--reference", folder });
-        new RewriterProcess(DotNetHost, Rewriter).Run(["--application", source, "--output", target, .. references], _cancellation.Token);
-        File.WriteAllText(keyPath, key);
+        new RewriterProcess(DotNetHost, Rewriter).Run([.. applications, .. references], _cancellation.Token);
+        batch.ForEach(assembly => File.WriteAllText(assembly.KeyPath, assembly.Key));
     }
 
     private string KeyOf(string source)
@@ -121,5 +145,10 @@ public sealed class RewriteApplication : FreeholdTask, ICancelableTask, IDisposa
         }
 
         return Convert.ToHexStringLower(hash.GetHashAndReset());
+    }
+
+    private sealed record Assembly(string Source, string Target, string Key, long Bytes)
+    {
+        public string KeyPath => Target + ".key";
     }
 }

@@ -46,7 +46,7 @@ internal sealed class RewriterProcess(string host, string rewriter)
         {
             throw new FreeholdException(
                 "FH0011",
-                $"'{string.Join(' ', arguments)}' of {Path.GetFileName(rewriter)} failed with exit code {process.ExitCode}: {output.ToString().Trim()} "
+                $"{Path.GetFileName(rewriter)} failed with exit code {process.ExitCode}: {output.ToString().Trim()} "
                 + "Publish again; if it fails again, report the message.");
         }
 

@@ -95,4 +95,10 @@ internal static class Catalog
         new(nameof(Programs.XmlReading), Programs.XmlReading.Run),
         new(nameof(Programs.ZipArchives), Programs.ZipArchives.Run),
     ];
+
+    /// <summary>Commands beside those that every such program has.</summary>
+    public static IReadOnlyDictionary<string, Func<string[], int>> Commands { get; } = new Dictionary<string, Func<string[], int>>
+    {
+        [Programs.ProcessPipes.ChildVerb] = Programs.ProcessPipes.Child,
+    };
 }

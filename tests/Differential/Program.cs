@@ -19,10 +19,10 @@ internal static class Program
                 return 0;
             case ["run", string name]:
                 return Run(name);
-            case [Programs.ProcessPipes.ChildVerb, ..]:
-                return Programs.ProcessPipes.Child(args[1..]);
+            case [string command, ..] when Catalog.Commands.TryGetValue(command, out Func<string[], int>? run):
+                return run(args[1..]);
             default:
-                Console.Error.WriteLine("usage: Differential list | heap | run NAME");
+                Console.Error.WriteLine($"usage: {Path.GetFileName(Environment.ProcessPath)} list | heap | run NAME");
                 return 2;
         }
     }
@@ -46,7 +46,7 @@ internal static class Program
                 return 1;
             }
         }
-        Console.Error.WriteLine("no program is called " + name + "; see `Differential list`");
+        Console.Error.WriteLine("no program is called " + name + "; see `list`");
         return 2;
     }
 }

@@ -1,4 +1,3 @@
-using System.Collections.Concurrent;
 using System.Diagnostics;
 
 namespace Freehold.Integration.Tests;
@@ -7,7 +6,7 @@ namespace Freehold.Integration.Tests;
 public sealed class DifferentialTests
 {
     private static readonly TimeSpan s_timeout = TimeSpan.FromSeconds(90);
-    private static readonly ConcurrentDictionary<string, Lazy<Outcome>> s_stock = new();
+    private static readonly Comparison s_comparison = new(() => Publisher.DifferentialStock, () => Publisher.DifferentialFreehold, s_timeout);
 
     public static TheoryData<string> Programs() => [.. Repository.Programs];
 
@@ -79,14 +78,7 @@ public sealed class DifferentialTests
             Assert.DoesNotContain(name, freehold);
     }
 
-    private static void Compare(string program, IReadOnlyDictionary<string, string> settings)
-    {
-        Outcome stock = s_stock.GetOrAdd(program, name => new(() => Publisher.DifferentialStock.Run(null, s_timeout, "run", name))).Value;
-        Assert.True(stock.ExitCode == 0, "on the stock runtime: " + stock);
-        Outcome freehold = Publisher.DifferentialFreehold.Run(settings, s_timeout, "run", program);
-        Assert.True(freehold.ExitCode == 0, freehold.ToString());
-        Assert.Equal(stock.Output, freehold.Output);
-    }
+    private static void Compare(string program, IReadOnlyDictionary<string, string> settings) => s_comparison.AssertSame(program, settings);
 
     // With the separate debug file, where publish has put the symbols.
     private static string Symbols(Executable executable)

@@ -14,6 +14,12 @@ public static class Publisher
     /// <summary>tests/Differential on Freehold.</summary>
     public static Executable DifferentialFreehold => Get("Differential", freehold: true);
 
+    /// <summary>tests/Ecosystem on the stock collector.</summary>
+    public static Executable EcosystemStock => Get("Ecosystem", freehold: false);
+
+    /// <summary>tests/Ecosystem on Freehold.</summary>
+    public static Executable EcosystemFreehold => Get("Ecosystem", freehold: true);
+
     /// <summary>tests/Contract, which exists on Freehold only.</summary>
     public static Executable Contract => Get("Contract", freehold: true);
 

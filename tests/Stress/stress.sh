@@ -8,7 +8,8 @@
 #   model        tests/Contract's random object graphs in a published program, with 1 to 16 threads, under each of six settings
 #   moving       the same, the framework's collections, and references to deleted objects, under each mode of FREEHOLD_STRESS
 #   long         random graphs under each mode, whose whole heap is rarely collected: many more steps
-#   cases        with --all, in the first round: every case of tests/Contract and every program of tests/Differential under each of these modes (hours)
+#   cases        with --all, in the first round: every case of tests/Contract, and every program of tests/Differential and tests/Ecosystem, under each of
+#                these modes (hours)
 # A failed run of a model is made smaller with tests/Stress/shrink.sh. Ends with how many steps the models made under each setting, 'N passed, N failed'
 # and 1 after a failure. Output of failed runs stays in artifacts/logs/stress.
 set -euo pipefail
@@ -42,8 +43,7 @@ if $all && [ "$millions" -ne 0 ]; then usage "--all and --millions exclude each 
 run_limit=300  # seconds; a run that takes longer hangs
 tests="$artifacts/native/bin/allocator_tests"
 contract="$artifacts/integration/Contract-freehold/Contract"
-differential="$artifacts/integration/Differential-freehold/Differential"
-stock="$artifacts/integration/Differential-stock/Differential"
+compared=(Differential Ecosystem)  # what must print the same on both
 logs="$artifacts/logs/stress"
 
 "$root/eng/native.sh" allocator_tests
@@ -55,8 +55,10 @@ publish() {
 }
 publish Contract freehold true
 if $all; then
-  publish Differential freehold true
-  publish Differential stock false
+  for project in "${compared[@]}"; do
+    publish "$project" freehold true
+    publish "$project" stock false
+  done
 fi
 rm -rf "$logs"
 mkdir -p "$logs"
@@ -148,17 +150,17 @@ steps_of_long=1000000
 steps_with_mappings=30000  # where each deleted object takes kernel mappings: FREEHOLD_MAP_BUDGET has to last
 steps_of_verified=16000  # where each step may walk the heap
 
-# Runs a program twice and compares what it prints.
+# same_as_stock <project> <program>: runs it twice and compares what it prints.
 same_as_stock() {
-  local program=$1
-  if [ ! -f "$logs/$program.stock" ]; then "$stock" run "$program" > "$logs/$program.stock" 2>&1; fi
-  "$differential" run "$program" 2>&1 | cmp - "$logs/$program.stock"
+  local wanted="$logs/$1-$2.stock"
+  if [ ! -f "$wanted" ]; then "$artifacts/integration/$1-stock/$1" run "$2" > "$wanted" 2>&1; fi
+  "$artifacts/integration/$1-freehold/$1" run "$2" 2>&1 | cmp - "$wanted"
 }
 export -f same_as_stock
-export stock differential logs
+export artifacts logs
 
 every_case_while_moving() {
-  local mode name
+  local mode project name
   for mode in "${modes_of_moving[@]}"; do
     mode="${mode/FREEHOLD_STRESS=/FREEHOLD_STRESS=seed:$1,}"
     # Not those that need arguments or another setting, that crash, or that are about resident memory.
@@ -166,9 +168,11 @@ every_case_while_moving() {
       # shellcheck disable=SC2086
       one ok $mode -- "$contract" run "$name"
     done
-    for name in $("$differential" list); do
-      # shellcheck disable=SC2086
-      one "" $mode -- bash -o pipefail -c "same_as_stock $name"
+    for project in "${compared[@]}"; do
+      for name in $("$artifacts/integration/$project-freehold/$project" list); do
+        # shellcheck disable=SC2086
+        one "" $mode -- bash -o pipefail -c "same_as_stock $project $name"
+      done
     done
   done
 }

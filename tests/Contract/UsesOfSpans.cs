@@ -181,6 +181,7 @@ internal static class UsesOfSpans
         ref int left = ref gone.Value;
         ref int right = ref gone.Value;
         object other = new();
+        object?[] array = [gone, other];  // before: a store into an array may ask for the type
         neighbours.Release();
         Expect.True(ReferenceEquals(gone, neighbours.Victim));
         Expect.True(!ReferenceEquals(gone, other));
@@ -190,7 +191,6 @@ internal static class UsesOfSpans
         Expect.True(ReferenceEquals(Interlocked.CompareExchange(ref slot, other, gone), gone));
         Expect.True(ReferenceEquals(slot, other));
         Expect.True(ReferenceEquals(Interlocked.Exchange(ref slot, gone), other));
-        object?[] array = [gone, other];
         Expect.Equal(0, Array.FindIndex(array, item => ReferenceEquals(item, gone)));
     }
 }

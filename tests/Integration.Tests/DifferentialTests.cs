@@ -7,6 +7,7 @@ public sealed class DifferentialTests
 {
     private static readonly TimeSpan s_timeout = TimeSpan.FromSeconds(90);
     private static readonly Comparison s_comparison = new(() => Publisher.DifferentialStock, () => Publisher.DifferentialFreehold, s_timeout);
+    private static readonly Comparison s_unoptimised = new(() => Publisher.DifferentialStock, () => Publisher.DifferentialUnoptimised, s_timeout);
 
     public static TheoryData<string> Programs() => [.. Repository.Programs];
 
@@ -48,6 +49,15 @@ public sealed class DifferentialTests
     [Theory]
     [MemberData(nameof(SomePrograms), 3)]
     public void SameAsStockWhileDeletionsMoveEverything(string program) => Compare(program, Settings.MovingAtDeletions);
+
+    // What the JIT does not optimise keeps references in the frame from the method's first instruction to its last, and calls what else is folded or inlined.
+    [Theory]
+    [MemberData(nameof(Programs))]
+    public void SameAsStockUnoptimisedWhileEverythingMoves(string program) => s_unoptimised.AssertSame(program, Settings.Moving);
+
+    [Theory]
+    [MemberData(nameof(SomePrograms), 4)]
+    public void SameAsStockUnoptimisedWhileEveryStaleReferenceFaults(string program) => s_unoptimised.AssertSame(program, Settings.Faulting);
 
     [Fact]
     public void TheSourceListsEveryProgram()

@@ -6,13 +6,16 @@ namespace Freehold.Integration.Tests;
 public static class Publisher
 {
     private static readonly Lock s_gate = new();
-    private static readonly Dictionary<(string, bool), Lazy<Executable>> s_published = [];
+    private static readonly Dictionary<(string, bool, string), Lazy<Executable>> s_published = [];
 
     /// <summary>tests/Differential on the stock collector.</summary>
     public static Executable DifferentialStock => Get("Differential", freehold: false);
 
     /// <summary>tests/Differential on Freehold.</summary>
     public static Executable DifferentialFreehold => Get("Differential", freehold: true);
+
+    /// <summary>The same, not optimised, as it comes from the configuration Debug.</summary>
+    public static Executable DifferentialUnoptimised => Get("Differential", freehold: true, "Debug");
 
     /// <summary>tests/Ecosystem on the stock collector.</summary>
     public static Executable EcosystemStock => Get("Ecosystem", freehold: false);
@@ -23,23 +26,23 @@ public static class Publisher
     /// <summary>tests/Contract, which exists on Freehold only.</summary>
     public static Executable Contract => Get("Contract", freehold: true);
 
-    private static Executable Get(string project, bool freehold)
+    private static Executable Get(string project, bool freehold, string configuration = "Release")
     {
         Lazy<Executable>? lazy;
         lock (s_gate)
         {
-            if (!s_published.TryGetValue((project, freehold), out lazy))
-                s_published[(project, freehold)] = lazy = new Lazy<Executable>(() => Publish(project, freehold));
+            if (!s_published.TryGetValue((project, freehold, configuration), out lazy))
+                s_published[(project, freehold, configuration)] = lazy = new Lazy<Executable>(() => Publish(project, freehold, configuration));
         }
         return lazy.Value;
     }
 
-    private static Executable Publish(string project, bool freehold)
+    private static Executable Publish(string project, bool freehold, string configuration)
     {
-        string name = project + (freehold ? "-freehold" : "-stock");
+        string name = project + (freehold ? "-freehold" : "-stock") + (configuration == "Release" ? "" : "-" + configuration.ToLowerInvariant());
         string output = Path.Combine(Repository.Output, name);
         var start = new ProcessStartInfo("dotnet", [
-            "publish", Path.Combine(Repository.Root, "tests", project), "-c", "Release", "-nologo", "-v", "quiet",
+            "publish", Path.Combine(Repository.Root, "tests", project), "-c", configuration, "-nologo", "-v", "quiet",
             "--artifacts-path", Path.Combine(Repository.Output, "obj-" + name), "-o", output, "-p:FreeholdEnabled=" + (freehold ? "true" : "false"),
         ]) { RedirectStandardOutput = true, RedirectStandardError = true };
         // The test host's own settings are not the build's.

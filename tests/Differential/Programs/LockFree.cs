@@ -127,5 +127,37 @@ internal static partial class LockFree
             Interlocked.Or(ref bits, 1 << (i % 31));
         });
         Console.WriteLine(counter + " " + bits);
+        Exchange(1, 2);
+        Exchange((byte)1, (byte)2);
+        Exchange(1.5, 2.5);
+        Exchange(true, false);
+        Exchange(DayOfWeek.Monday, DayOfWeek.Friday);
+        Exchange("one", "two");
+        Exchange<object>("one", 2);
+        Exchange(new int[1], new int[2]);
+        Exchange<int?>(1, 2);
+        Exchange<Wrapped?>(new Wrapped("one"), new Wrapped("two"));
+        Exchange(new Wrapped("one"), new Wrapped("two"));
+        Exchange(("one", 1), ("two", 2));
+        Exchange(Guid.Empty, new Guid("11111111-2222-3333-4444-555555555555"));
+    }
+
+    // A value type as large as a reference, and made of one.
+    private readonly record struct Wrapped(string Text);
+
+    // The type is known only where the method is used: what is neither a reference nor primitive is refused.
+    private static void Exchange<T>(T from, T to)
+    {
+        T place = from;
+        try
+        {
+            T seen = Interlocked.CompareExchange(ref place, to, from);
+            T refused = Interlocked.CompareExchange(ref place, from, from);
+            Console.WriteLine($"{typeof(T).Name}: {Equals(seen, from)} {Equals(place, to)} {Equals(refused, to)}");
+        }
+        catch (NotSupportedException)
+        {
+            Console.WriteLine($"{typeof(T).Name}: not supported, {Equals(place, from)}");
+        }
     }
 }

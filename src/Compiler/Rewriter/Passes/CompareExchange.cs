@@ -19,7 +19,7 @@ public sealed class CompareExchange : IRewritePass
     public string Name => nameof(CompareExchange);
 
     /// <inheritdoc/>
-    public int Version => 1;
+    public int Version => 2;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => true;
@@ -167,7 +167,13 @@ public sealed class CompareExchange : IRewritePass
         InjectGeneric(assembly, objects);
     }
 
-    /// <summary><c>T CompareExchange&lt;T&gt;(ref T, T, T)</c>: <c>typeof(T).IsValueType ? Interlocked.CompareExchange(…) : Unsafe.As&lt;T&gt;(CompareExchange(…))</c>.</summary>
+    /// <summary>
+    /// <c>T CompareExchange&lt;T&gt;(ref T, T, T)</c>: for references <c>Unsafe.As&lt;T&gt;(CompareExchange(…))</c>, else <c>Interlocked.CompareExchange(…)</c>.
+    /// </summary>
+    /// <remarks>
+    /// Not by <c>typeof(T).IsValueType</c>: code that is not optimised (a Debug build) would make the <c>Type</c>, for which the runtime takes locks, for
+    /// whose owner's id it exchanges. What contains a reference, has its size and is null when boxed is one; ilc answers each without a call.
+    /// </remarks>
     private static void InjectGeneric(AssemblyUnderRewrite assembly, MethodDefinition objects)
     {
         TypeSystem types = assembly.Module.TypeSystem;
@@ -185,24 +191,35 @@ public sealed class CompareExchange : IRewritePass
         GenericInstanceMethod cast = new(assembly.Type("System.Runtime.CompilerServices.Unsafe").Methods
             .Single(candidate => candidate.Name == "As" && candidate.GenericParameters.Count == 1 && candidate.Parameters[0].ParameterType == types.Object));
         cast.GenericArguments.Add(parameter);
-        Instruction ofObjects = Instruction.Create(OpCodes.Ldarg_0);
+        GenericInstanceMethod hasReferences = new(assembly.Type("System.Runtime.CompilerServices.RuntimeHelpers").Methods
+            .Single(candidate => candidate.Name == "IsReferenceOrContainsReferences" && candidate.Parameters.Count == 0));
+        hasReferences.GenericArguments.Add(parameter);
+        VariableDefinition nothing = new(parameter);
+        method.Body.Variables.Add(nothing);
+        Instruction ofValues = Instruction.Create(OpCodes.Ldarg_0);
         method.Body.Append(
-            Instruction.Create(OpCodes.Ldtoken, parameter),
-            Instruction.Create(OpCodes.Call, assembly.Method("System.Type", "GetTypeFromHandle", "System.RuntimeTypeHandle")),
-            Instruction.Create(OpCodes.Callvirt, assembly.Method("System.Type", "get_IsValueType")),
-            Instruction.Create(OpCodes.Brfalse_S, ofObjects),
+            Instruction.Create(OpCodes.Call, hasReferences),
+            Instruction.Create(OpCodes.Brfalse_S, ofValues),
+            Instruction.Create(OpCodes.Sizeof, parameter),
+            Instruction.Create(OpCodes.Sizeof, types.Object),
+            Instruction.Create(OpCodes.Bne_Un_S, ofValues),
+            Instruction.Create(OpCodes.Ldloca_S, nothing),
+            Instruction.Create(OpCodes.Initobj, parameter),
+            Instruction.Create(OpCodes.Ldloc_0),
+            Instruction.Create(OpCodes.Box, parameter),
+            Instruction.Create(OpCodes.Brtrue_S, ofValues),
             Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Ldarg_1),
-            Instruction.Create(OpCodes.Ldarg_2),
-            Instruction.Create(OpCodes.Call, values),
-            Instruction.Create(OpCodes.Ret),
-            ofObjects,
             Instruction.Create(OpCodes.Ldarg_1),
             Instruction.Create(OpCodes.Box, parameter),
             Instruction.Create(OpCodes.Ldarg_2),
             Instruction.Create(OpCodes.Box, parameter),
             Instruction.Create(OpCodes.Call, objects),
             Instruction.Create(OpCodes.Call, cast),
+            Instruction.Create(OpCodes.Ret),
+            ofValues,
+            Instruction.Create(OpCodes.Ldarg_1),
+            Instruction.Create(OpCodes.Ldarg_2),
+            Instruction.Create(OpCodes.Call, values),
             Instruction.Create(OpCodes.Ret));
     }
 }

@@ -21,7 +21,8 @@ public static class IlText
 
         if (!method.HasBody)
         {
-            return text.AppendLine($"  {method.ImplAttributes}").ToString();
+            string native = method.HasPInvokeInfo ? $"  {method.PInvokeInfo.Module.Name} {method.PInvokeInfo.EntryPoint} {method.PInvokeInfo.Attributes}" : "";
+            return text.AppendLine($"  {method.ImplAttributes}{native}").ToString();
         }
 
         if (method.AggressiveInlining || method.NoInlining)

@@ -1,4 +1,5 @@
 using System.Runtime;
+using System.Runtime.InteropServices;
 
 namespace Freehold.Contract;
 
@@ -11,6 +12,7 @@ internal static class Collector
         yield return new("gc-info", _ => Info());
         yield return new("gc-calls", _ => Calls());
         yield return new("gc-threads", _ => ByThreads());
+        yield return new("gc-waits", _ => Waits());
     }
 
     private static void Bytes()
@@ -90,6 +92,39 @@ internal static class Collector
         GC.KeepAlive(GC.AllocateUninitializedArray<byte>(100_000, pinned: true));
         Expect.Throws<OverflowException>(() => GC.KeepAlive(Large(-1)));
         Expect.Throws<OutOfMemoryException>(() => GC.KeepAlive(Large(Array.MaxLength + 1L)));
+    }
+
+    // A thread that waits for a notification, which never comes, can be stopped: its references are seen, and made current.
+    private static void Waits()
+    {
+        Func<int, GCNotificationStatus>[] waits = [GC.WaitForFullGCApproach, GC.WaitForFullGCComplete];
+        foreach (Func<int, GCNotificationStatus> wait in waits)
+        {
+            GC.RegisterForFullGCNotification(10, 10);
+            Expect.Equal(GCNotificationStatus.Timeout, wait(20));
+            (GCNotificationStatus Status, string Text) result = default;
+            var thread = new Thread(() =>
+            {
+                string text = new('x', Environment.ProcessorCount);
+                result = (wait(Timeout.Infinite), text);
+            });
+            thread.Start();
+            for (int i = 0; i < 50; i++)
+            {
+                byte[] pinned = new byte[2_000_000];
+                GCHandle handle = GCHandle.Alloc(pinned, GCHandleType.Pinned);
+                handle.Free();
+                Heap.Delete(pinned);
+                GC.Collect();
+                Heap.Promote();
+                Heap.Verify();
+            }
+            GC.CancelFullGCNotification();
+            thread.Join();
+            Expect.Equal(GCNotificationStatus.Canceled, result.Status);
+            Expect.Equal(new string('x', Environment.ProcessorCount), result.Text);
+        }
+        Expect.Equal(GCNotificationStatus.Failed, GC.WaitForFullGCApproach(20));
     }
 
     private static byte[] Large(long length) => new byte[length];

@@ -103,13 +103,10 @@ bool cancel_full_gc_notification() noexcept {
   return true;
 }
 
-// 0 = succeeded (never), 1 = failed, 2 = cancelled, 3 = timeout. A thread that waits does not hold suspensions up.
+// 0 = succeeded (never), 1 = failed, 2 = cancelled, 3 = timeout. By P/Invoke (the pass BlockingImports): a thread that waits does not hold suspensions up.
 int32_t wait_for_full_gc(int32_t milliseconds) noexcept {
   if (!notifications.load(std::memory_order_relaxed)) return 1;
-  bool cooperative = leave_cooperative_mode();
-  bool was_cancelled = cancelled.wait(milliseconds);
-  if (cooperative) enter_cooperative_mode();
-  return was_cancelled ? 2 : 3;
+  return cancelled.wait(milliseconds) ? 2 : 3;
 }
 
 // 0 = started, 1 = not enough memory, 2 = more than the heap may ever have, 3 = one is in progress.

@@ -21,6 +21,7 @@ public static class PassManifest
         new ExceptionMapping(),
         new HandleReads(),
         new SyncEntry(),
+        new BlockingImports(),
         new BlockMoves(),
         new StringHashes(),
         new NativeCallPins(),

@@ -629,11 +629,14 @@ TEST_P(PromotionTest, ThreadsThatTakeNewMemoryArePaced) {
   heap::pace();
   EXPECT_EQ(heap::thread_heap.paced_windows, 0u) << "nothing is promoted";
   core::knobs.stress.delay = 20'000;
+  uint64_t blocks_before = heap::promotion_counters.blocks.load();
   std::atomic<bool> done{false};
   std::thread promoter([&] {
     heap::promote(PromotionScope::kSparse);
     done = true;
   });
+  // Faster than blocks can come, and not before they do: else all is made on memory that nobody has to wait for.
+  while (!done && heap::promotion_counters.blocks.load() == blocks_before) std::this_thread::yield();
   std::vector<Object*> made;
   uint32_t most = 0, least = core::kWindowsPerBlock;
   while (!done) {

@@ -124,6 +124,7 @@ public sealed class ApplicationTests : IDisposable
     [InlineData("System.Runtime.EH", "RhThrowHwEx")]
     [InlineData("System.Runtime.RuntimeImports", "RhHandleGet")]
     [InlineData("System.Threading.SyncTable", "AssignEntry")]
+    [InlineData("System.Runtime.RuntimeImports", "RhWaitForFullGCApproach")]
     [InlineData("System.Runtime.RuntimeImports", "memmove")]
     [InlineData("System.SpanHelpers", "Memmove")]
     public void A_member_of_another_version_is_an_error_that_names_it(string type, string member)

@@ -56,6 +56,36 @@ public sealed class ImageTests : IDisposable
         Assert.Equal(Machine.I386, image.PEHeaders.CoffHeader.Machine);
     }
 
+    /// <summary>C++/CLI: neither ilc nor Cecil can do anything with its native code.</summary>
+    [Fact]
+    public void Native_code_beside_IL_is_an_error()
+    {
+        string mixed = Damage((image, bytes) => bytes[image.PEHeaders.CorHeaderStartOffset + 16] &= unchecked((byte)~CorFlags.ILOnly));
+        string output = Path.Combine(_root, "mixed-out.dll");
+        using AssemblyRewriter rewriter = new([Path.GetDirectoryName(typeof(object).Assembly.Location)!]);
+        RewriteException error = Assert.Throws<RewriteException>(() => rewriter.Rewrite(mixed, output, AssemblyRole.Application));
+        Assert.Contains("C++/CLI", error.Message);
+        Assert.False(File.Exists(output));
+    }
+
+    /// <summary>An error like any other, whatever Cecil throws when it meets code that is none.</summary>
+    [Fact]
+    public void Code_that_cannot_be_read_is_an_error()
+    {
+        string damaged = Damage((image, bytes) =>
+        {
+            MetadataReader metadata = image.GetMetadataReader();
+            MethodDefinition method = metadata.MethodDefinitions.Select(metadata.GetMethodDefinition)
+                .First(method => metadata.GetString(method.Name) == nameof(Pins.Array) && method.RelativeVirtualAddress != 0);
+            SectionHeader section = image.PEHeaders.SectionHeaders[image.PEHeaders.GetContainingSectionIndex(method.RelativeVirtualAddress)];
+            int body = method.RelativeVirtualAddress - section.VirtualAddress + section.PointerToRawData;
+            Assert.Equal(3, bytes[body] & 3);  // a fat header (ECMA-335, II.25.4.3): 12 bytes, then the code
+            bytes.AsSpan(body + 12, image.GetMethodBody(method.RelativeVirtualAddress).GetILReader().Length).Fill(0xFE);
+        });
+        Assert.Equal(1, Program.Main(["--application", damaged, "--output", Path.Combine(_root, "out.dll")]));
+        Assert.Equal([damaged], Directory.GetFileSystemEntries(_root));
+    }
+
     /// <summary>What one process rewrites together is what it would be alone: it knows the assemblies by what they were, not by what they became.</summary>
     [Fact]
     public void Together_is_as_alone()
@@ -76,6 +106,19 @@ public sealed class ImageTests : IDisposable
         {
             Assert.Equal(File.ReadAllBytes(one), File.ReadAllBytes(other));
         }
+    }
+
+    private string Damage(Action<PEReader, byte[]> damage)
+    {
+        byte[] bytes = File.ReadAllBytes(typeof(NativeCalls).Assembly.Location);
+        using (PEReader image = new(new MemoryStream(bytes.ToArray())))
+        {
+            damage(image, bytes);
+        }
+
+        string path = Path.Combine(_root, "damaged.dll");
+        File.WriteAllBytes(path, bytes);
+        return path;
     }
 
     private PEReader Rewrite(string input)

@@ -126,10 +126,10 @@ public static class Program
                 File.Move(written, Path.Combine(directory, Path.GetFileName(written)), overwrite: true);
             }
         }
-        catch (Exception failure) when (failure is not (RewriteException or IOException or UnauthorizedAccessException))
+        catch (Exception failure) when (failure is not RewriteException)
         {
-            // Compilers and obfuscators write what Cecil has not met: say of which assembly.
-            throw new RewriteException($"{input} cannot be rewritten: {failure}");
+            // One of many: say which. Compilers and obfuscators write what Cecil has not met, and then its stack trace is what a report needs.
+            throw new RewriteException($"{input}: cannot be rewritten: {(failure is IOException or UnauthorizedAccessException ? failure.Message : failure)}");
         }
         finally
         {

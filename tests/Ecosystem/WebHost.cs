@@ -1,7 +1,7 @@
 using System.Net;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
 
-namespace Freehold.Differential.Programs;
+namespace Freehold.Differential;
 
 /// <summary>Kestrel on two ports of loopback that the system chooses: HTTP/1.1, and HTTP/2 without TLS.</summary>
 internal static class WebHost

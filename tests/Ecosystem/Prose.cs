@@ -1,6 +1,6 @@
 using System.Text;
 
-namespace Freehold.Differential.Programs;
+namespace Freehold.Differential;
 
 /// <summary>Random Markdown, the same for the same seed.</summary>
 internal static class Prose

@@ -100,6 +100,32 @@ public sealed class ApplicationTests : IDisposable
         Golden.Verify("NativeCalls.Native.Call", IlText.Format(type.Methods.Single(candidate => candidate.Name.StartsWith("<native>Call.", StringComparison.Ordinal))));
     }
 
+    [Theory]
+    [InlineData(nameof(NativeDelegates.CallNumbers))]
+    [InlineData(nameof(NativeDelegates.CallNumbersTwice))]
+    [InlineData(nameof(NativeDelegates.CallWide))]
+    [InlineData(nameof(NativeDelegates.CallMarked))]
+    [InlineData(nameof(NativeDelegates.CallCopied))]
+    [InlineData(nameof(NativeDelegates.CallRefused))]
+    [InlineData(nameof(NativeDelegates.CallRefusedSpan))]
+    [InlineData(nameof(NativeDelegates.CallGeneric))]
+    [InlineData(nameof(NativeDelegates.CallOther))]
+    public void Arguments_of_delegates_that_may_be_native_are_pinned(string method)
+    {
+        using ModuleDefinition module = Rewrite();
+        Golden.Verify("NativeDelegates." + method, IlText.Format(module.GetType(typeof(NativeDelegates).FullName).Methods.Single(candidate => candidate.Name == method)));
+    }
+
+    [Fact]
+    public void A_type_has_one_method_for_each_type_of_delegate()
+    {
+        using ModuleDefinition module = Rewrite();
+        TypeDefinition type = module.GetType(typeof(NativeDelegates).FullName), generic = type.NestedTypes.Single(nested => nested.HasGenericParameters && nested.Name.StartsWith("In", StringComparison.Ordinal));
+        MethodDefinition[] added = [.. type.Methods.Concat(generic.Methods).Where(method => method.Name.StartsWith("<native>Invoke.", StringComparison.Ordinal))];
+        Assert.All(added, method => Assert.Equal("System.Diagnostics.StackTraceHiddenAttribute", Assert.Single(method.CustomAttributes).AttributeType.FullName));
+        Golden.Verify("NativeDelegates.Native", string.Concat(added.Append(generic.Methods.Single(method => method.Name == "Call")).Select(IlText.Format)));
+    }
+
     [Fact]
     public void Symbols_are_rewritten_too()
     {

@@ -25,6 +25,8 @@ internal static unsafe partial class Pinning
             ("out", (file, buffer) => ReadOut(file, out MemoryMarshal.Cast<byte, Block>(buffer.AsSpan())[0], Sent)),
             ("span", (file, buffer) => ReadSpan(file, buffer, (nuint)buffer.Length)),
             ("function", ReadFunction),
+            ("delegate", (file, buffer) => s_readArray(file, buffer, (nuint)buffer.Length)),
+            ("delegate-out", (file, buffer) => s_readBlock(file, out MemoryMarshal.Cast<byte, Block>(buffer.AsSpan())[0], Sent)),
             ("fixed", ReadFixed),
             ("memory", ReadMemory),
             ("handle", ReadHandle),
@@ -65,8 +67,14 @@ internal static unsafe partial class Pinning
     [LibraryImport("libc", SetLastError = true)]
     private static partial nint write(int file, ReadOnlySpan<byte> buffer, nuint count);
 
-    private static readonly delegate* unmanaged<int, ref byte, nuint, nint> s_read =
-        (delegate* unmanaged<int, ref byte, nuint, nint>)NativeLibrary.GetExport(NativeLibrary.Load("libc.so.6"), "read");
+    private delegate nint ReadIntoArray(int file, byte[] buffer, nuint count);
+
+    private delegate nint ReadIntoBlock(int file, out Block buffer, nuint count);
+
+    private static readonly nint s_address = NativeLibrary.GetExport(NativeLibrary.Load("libc.so.6"), "read");
+    private static readonly delegate* unmanaged<int, ref byte, nuint, nint> s_read = (delegate* unmanaged<int, ref byte, nuint, nint>)s_address;
+    private static readonly ReadIntoArray s_readArray = Marshal.GetDelegateForFunctionPointer<ReadIntoArray>(s_address);
+    private static readonly ReadIntoBlock s_readBlock = Marshal.GetDelegateForFunctionPointer<ReadIntoBlock>(s_address);
 
     private static nint ReadFunction(int file, byte[] buffer) => s_read(file, ref buffer[0], (nuint)buffer.Length);
 
@@ -106,7 +114,8 @@ internal static unsafe partial class Pinning
         }
     }
 
-    private static int[] Pipe()
+    /// <summary>The end to read from, the end to write to.</summary>
+    public static int[] Pipe()
     {
         int[] ends = new int[2];
         Expect.Equal(0, pipe(ends));

@@ -20,6 +20,8 @@ public static class InjectedRuntime
     /// <summary>The full name of the injected class.</summary>
     public const string FullName = Namespace + "." + ClassName;
 
+    private const string CoreLib = "System.Private.CoreLib";
+
     /// <summary>The injected class; made at the first request.</summary>
     public static TypeDefinition Class(AssemblyUnderRewrite coreLib)
     {
@@ -56,9 +58,20 @@ public static class InjectedRuntime
     }
 
     /// <summary>The injected class, as an assembly other than CoreLib refers to it.</summary>
-    public static TypeReference Reference(ModuleDefinition module)
+    public static TypeReference Reference(ModuleDefinition module) => new(Namespace, ClassName, module, CoreLibOf(module));
+
+    /// <summary>[StackTraceHidden], for methods that stand between those of the source.</summary>
+    public static CustomAttribute HiddenInStackTraces(ModuleDefinition module)
     {
-        const string CoreLib = "System.Private.CoreLib";
+        const string Diagnostics = "System.Diagnostics", Attribute = "StackTraceHiddenAttribute";
+        MethodReference constructor = module.Assembly.Name.Name == CoreLib
+            ? module.GetType(Diagnostics, Attribute).Methods.Single(method => method.IsConstructor)
+            : new MethodReference(".ctor", module.TypeSystem.Void, new TypeReference(Diagnostics, Attribute, module, CoreLibOf(module))) { HasThis = true };
+        return new CustomAttribute(constructor);
+    }
+
+    private static AssemblyNameReference CoreLibOf(ModuleDefinition module)
+    {
         AssemblyNameReference? scope = module.AssemblyReferences.FirstOrDefault(reference => reference.Name == CoreLib);
         if (scope is null)
         {
@@ -66,7 +79,7 @@ public static class InjectedRuntime
             module.AssemblyReferences.Add(scope);
         }
 
-        return new TypeReference(Namespace, ClassName, module, scope);
+        return scope;
     }
 
     /// <summary>An extern method bound to a symbol at link time: an ordinary managed call without a transition.</summary>

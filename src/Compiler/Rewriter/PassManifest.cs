@@ -25,6 +25,7 @@ public static class PassManifest
         new BlockMoves(),
         new StringHashes(),
         new NativeCallPins(),
+        new NativeDelegatePins(),
         new ObjectIdentity(),
         new ReferenceComparisons(),
         new CurrentPointers(),

@@ -69,5 +69,51 @@ internal static partial class NativeCallbacks
         thread.Join();
         Console.WriteLine(string.Join(',', (List<string>)handle.Target!));
         handle.Free();
+        CallNativeDelegates(random);
+    }
+
+    private delegate void Sort([In, Out] int[] values, nuint count, nuint size, Comparison comparison);
+
+    private delegate nint Copy(ref Pair target, in Pair source, nuint size);
+
+    private delegate nint Fill(out long target, int value, nuint size);
+
+    [UnmanagedFunctionPointer(CallingConvention.Cdecl, CharSet = CharSet.Unicode)]
+    private delegate int CompareWide(string left, string right, nuint size);
+
+    private delegate int CompareNarrow(string left, [MarshalAs(UnmanagedType.LPUTF8Str)] string right);
+
+    private record struct Pair(int Left, long Right);
+
+    // What is marshalled differently: arrays, refs and wide texts by their address, others as copies.
+    private static void CallNativeDelegates(Random random)
+    {
+        nint libc = NativeLibrary.Load("libc.so.6");
+        T Of<T>(string name) => Marshal.GetDelegateForFunctionPointer<T>(NativeLibrary.GetExport(libc, name));
+        Sort sort = Of<Sort>("qsort");
+        Copy copy = Of<Copy>("memcpy");
+        Fill fill = Of<Fill>("memset");
+        CompareWide wide = Of<CompareWide>("memcmp");
+        CompareNarrow narrow = Of<CompareNarrow>("strcmp");
+        Comparison comparison = (left, right) => Marshal.ReadInt32(left).CompareTo(Marshal.ReadInt32(right));
+        var pairs = new Pair[50];
+        for (int round = 0; round < 50; round++)
+        {
+            int[] values = [.. Enumerable.Range(0, 500).Select(_ => random.Next())];
+            sort(values, (nuint)values.Length, 4, comparison);
+            copy(ref pairs[round], new Pair(values[0], round), 16);
+            fill(out long filled, round, 8);
+            string text = "text " + round, same = "text " + round;
+            Console.WriteLine($"{values.SequenceEqual(values.Order())} {pairs[round].Left == values[0]} {pairs[round].Right} {filled:x} {wide(text, same, (nuint)text.Length * 2)} {narrow(text, same)} {Math.Sign(narrow(text, "text"))}");
+        }
+        try
+        {
+            narrow.DynamicInvoke("text", 1);
+        }
+        catch (ArgumentException exception)
+        {
+            Console.WriteLine(exception.GetType().Name);
+        }
+        Console.WriteLine(narrow.DynamicInvoke("text", "text"));
     }
 }

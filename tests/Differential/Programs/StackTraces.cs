@@ -37,7 +37,30 @@ internal static partial class StackTraces
         {
             Console.WriteLine(Shorten(exception.StackTrace!));
         }
+        // Of a type that could be a native function's: no other frames for that.
+        int[] numbers = [1, 2, 3];
+        try
+        {
+            Call((int[] array, ref int number) => array[number], numbers, ref numbers[2]);
+        }
+        catch (IndexOutOfRangeException exception)
+        {
+            Console.WriteLine(Shorten(exception.StackTrace!));
+        }
+        try
+        {
+            Call(null!, numbers, ref numbers[2]);
+        }
+        catch (NullReferenceException exception)
+        {
+            Console.WriteLine(Shorten(exception.StackTrace!));
+        }
     }
+
+    private delegate int Element(int[] array, ref int number);
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static int Call(Element element, int[] array, ref int number) => element(array, ref number) + 1;
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static int Null(string text) => text.Length;

@@ -85,7 +85,7 @@ public sealed class NativeCallPins : IRewritePass
         method.IsPInvokeImpl = false;
         method.ImplAttributes = MethodImplAttributes.IL | MethodImplAttributes.Managed;
         method.Body = new MethodBody(method) { InitLocals = true };
-        AppendPinnedArguments(method, method.Parameters.Count);
+        PinnedArguments.Append(method, method.Parameters, parameter => NeedsPin(parameter.ParameterType));
         method.Body.Append(Instruction.Create(OpCodes.Call, native), Instruction.Create(OpCodes.Ret));
     }
 
@@ -112,38 +112,15 @@ public sealed class NativeCallPins : IRewritePass
 
             wrapper.Parameters.Add(new ParameterDefinition(method.Module.TypeSystem.IntPtr));
             wrapper.Body = new MethodBody(wrapper) { InitLocals = true };
-            AppendPinnedArguments(wrapper, site.Parameters.Count);
+            PinnedArguments.Append(wrapper, wrapper.Parameters.Take(site.Parameters.Count), parameter => NeedsPin(parameter.ParameterType));
             wrapper.Body.Append(Instruction.Create(OpCodes.Ldarg, wrapper.Parameters[^1]), Instruction.Create(OpCodes.Calli, site), Instruction.Create(OpCodes.Ret));
             method.DeclaringType.Methods.Add(wrapper);
-            call.OpCode = OpCodes.Call;
-            call.Operand = wrapper.DeclaringType.HasGenericParameters ? InOwnType(wrapper) : wrapper;
+            PinnedArguments.Call(call, wrapper);
             statistics.Rewrite(method.FullName);
             changed = true;
         }
 
         return changed;
-    }
-
-    /// <summary>All arguments into pinned locals where they need it, then all of them onto the stack.</summary>
-    private static void AppendPinnedArguments(MethodDefinition method, int count)
-    {
-        Dictionary<ParameterDefinition, VariableDefinition> pinned = [];
-        foreach (ParameterDefinition parameter in method.Parameters.Take(count).Where(parameter => NeedsPin(parameter.ParameterType)))
-        {
-            VariableDefinition local = new(new PinnedType(WithoutModifiers(parameter.ParameterType)));
-            method.Body.Variables.Add(local);
-            method.Body.Append(Instruction.Create(OpCodes.Ldarg, parameter), Instruction.Create(OpCodes.Stloc, local));
-            pinned.Add(parameter, local);
-        }
-
-        foreach (ParameterDefinition parameter in method.Parameters.Take(count))
-        {
-            method.Body.Append(pinned.TryGetValue(parameter, out VariableDefinition? local)
-                ? Instruction.Create(OpCodes.Ldloc, local)
-                : Instruction.Create(OpCodes.Ldarg, parameter));
-        }
-
-        method.Body.EndEdit();
     }
 
     private static bool IsNativeCall(Instruction instruction) =>
@@ -156,7 +133,7 @@ public sealed class NativeCallPins : IRewritePass
     /// <summary>Whether native code gets the address of managed memory. StringBuilders are copied, delegates and safe handles are not addresses of theirs.</summary>
     private static bool NeedsPin(TypeReference type)
     {
-        type = WithoutModifiers(type);
+        type = PinnedArguments.WithoutModifiers(type);
         if (type.IsByReference || type.IsArray || type.FullName == "System.String")
         {
             return true;
@@ -165,33 +142,6 @@ public sealed class NativeCallPins : IRewritePass
         // A class with a layout is passed by its address when its fields need no conversion.
         return !type.IsValueType && !type.IsPointer && !type.IsFunctionPointer && !type.IsGenericParameter && !type.IsPrimitive
             && type.Resolve() is { IsClass: true, IsValueType: false } definition && (definition.IsSequentialLayout || definition.IsExplicitLayout);
-    }
-
-    private static TypeReference WithoutModifiers(TypeReference type)
-    {
-        while (type is IModifierType modified)
-        {
-            type = modified.ElementType;
-        }
-
-        return type;
-    }
-
-    private static MethodReference InOwnType(MethodDefinition method)
-    {
-        GenericInstanceType owner = new(method.DeclaringType);
-        foreach (GenericParameter parameter in method.DeclaringType.GenericParameters)
-        {
-            owner.GenericArguments.Add(parameter);
-        }
-
-        MethodReference reference = new(method.Name, method.ReturnType, owner) { HasThis = false };
-        foreach (ParameterDefinition parameter in method.Parameters)
-        {
-            reference.Parameters.Add(new ParameterDefinition(parameter.ParameterType));
-        }
-
-        return reference;
     }
 
     private static void CopyAttributes(ICustomAttributeProvider from, ICustomAttributeProvider to)

@@ -1,0 +1,69 @@
+using System;
+using System.Collections.Generic;
+using System.Linq;
+using Mono.Cecil;
+using Mono.Cecil.Cil;
+
+namespace Freehold.Rewriter.Passes;
+
+/// <summary>Methods that hold their arguments in pinned locals around a native call. TouchBeforePin completes the pins.</summary>
+internal static class PinnedArguments
+{
+    /// <summary>Those of the arguments that need it into pinned locals, then all of them onto the stack.</summary>
+    public static void Append(MethodDefinition method, IEnumerable<ParameterDefinition> arguments, Func<ParameterDefinition, bool> needsPin)
+    {
+        ParameterDefinition[] all = [.. arguments];
+        Dictionary<ParameterDefinition, VariableDefinition> pinned = [];
+        foreach (ParameterDefinition parameter in all.Where(needsPin))
+        {
+            VariableDefinition local = new(new PinnedType(WithoutModifiers(parameter.ParameterType)));
+            method.Body.Variables.Add(local);
+            method.Body.Append(Instruction.Create(OpCodes.Ldarg, parameter), Instruction.Create(OpCodes.Stloc, local));
+            pinned.Add(parameter, local);
+        }
+
+        foreach (ParameterDefinition parameter in all)
+        {
+            method.Body.Append(pinned.TryGetValue(parameter, out VariableDefinition? local)
+                ? Instruction.Create(OpCodes.Ldloc, local)
+                : Instruction.Create(OpCodes.Ldarg, parameter));
+        }
+
+        method.Body.EndEdit();
+    }
+
+    /// <summary>Turns a call in a method of the same type into one of the static method.</summary>
+    public static void Call(Instruction call, MethodDefinition method)
+    {
+        call.OpCode = OpCodes.Call;
+        call.Operand = method.DeclaringType.HasGenericParameters ? InOwnType(method) : method;
+    }
+
+    /// <summary>The type that optional and required modifiers are put on.</summary>
+    public static TypeReference WithoutModifiers(TypeReference type)
+    {
+        while (type is IModifierType modified)
+        {
+            type = modified.ElementType;
+        }
+
+        return type;
+    }
+
+    private static MethodReference InOwnType(MethodDefinition method)
+    {
+        GenericInstanceType owner = new(method.DeclaringType);
+        foreach (GenericParameter parameter in method.DeclaringType.GenericParameters)
+        {
+            owner.GenericArguments.Add(parameter);
+        }
+
+        MethodReference reference = new(method.Name, method.ReturnType, owner) { HasThis = false };
+        foreach (ParameterDefinition parameter in method.Parameters)
+        {
+            reference.Parameters.Add(new ParameterDefinition(parameter.ParameterType));
+        }
+
+        return reference;
+    }
+}

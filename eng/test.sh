@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs every suite, or with arguments those whose names contain one of them, and ends with the line 'N passed, N failed'. Suites are found, not listed:
-#   artifacts/native/bin/*_tests      GoogleTest executables
+#   artifacts/native/bin/*_tests      GoogleTest executables, their tests in random order: the log begins with the command, which has the seed
 #   tests/*.Tests/*.csproj            xUnit projects
 #   tests/*/run.sh                    anything else that ends with a line 'N passed, N failed'
 # Output goes to artifacts/logs/<suite>.log. A suite that ends with an error, or without having run a test, counts as a failure.
@@ -20,7 +20,8 @@ record() {
   failed=$((failed + bad))
   printf '%-40s %5d passed, %d failed\n' "$suite" "$good" "$bad"
   if [ "$bad" -ne 0 ]; then
-    echo "--- the end of $logs/$suite.log:"
+    echo "--- $logs/$suite.log, its first line, what failed, and the end:"
+    head -n 1 "$logs/$suite.log"
     grep -E '^\[  FAILED|\[FAIL\]|^ *Failed |error|Failure' "$logs/$suite.log" | head -40 || true
     tail -n 40 "$logs/$suite.log"
     echo "---"
@@ -48,7 +49,7 @@ for binary in "$artifacts"/native/bin/*_tests; do
   suite=$(basename "$binary")
   [ -x "$binary" ] && wanted "$suite" || continue
   code=0
-  run "$binary" > "$logs/$suite.log" 2>&1 || code=$?
+  run "$binary" --gtest_shuffle "--gtest_random_seed=$((RANDOM + 1))" > "$logs/$suite.log" 2>&1 || code=$?
   record "$suite" "$code" "$(grep -c '^\[       OK \]' "$logs/$suite.log" || true)" "$(grep -c '^\[  FAILED  \].*ms)' "$logs/$suite.log" || true)"
 done
 

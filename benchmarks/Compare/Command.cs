@@ -30,7 +30,7 @@ internal static class Command
     {
         if (options.Model(name) is not { } source)
         {
-            Log.Line($"no {name}.c (FREEHOLD_MODELS): the model's column stays empty");
+            Log.Line($"no {name}.c (--models): the model's column stays empty");
             return null;
         }
 

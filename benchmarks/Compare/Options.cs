@@ -25,10 +25,10 @@ internal sealed class Options
           --random-order    allocate-delete in random order too
           --heaps LIST      of workstation, server, freehold (default all)
           --no-publish      use what was published last (micro publishes each time)
+          --models FOLDER   sources of the cost models (default: ../shared/models beside the repository, if there)
           --strict          exit with 1 when a bar is missed
           --help            this text
 
-        FREEHOLD_MODELS names the folder of the cost models (default: ../shared/models beside the repository, if there).
         Results: artifacts/bench/*.csv and artifacts/bench/summary.md.
         """;
 
@@ -48,6 +48,8 @@ internal sealed class Options
 
     public bool Strict { get; private set; }
 
+    public string? Models { get; private set; }
+
     public bool ShowHelp { get; private set; }
 
     /// <summary>Root of the repository.</summary>
@@ -58,10 +60,7 @@ internal sealed class Options
     /// <summary>The source of a cost model, or null: they are not part of the repository.</summary>
     public string? Model(string name)
     {
-        var folder = Environment.GetEnvironmentVariable("FREEHOLD_MODELS") is { Length: > 0 } named
-            ? named
-            : Path.Combine(Root, "..", "shared", "models");
-        var file = Path.Combine(folder, name + ".c");
+        var file = Path.Combine(Models ?? Path.Combine(Root, "..", "shared", "models"), name + ".c");
         return File.Exists(file) ? file : null;
     }
 
@@ -91,6 +90,11 @@ internal sealed class Options
                     break;
                 case "--no-publish":
                     options.Publish = false;
+                    break;
+                case "--models":
+                    options.Models = arguments.ElementAtOrDefault(++i) is { } folder && Directory.Exists(folder)
+                        ? folder
+                        : throw new FormatException("--models needs a folder that exists.");
                     break;
                 case "--strict":
                     options.Strict = true;

@@ -100,6 +100,14 @@ public sealed class ApplicationTests : IDisposable
         Golden.Verify("NativeCalls.Native.Call", IlText.Format(type.Methods.Single(candidate => candidate.Name.StartsWith("<native>Call.", StringComparison.Ordinal))));
     }
 
+    [Fact]
+    public void Wrappers_of_generic_unmanaged_calls_are_generic()
+    {
+        using ModuleDefinition module = Rewrite();
+        TypeDefinition type = module.GetType(typeof(NativeCalls).FullName), generic = type.NestedTypes.Single(nested => nested.HasGenericParameters);
+        Golden.Verify("NativeCalls.Generic", string.Concat(generic.Methods.Concat(type.Methods.Where(method => method.Name.Contains("CallGeneric", StringComparison.Ordinal))).Select(IlText.Format)));
+    }
+
     [Theory]
     [InlineData(nameof(NativeDelegates.CallNumbers))]
     [InlineData(nameof(NativeDelegates.CallNumbersTwice))]

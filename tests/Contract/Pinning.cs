@@ -25,6 +25,7 @@ internal static unsafe partial class Pinning
             ("out", (file, buffer) => ReadOut(file, out MemoryMarshal.Cast<byte, Block>(buffer.AsSpan())[0], Sent)),
             ("span", (file, buffer) => ReadSpan(file, buffer, (nuint)buffer.Length)),
             ("function", ReadFunction),
+            ("function-generic", (file, buffer) => ReadGeneric(s_address, file, buffer)),
             ("delegate", (file, buffer) => s_readArray(file, buffer, (nuint)buffer.Length)),
             ("delegate-out", (file, buffer) => s_readBlock(file, out MemoryMarshal.Cast<byte, Block>(buffer.AsSpan())[0], Sent)),
             ("fixed", ReadFixed),
@@ -77,6 +78,9 @@ internal static unsafe partial class Pinning
     private static readonly ReadIntoBlock s_readBlock = Marshal.GetDelegateForFunctionPointer<ReadIntoBlock>(s_address);
 
     private static nint ReadFunction(int file, byte[] buffer) => s_read(file, ref buffer[0], (nuint)buffer.Length);
+
+    private static nint ReadGeneric<T>(nint function, int file, T[] buffer)
+        where T : unmanaged => ((delegate* unmanaged<int, T[], nuint, nint>)function)(file, buffer, (nuint)buffer.Length);
 
     private static nint ReadFixed(int file, byte[] buffer)
     {

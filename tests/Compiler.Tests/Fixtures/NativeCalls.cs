@@ -40,6 +40,19 @@ public static unsafe class NativeCalls
     /// <summary>Must not change.</summary>
     public static int CallOfPointers(delegate* unmanaged<int*, int> function, int* value) => function(value);
 
+    /// <summary>Generic: so is the method that holds the array.</summary>
+    public static int CallGeneric<T>(delegate* unmanaged<T[], int, int> function, T[] values)
+        where T : unmanaged => function(values, sizeof(T));
+
+    /// <summary>A generic type.</summary>
+    public static class In<TFirst>
+        where TFirst : unmanaged
+    {
+        /// <summary>Generic parameters of both.</summary>
+        public static TFirst Call<TSecond>(delegate* unmanaged<ref TFirst, TSecond, TFirst> function, ref TFirst value)
+            where TSecond : unmanaged => function(ref value, default);
+    }
+
     /// <summary>A class that is passed by its address.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public sealed class Time

@@ -22,7 +22,7 @@ public sealed class NativeCallPins : IRewritePass
     public string Name => nameof(NativeCallPins);
 
     /// <inheritdoc/>
-    public int Version => 2;
+    public int Version => 3;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => true;
@@ -95,16 +95,16 @@ public sealed class NativeCallPins : IRewritePass
         foreach (Instruction call in method.Body.Instructions.Where(IsNativeCall).ToArray())
         {
             CallSite site = (CallSite)call.Operand;
-            if (site.Parameters.Select(parameter => parameter.ParameterType).Append(site.ReturnType).Any(type => type.ContainsGenericParameter))
-            {
-                statistics.Skip(method.FullName, "unmanaged call with a generic parameter");
-                continue;
-            }
-
             MethodDefinition wrapper = new(
                 $"<native>{method.Name}.{method.DeclaringType.Methods.Count}",
                 MethodAttributes.Private | MethodAttributes.Static | MethodAttributes.HideBySig,
                 site.ReturnType);
+            // Signatures have the numbers of generic parameters: with as many of its own they mean the same there.
+            foreach (GenericParameter parameter in method.GenericParameters)
+            {
+                wrapper.GenericParameters.Add(new GenericParameter(parameter.Name, wrapper));
+            }
+
             foreach (ParameterDefinition parameter in site.Parameters)
             {
                 wrapper.Parameters.Add(new ParameterDefinition(parameter.ParameterType));

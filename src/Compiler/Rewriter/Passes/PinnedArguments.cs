@@ -32,11 +32,23 @@ internal static class PinnedArguments
         method.Body.EndEdit();
     }
 
-    /// <summary>Turns a call in a method of the same type into one of the static method.</summary>
+    /// <summary>Turns a call into one of a static method of the same type, which has the generic parameters of the caller or none.</summary>
     public static void Call(Instruction call, MethodDefinition method)
     {
+        MethodReference called = method.DeclaringType.HasGenericParameters ? InOwnType(method) : method;
+        if (method.HasGenericParameters)
+        {
+            GenericInstanceMethod instance = new(called);
+            foreach (GenericParameter parameter in method.GenericParameters)
+            {
+                instance.GenericArguments.Add(parameter);
+            }
+
+            called = instance;
+        }
+
         call.OpCode = OpCodes.Call;
-        call.Operand = method.DeclaringType.HasGenericParameters ? InOwnType(method) : method;
+        call.Operand = called;
     }
 
     /// <summary>The type that optional and required modifiers are put on.</summary>
@@ -59,6 +71,11 @@ internal static class PinnedArguments
         }
 
         MethodReference reference = new(method.Name, method.ReturnType, owner) { HasThis = false };
+        foreach (GenericParameter parameter in method.GenericParameters)
+        {
+            reference.GenericParameters.Add(new GenericParameter(parameter.Name, reference));
+        }
+
         foreach (ParameterDefinition parameter in method.Parameters)
         {
             reference.Parameters.Add(new ParameterDefinition(parameter.ParameterType));

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Long random runs against models that hold no references. Each run has a seed, printed with the command that repeats it.
 #   tests/Stress/stress.sh [minutes] [--seed N] [--no-publish] [--all]      default: 10 minutes, a random seed
-#   tests/Stress/stress.sh --millions N [--seed N] [--no-publish]           so many million steps of a model under each way of moving, and nothing else
+#   tests/Stress/stress.sh --millions N [--seed N] [--no-publish]           so many million steps of each model under each way of moving, and nothing else
 # Called by ./build.sh stress, which packs first. In turn, until the time is up and at least once each:
 #   heap         the model tests of tests/Allocator.Tests: 1 and 4 threads, userfaultfd and mprotect
 #   failures     the same with every system call failing somewhere, and racing double deletes
@@ -106,7 +106,7 @@ model() {
   shift 5
   # shellcheck disable=SC2086
   one ok $settings -- "$contract" run "$name" "$seed" "$((steps / threads))" "$threads" "$@"
-  settings=$(sed -E 's/seed:[0-9]+,//' <<< "${settings:-none}")
+  settings="$name, $(sed -E 's/seed:[0-9]+,//' <<< "${settings:-no settings}")"
   steps_under[$settings]=$((${steps_under[$settings]:-0} + steps))
 }
 
@@ -184,7 +184,7 @@ finish() {
 }
 
 if [ "$millions" -ne 0 ]; then
-  echo "seed $seed, $millions million steps under each of ${#modes_of_millions[@]} modes"
+  echo "seed $seed, $millions million steps of each model under each of ${#modes_of_millions[@]} modes"
   for ((i = 0; i < millions; i++)); do
     for mode in "${modes_of_millions[@]}"; do
       # A run for each million: what the graphs lose sight of is garbage, which nobody collects here.
@@ -192,6 +192,7 @@ if [ "$millions" -ne 0 ]; then
       # Its garbage would name every address.
       if [[ $mode == *reuse* ]]; then graph=(model-reuse "${graph[@]:1:3}"); fi
       model "${mode/FREEHOLD_STRESS=/FREEHOLD_STRESS=seed:$seed,}" "${graph[@]}"
+      model "${mode/FREEHOLD_STRESS=/FREEHOLD_STRESS=seed:$seed,}" model-collections "${graph[@]:1:3}"
     done
   done
   finish

@@ -34,7 +34,7 @@ public sealed class NativeDelegatePins : IRewritePass
     /// <inheritdoc/>
     public bool Run(AssemblyUnderRewrite assembly, PassStatistics statistics)
     {
-        Dictionary<(TypeDefinition Caller, string Delegate), MethodDefinition> wrappers = [];
+        Dictionary<(TypeDefinition Caller, TypeDefinition Delegate), MethodDefinition> wrappers = [];
         bool changed = false;
         foreach (MethodDefinition method in assembly.MethodsWithBody.Where(Concerns).ToArray())
         {
@@ -53,10 +53,10 @@ public sealed class NativeDelegatePins : IRewritePass
                     continue;
                 }
 
-                if (!wrappers.TryGetValue((method.DeclaringType, type.FullName), out MethodDefinition? wrapper))
+                if (!wrappers.TryGetValue((method.DeclaringType, type), out MethodDefinition? wrapper))
                 {
                     wrapper = AddWrapper(method.DeclaringType, invoke, pinned);
-                    wrappers.Add((method.DeclaringType, type.FullName), wrapper);
+                    wrappers.Add((method.DeclaringType, type), wrapper);
                 }
 
                 PinnedArguments.Call(call, wrapper);

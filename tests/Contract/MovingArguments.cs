@@ -1,4 +1,5 @@
 using System.Runtime.InteropServices;
+using Microsoft.Win32.SafeHandles;
 
 namespace Freehold.Contract;
 
@@ -38,35 +39,47 @@ internal static unsafe partial class Moving
     private static extern nint Read(int file, byte[] target, nuint length);
 #pragma warning restore SYSLIB1054
 
-    private static IEnumerable<Case> Arguments()
+    // Made at the first use: other cases have nothing to do with them.
+    private static class Native
     {
-        nint libc = NativeLibrary.Load("libc.so.6"), pread = NativeLibrary.GetExport(libc, "pread"), write = NativeLibrary.GetExport(libc, "write");
-        var file = File.OpenHandle(Environment.ProcessPath!);
-        int source = (int)file.DangerousGetHandle();
-        yield return Argument("import-array", () => new byte[Length], a => (Read(source, a, Length, 0), a.Sum(x => x), file.IsInvalid));
-        yield return Argument("import-layout", () => new Laid(), l => (Read(source, l, 16, 0), l.First, l.Second));
-        yield return Argument("function-reference", () => new byte[Length], a => (ReadByFunction(pread, source, ref a[9], Length - 9), a.Sum(x => x)));
+        private static readonly nint s_libc = NativeLibrary.Load("libc.so.6");
+        private static readonly SafeFileHandle s_program = File.OpenHandle(Environment.ProcessPath!);
+        private static readonly int[] s_ends = Pinning.Pipe();
 
-        var array = Marshal.GetDelegateForFunctionPointer<ReadArray>(pread);
-        var reference = Marshal.GetDelegateForFunctionPointer<ReadReference>(pread);
-        var output = Marshal.GetDelegateForFunctionPointer<ReadOut>(pread);
-        var laid = Marshal.GetDelegateForFunctionPointer<ReadLaid>(pread);
-        yield return Argument("delegate-array", () => new byte[Length], a => (array(source, a, Length, 0), a.Sum(x => x)));
-        yield return Argument("delegate-reference", () => new Pair[20], p => (reference(source, ref p[3], 8, 0), p[2].Second, p[3].First, p[3].Second, p[4].First));
-        yield return Argument("delegate-out", () => new long[20], a => (output(source, out a[19], 8, 0), a[18], a[19]));
-        yield return Argument("delegate-layout", () => new Laid(), l => (laid(source, l, 16, 0), l.First, l.Second));
+        public static readonly nint Function = NativeLibrary.GetExport(s_libc, "pread");
+        public static readonly ReadArray Array = Of<ReadArray>("pread");
+        public static readonly ReadReference Reference = Of<ReadReference>("pread");
+        public static readonly ReadOut Out = Of<ReadOut>("pread");
+        public static readonly ReadLaid Laid = Of<ReadLaid>("pread");
+        public static readonly WriteText Text = Of<WriteText>("write");
+        public static readonly WriteMarkedText MarkedText = Of<WriteMarkedText>("write");
 
-        var text = Marshal.GetDelegateForFunctionPointer<WriteText>(write);
-        var marked = Marshal.GetDelegateForFunctionPointer<WriteMarkedText>(write);
-        int[] ends = Pinning.Pipe();
-        yield return Argument("delegate-text", () => new string('x', Length), s => (text(ends[1], s, 2 * Length), Received(ends[0], 2 * Length)));
-        yield return Argument("delegate-marked-text", () => new string('x', Length), s => (marked(ends[1], s, 2 * Length), Received(ends[0], 2 * Length)));
+        public static int Source => (int)s_program.DangerousGetHandle();
+
+        public static int ReadEnd => s_ends[0];
+
+        public static int WriteEnd => s_ends[1];
+
+        private static T Of<T>(string name) => Marshal.GetDelegateForFunctionPointer<T>(NativeLibrary.GetExport(s_libc, name));
     }
 
-    private static int Received(int end, int length)
+    private static IEnumerable<Case> Arguments()
     {
-        var bytes = new byte[length];
-        return (int)Read(end, bytes, (nuint)length) == length ? bytes.Sum(x => x) : -1;
+        yield return Argument("import-array", () => new byte[Length], a => (Read(Native.Source, a, Length, 0), a.Sum(x => x)));
+        yield return Argument("import-layout", () => new Laid(), l => (Read(Native.Source, l, 16, 0), l.First, l.Second));
+        yield return Argument("function-reference", () => new byte[Length], a => (ReadByFunction(Native.Function, Native.Source, ref a[9], Length - 9), a.Sum(x => x)));
+        yield return Argument("delegate-array", () => new byte[Length], a => (Native.Array(Native.Source, a, Length, 0), a.Sum(x => x)));
+        yield return Argument("delegate-reference", () => new Pair[20], p => (Native.Reference(Native.Source, ref p[3], 8, 0), p[2].Second, p[3].First, p[3].Second, p[4].First));
+        yield return Argument("delegate-out", () => new long[20], a => (Native.Out(Native.Source, out a[19], 8, 0), a[18], a[19]));
+        yield return Argument("delegate-layout", () => new Laid(), l => (Native.Laid(Native.Source, l, 16, 0), l.First, l.Second));
+        yield return Argument("delegate-text", () => new string('x', Length), s => Received(Native.Text(Native.WriteEnd, s, 2 * Length)));
+        yield return Argument("delegate-marked-text", () => new string('x', Length), s => Received(Native.MarkedText(Native.WriteEnd, s, 2 * Length)));
+    }
+
+    private static int Received(nint written)
+    {
+        var bytes = new byte[2 * Length];
+        return written == bytes.Length && Read(Native.ReadEnd, bytes, (nuint)bytes.Length) == written ? bytes.Sum(x => x) : -1;
     }
 
     private static nint ReadByFunction(nint function, int file, ref byte target, nuint length) => ((delegate* unmanaged<int, ref byte, nuint, nint, nint>)function)(file, ref target, length, 0);

@@ -22,9 +22,25 @@ internal static partial class Memory
         yield return new("out-of-memory-small", arguments => OutOfMemory(long.Parse(arguments[0]), 1_000));
         yield return new("out-of-memory-large", arguments => OutOfMemory(long.Parse(arguments[0]), 1_000_000));
         yield return new("out-of-memory-often", arguments => OutOfMemoryOften(long.Parse(arguments[0])));
+        yield return new("out-of-memory-figures", arguments => FiguresOfMemory(long.Parse(arguments[0])));
         yield return new("resident-growing-heap", _ => GrowingHeap());
         yield return new("out-of-memory-dangling", arguments => UsesWithoutMemory(long.Parse(arguments[0])));
         yield return new("out-of-memory-threads", arguments => OutOfMemoryOfThreads(long.Parse(arguments[0])));
+    }
+
+    // In a control group of which `limit` bytes are three quarters, and in which little else is.
+    private static void FiguresOfMemory(long limit)
+    {
+        const int Held = 100 << 20;
+        GCMemoryInfo before = GC.GetGCMemoryInfo();
+        Expect.Equal(limit, before.TotalAvailableMemoryBytes);
+        Expect.True(before.HighMemoryLoadThresholdBytes > limit && before.HighMemoryLoadThresholdBytes < limit / 3 * 4, $"{before.HighMemoryLoadThresholdBytes} is high");
+        byte[] held = new byte[Held];
+        held.AsSpan().Fill(1);
+        GC.Collect();
+        long grown = GC.GetGCMemoryInfo().MemoryLoadBytes - before.MemoryLoadBytes;
+        Expect.True(grown > Held / 10 * 8 && grown < Held / 10 * 12, $"{grown} more in use");
+        Heap.Delete(held);
     }
 
     [LibraryImport("libc")]

@@ -234,7 +234,7 @@ void refuse_endless_throwing() noexcept {
 
 }  // namespace
 
-bool initialize() noexcept {
+bool initialize(size_t limit) noexcept {
   if (!core::create_arena(core::knobs.address_space)) {
     os::write_error("Freehold: no address space for the heap (64 GB at least). Raise the limit of virtual memory (ulimit -v), or set FREEHOLD_ADDRESS_SPACE.\n");
     return false;
@@ -245,8 +245,7 @@ bool initialize() noexcept {
   }
   initialize_pins();
   if (core::knobs.debug) shared_at_most = 0;
-  size_t machine = os::physical_memory();
-  set_limit(core::knobs.heap_limit != 0 ? core::knobs.heap_limit : machine - machine / 20);
+  set_limit(limit);
   start_maintenance();
   return true;
 }

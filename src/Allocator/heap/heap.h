@@ -29,9 +29,9 @@ enum AllocationFlags : uint32_t {
   kAllocPinned = 0x40,
 };
 
-// Reserves the address space and reads the knobs. Called once, from GC_Initialize, before any managed code.
-// On failure prints what was wrong and how to mend it, and returns false.
-bool initialize() noexcept;
+// Reserves the address space and starts the background thread; `limit` bytes of physical memory are what the heap may hold. Called once, from GC_Initialize,
+// before any managed code. On failure prints what was wrong and how to mend it, and returns false.
+bool initialize(size_t limit) noexcept;
 
 // The slow path of allocation: returns zeroed memory for an object of `size` bytes (a multiple of 8), header included: the
 // result is the object pointer, 8 bytes into it. Null when memory is exhausted. Any thread, with its own context.
@@ -71,7 +71,7 @@ uint64_t dangling_fault_count() noexcept;
 // Figures for System.GC. Any thread.
 size_t total_bytes_in_use() noexcept;       // allocated - deleted
 uint64_t total_allocated_bytes() noexcept;  // since start, exact up to the open chunks
-size_t heap_limit() noexcept;               // DOTNET_GCHeapHardLimit or FREEHOLD_HEAP_LIMIT, 0 = none
+size_t heap_limit() noexcept;               // of physical memory
 size_t resident_bytes() noexcept;           // physical memory held by the heap
 uint64_t released_bytes() noexcept;         // given back to the system or recycled
 

@@ -44,15 +44,6 @@ void* map(void* at, size_t size, int protection, int flags) noexcept {
   return result == MAP_FAILED ? nullptr : result;
 }
 
-size_t read_number(const char* path) noexcept {
-  int file = open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return 0;
-  char text[64] = {};
-  ssize_t length = read(file, text, sizeof text - 1);
-  close(file);
-  return length > 0 ? strtoull(text, nullptr, 10) : 0;
-}
-
 }  // namespace
 
 void* reserve(size_t size, size_t alignment, uintptr_t hint) noexcept {
@@ -154,12 +145,6 @@ uint64_t nanoseconds() noexcept {
   timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
-}
-
-size_t physical_memory() noexcept {
-  size_t machine = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * kPageSize;
-  size_t group = read_number("/sys/fs/cgroup/memory.max");  // "max" reads as 0: no limit
-  return group != 0 && group < machine ? group : machine;
 }
 
 size_t resident_set() noexcept {

@@ -46,9 +46,8 @@ bool write_protect(void* start, size_t size, bool protect) noexcept;
 bool register_barrier() noexcept;
 void barrier_on_all_threads() noexcept;
 
-uint64_t nanoseconds() noexcept;    // of a clock that never goes back; signal-safe
-size_t physical_memory() noexcept;  // of the machine or of the container, whichever is less
-size_t resident_set() noexcept;     // of this process
+uint64_t nanoseconds() noexcept;  // of a clock that never goes back; signal-safe
+size_t resident_set() noexcept;   // of this process
 
 // Fault injection. `specification` is a list CALL:N[+],… (the N-th call fails, with + all from there on); false when malformed.
 bool inject_failures(const char* specification) noexcept;

@@ -66,13 +66,6 @@ void set_sync_bit(void* object, bool value) noexcept {
   }
 }
 
-uint32_t memory_load(GcHeap*) {
-  uint32_t load = 0;
-  uint64_t available;
-  memory_status(0, &load, &available, nullptr);
-  return load;
-}
-
 void configuration_values(GcHeap*, void* context, void (*report)(void*, const char*, const char*, int32_t type, int64_t)) {
   constexpr int32_t kInt64 = 0, kBoolean = 2;
   report(context, "ServerGC", "System.GC.Server", kBoolean, 0);
@@ -91,7 +84,7 @@ const GcHeapTable kTable = {
     .next_finalizable = [](GcHeap*) -> void* { return nullptr; },
     .memory_info = [](GcHeap*, uint64_t* a, uint64_t* b, uint64_t* c, uint64_t* d, uint64_t* e, uint64_t* f, uint64_t* g, uint64_t* h, uint64_t* i, uint64_t* j,
                       uint32_t* k, uint32_t* l, bool* m, bool* n, uint64_t* o, uint64_t* p, int32_t) { fill_memory_info({a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p}); },
-    .memory_load = memory_load,
+    .memory_load = [](GcHeap*) { return memory_load(); },
     .latency_mode = [](GcHeap*) { return latency_mode(); },
     .set_latency_mode = [](GcHeap*, int32_t mode) { return set_latency_mode(mode); },
     .loh_compaction = [](GcHeap*) { return loh_compaction_mode(); },
@@ -192,14 +185,13 @@ bool start() noexcept {
     os::write_error("\n");
     return false;
   }
-  if (core::knobs.heap_limit == 0) core::knobs.heap_limit = configured_heap_limit();
   configure_memory_moves();
   // Before the heap: its probes of pages that may be gone are answered by the handler.
   if (!install_fault_handlers()) {
     os::write_error("Freehold: the handlers of SIGSEGV and SIGBUS cannot be installed.\n");
     return false;
   }
-  if (!heap::initialize()) return false;
+  if (!heap::initialize(heap_limit())) return false;
   heap::set_pin_scanner(scan_pins);
   heap::set_sweep_support(&sweep_support);
   heap::set_stack_walker(walk_stack);

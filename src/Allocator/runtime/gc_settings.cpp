@@ -48,16 +48,21 @@ uint64_t available_memory() noexcept {
   return limit != 0 && limit < machine ? limit : machine;
 }
 
+uint32_t memory_load() noexcept {
+  bool in_group = false;
+  uint64_t memory = physical_memory_limit(&in_group), available = 0;
+  uint32_t load = 0;
+  memory_status(in_group ? memory : 0, &load, &available, nullptr);
+  return load;
+}
+
 // There was no collection to report on: the figures are those of now, the index stays 0 as it does before the first collection.
 void fill_memory_info(const MemoryInfo& info) noexcept {
-  uint64_t available = available_memory(), physical = 0;
-  uint32_t load = 0;
-  memory_status(0, &load, &physical, nullptr);
   uint64_t machine = physical_memory_limit(nullptr);
   uint64_t in_use = heap::total_bytes_in_use(), resident = heap::resident_bytes();
-  *info.high_load_threshold = available / 10 * 9;
-  *info.total_available = available;
-  *info.memory_load = machine / 100 * load;
+  *info.high_load_threshold = machine / 10 * 9;
+  *info.total_available = available_memory();
+  *info.memory_load = machine / 100 * memory_load();
   *info.heap_size = in_use;
   *info.fragmentation = resident > in_use ? resident - in_use : 0;
   *info.committed = resident;
@@ -164,9 +169,7 @@ FinalizerWorkItem* take_finalizer_work() noexcept { return finalizer_work.exchan
 
 // GC.RefreshMemoryLimit. 0 = done, 1 = below what is in use, 2 = invalid.
 int32_t refresh_memory_limit() noexcept {
-  uint64_t limit = configured_heap_limit();
-  uint64_t machine = physical_memory_limit(nullptr);
-  if (limit == 0) limit = machine - machine / 20;
+  uint64_t limit = heap_limit();
   if (limit < heap::total_bytes_in_use()) return 1;
   heap::set_limit(limit);
   return 0;

@@ -1,25 +1,17 @@
 #include "runtime/runtime_config.h"
 
+#include <algorithm>
 #include <cstring>
 #include <strings.h>
 
+#include "core/knobs.h"
 #include "runtime/runtime_imports.h"
 
 namespace freehold::runtime {
 
-bool public_config(const char* key, char* value, size_t capacity) noexcept {
-  const auto& blob = g_compilerEmbeddedKnobsBlob;
-  for (uint32_t i = 0; i < blob.count; i++) {
-    if (strcasecmp(blob.text[i], key) != 0) continue;
-    const char* text = blob.text[blob.count + i];
-    size_t length = strlen(text);
-    if (length >= capacity) return false;
-    memcpy(value, text, length + 1);
-    return true;
-  }
-  return false;
-}
+namespace {
 
+// What the .NET settings say; 0 = nothing.
 uint64_t configured_heap_limit() noexcept {
   int64_t value = 0;
   // A process-wide limit, or the sum of those by kind of object: this heap does not keep the kinds apart.
@@ -44,6 +36,30 @@ uint64_t configured_heap_limit() noexcept {
     if (int_setting(keys[0], keys[1], &value) && value > 0) percent += static_cast<uint64_t>(value);
   }
   return percent < 100 ? memory / 100 * percent : 0;
+}
+
+}  // namespace
+
+bool public_config(const char* key, char* value, size_t capacity) noexcept {
+  const auto& blob = g_compilerEmbeddedKnobsBlob;
+  for (uint32_t i = 0; i < blob.count; i++) {
+    if (strcasecmp(blob.text[i], key) != 0) continue;
+    const char* text = blob.text[blob.count + i];
+    size_t length = strlen(text);
+    if (length >= capacity) return false;
+    memcpy(value, text, length + 1);
+    return true;
+  }
+  return false;
+}
+
+uint64_t heap_limit() noexcept {
+  constexpr uint64_t kLeastInGroup = 20 << 20;
+  if (core::knobs.heap_limit != 0) return core::knobs.heap_limit;
+  if (uint64_t configured = configured_heap_limit(); configured != 0) return configured;
+  bool in_group = false;
+  uint64_t memory = physical_memory_limit(&in_group);
+  return in_group ? std::max(memory / 4 * 3, kLeastInGroup) : memory - memory / 20;
 }
 
 }  // namespace freehold::runtime

@@ -9,7 +9,9 @@ namespace freehold::runtime {
 // The value of a public configuration key such as System.Heap.Statistics, as text; false when it is not set or does not fit. Any thread.
 bool public_config(const char* key, char* value, size_t capacity) noexcept;
 
-// The limit that the .NET settings demand (DOTNET_GCHeapHardLimit, System.GC.HeapHardLimit, …Percent), or that GC.RefreshMemoryLimit gave; 0 = none.
-uint64_t configured_heap_limit() noexcept;
+// What the heap may hold: FREEHOLD_HEAP_LIMIT, else what the .NET settings demand (DOTNET_GCHeapHardLimit, System.GC.HeapHardLimit, …Percent) or
+// GC.RefreshMemoryLimit gave, else three quarters of what the process's control group may have (at least 20 MB), as for the stock collector, else 95% of the
+// machine's memory.
+uint64_t heap_limit() noexcept;
 
 }  // namespace freehold::runtime

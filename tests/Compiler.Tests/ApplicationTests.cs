@@ -30,11 +30,7 @@ public sealed class ApplicationTests : IDisposable
     [InlineData(nameof(Pins.Nothing))]
     [InlineData(nameof(Pins.Pointer))]
     [InlineData(nameof(Pins.PointerOfLocal))]
-    public void Pins_are_touched(string method)
-    {
-        using ModuleDefinition module = Rewrite();
-        Golden.Verify("Pins." + method, IlText.Format(module.GetType(typeof(Pins).FullName).Methods.Single(candidate => candidate.Name == method)));
-    }
+    public void Pins_are_touched(string method) => VerifyGolden(typeof(Pins), method);
 
     [Theory]
     [InlineData(nameof(Identity.Equal))]
@@ -56,11 +52,7 @@ public sealed class ApplicationTests : IDisposable
     [InlineData(nameof(Identity.ExchangeString))]
     [InlineData(nameof(Identity.ExchangeGeneric))]
     [InlineData(nameof(Identity.ExchangeNothing))]
-    public void Identity_is_immune_to_moving(string method)
-    {
-        using ModuleDefinition module = Rewrite();
-        Golden.Verify("Identity." + method, IlText.Format(module.GetType(typeof(Identity).FullName).Methods.Single(candidate => candidate.Name == method)));
-    }
+    public void Identity_is_immune_to_moving(string method) => VerifyGolden(typeof(Identity), method);
 
     [Theory]
     [InlineData(nameof(NativeCalls.Array))]
@@ -71,12 +63,7 @@ public sealed class ApplicationTests : IDisposable
     [InlineData(nameof(NativeCalls.Delegate))]
     [InlineData(nameof(NativeCalls.Call))]
     [InlineData(nameof(NativeCalls.CallOfPointers))]
-    public void Arguments_of_native_calls_are_pinned(string method)
-    {
-        using ModuleDefinition module = Rewrite();
-        TypeDefinition type = module.GetType(typeof(NativeCalls).FullName);
-        Golden.Verify("NativeCalls." + method.Replace("<native>", "Native."), IlText.Format(type.Methods.Single(candidate => candidate.Name == method)));
-    }
+    public void Arguments_of_native_calls_are_pinned(string method) => VerifyGolden(typeof(NativeCalls), method);
 
     [Fact]
     public void The_native_method_keeps_what_the_marshaller_reads()
@@ -97,7 +84,9 @@ public sealed class ApplicationTests : IDisposable
     {
         using ModuleDefinition module = Rewrite();
         TypeDefinition type = module.GetType(typeof(NativeCalls).FullName);
-        Golden.Verify("NativeCalls.Native.Call", IlText.Format(type.Methods.Single(candidate => candidate.Name.StartsWith("<native>Call.", StringComparison.Ordinal))));
+        MethodDefinition wrapper = type.Methods.Single(candidate => candidate.Name.StartsWith("<native>Call.", StringComparison.Ordinal));
+        Assert.Equal("System.Diagnostics.StackTraceHiddenAttribute", Assert.Single(wrapper.CustomAttributes).AttributeType.FullName);
+        Golden.Verify("NativeCalls.Native.Call", IlText.Format(wrapper));
     }
 
     [Fact]
@@ -118,11 +107,7 @@ public sealed class ApplicationTests : IDisposable
     [InlineData(nameof(NativeDelegates.CallRefusedSpan))]
     [InlineData(nameof(NativeDelegates.CallGeneric))]
     [InlineData(nameof(NativeDelegates.CallOther))]
-    public void Arguments_of_delegates_that_may_be_native_are_pinned(string method)
-    {
-        using ModuleDefinition module = Rewrite();
-        Golden.Verify("NativeDelegates." + method, IlText.Format(module.GetType(typeof(NativeDelegates).FullName).Methods.Single(candidate => candidate.Name == method)));
-    }
+    public void Arguments_of_delegates_that_may_be_native_are_pinned(string method) => VerifyGolden(typeof(NativeDelegates), method);
 
     [Fact]
     public void A_type_has_one_method_for_each_type_of_delegate()
@@ -215,6 +200,12 @@ public sealed class ApplicationTests : IDisposable
     [InlineData("--colour")]
     [InlineData("--output")]
     public void A_malformed_command_line_is_an_error(params string[] arguments) => Assert.Equal(1, Program.Main(arguments));
+
+    private void VerifyGolden(Type fixture, string method)
+    {
+        using ModuleDefinition module = Rewrite();
+        Golden.Verify($"{fixture.Name}.{method.Replace("<native>", "Native.")}", IlText.Format(module.GetType(fixture.FullName).Methods.Single(candidate => candidate.Name == method)));
+    }
 
     private ModuleDefinition Rewrite()
     {

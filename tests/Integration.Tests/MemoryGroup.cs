@@ -32,6 +32,16 @@ public sealed class MemoryGroup : IDisposable
         return null;
     }
 
+    /// <summary>Whether this machine lets tests make one.</summary>
+    public static bool CanBeMade
+    {
+        get
+        {
+            using MemoryGroup? group = TryMake(1 << 30);
+            return group is not null;
+        }
+    }
+
     /// <summary>Runs a program whose process is in the group from its start.</summary>
     public Outcome Run(Executable program, TimeSpan timeout, params string[] arguments) =>
         new Executable("/bin/sh").Run(null, timeout, ["-c", "echo $$ > \"$0/cgroup.procs\" && exec \"$@\"", _folder, program.Path, .. arguments]);
@@ -40,5 +50,18 @@ public sealed class MemoryGroup : IDisposable
     {
         if (Directory.Exists(_folder))
             Directory.Delete(_folder);
+    }
+}
+
+/// <summary>A theory about programs in a <see cref="MemoryGroup"/>, reported as skipped where none can be made.</summary>
+[AttributeUsage(AttributeTargets.Method)]
+public sealed class MemoryGroupTheoryAttribute : TheoryAttribute
+{
+    private static readonly bool s_canBeMade = MemoryGroup.CanBeMade;
+
+    public MemoryGroupTheoryAttribute()
+    {
+        if (!s_canBeMade)
+            Skip = "No control group with a limit of memory can be made here: it takes root and a hierarchy that can be written.";
     }
 }

@@ -158,7 +158,7 @@ void note_allocation() noexcept;
 // Whether there is one: then every way to more memory leads there.
 bool allocations_are_noted() noexcept;
 int32_t refresh_memory_limit() noexcept;
-// Memory for managed objects, bytes: the limit if there is one, else the machine's or the container's.
+// Memory for managed objects, bytes: the heap's limit, which may be set above what there is.
 uint64_t available_memory() noexcept;
 // Per cent of the machine's memory, or of the control group's, that is in use.
 uint32_t memory_load() noexcept;

@@ -1,5 +1,6 @@
 // System.GC and GCSettings for a heap that never collects by itself: every answer is true of this heap, and what a program asks for is remembered
 // and answered as the documentation of System.GC says. No collection ever happens, so no notification of one is ever raised.
+#include <algorithm>
 #include <atomic>
 
 #include "heap/blocks.h"
@@ -42,11 +43,7 @@ void give_to_finalizer_thread(NoGcRegionCallback* item, bool abandoned) noexcept
 
 }  // namespace
 
-uint64_t available_memory() noexcept {
-  uint64_t limit = heap::heap_limit();
-  uint64_t machine = physical_memory_limit(nullptr);
-  return limit != 0 && limit < machine ? limit : machine;
-}
+uint64_t available_memory() noexcept { return std::min<uint64_t>(heap::heap_limit(), physical_memory_limit(nullptr)); }
 
 uint32_t memory_load() noexcept {
   bool in_group = false;

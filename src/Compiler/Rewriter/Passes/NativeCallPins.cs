@@ -95,26 +95,15 @@ public sealed class NativeCallPins : IRewritePass
         foreach (Instruction call in method.Body.Instructions.Where(IsNativeCall).ToArray())
         {
             CallSite site = (CallSite)call.Operand;
-            MethodDefinition wrapper = new(
-                $"<native>{method.Name}.{method.DeclaringType.Methods.Count}",
-                MethodAttributes.Private | MethodAttributes.Static | MethodAttributes.HideBySig,
-                site.ReturnType);
+            MethodDefinition wrapper = PinnedArguments.AddMethod(method.DeclaringType, method.Name, site.ReturnType, [.. site.Parameters, new ParameterDefinition(method.Module.TypeSystem.IntPtr)]);
             // Signatures have the numbers of generic parameters: with as many of its own they mean the same there.
             foreach (GenericParameter parameter in method.GenericParameters)
             {
                 wrapper.GenericParameters.Add(new GenericParameter(parameter.Name, wrapper));
             }
 
-            foreach (ParameterDefinition parameter in site.Parameters)
-            {
-                wrapper.Parameters.Add(new ParameterDefinition(parameter.ParameterType));
-            }
-
-            wrapper.Parameters.Add(new ParameterDefinition(method.Module.TypeSystem.IntPtr));
-            wrapper.Body = new MethodBody(wrapper) { InitLocals = true };
             PinnedArguments.Append(wrapper, wrapper.Parameters.Take(site.Parameters.Count), parameter => NeedsPin(parameter.ParameterType));
             wrapper.Body.Append(Instruction.Create(OpCodes.Ldarg, wrapper.Parameters[^1]), Instruction.Create(OpCodes.Calli, site), Instruction.Create(OpCodes.Ret));
-            method.DeclaringType.Methods.Add(wrapper);
             PinnedArguments.Call(call, wrapper);
             statistics.Rewrite(method.FullName);
             changed = true;

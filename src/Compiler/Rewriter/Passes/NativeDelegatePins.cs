@@ -41,7 +41,14 @@ public sealed class NativeDelegatePins : IRewritePass
             foreach (Instruction call in method.Body.Instructions.Where(MayInvokeWithAddresses))
             {
                 MethodReference invoke = (MethodReference)call.Operand;
-                if (ValueKinds.Resolve(invoke.DeclaringType) is not { BaseType.FullName: "System.MulticastDelegate", HasGenericParameters: false } type)
+                if (ValueKinds.Resolve(invoke.DeclaringType) is not { } type)
+                {
+                    // No code that runs has such a call: ilc makes it throw.
+                    statistics.Skip(method.FullName, "of a type that is not there");
+                    continue;
+                }
+
+                if (type is not { BaseType.FullName: "System.MulticastDelegate", HasGenericParameters: false })
                 {
                     continue;
                 }
@@ -76,22 +83,9 @@ public sealed class NativeDelegatePins : IRewritePass
 
     private static MethodDefinition AddWrapper(TypeDefinition caller, MethodReference invoke, bool[] pinned)
     {
-        MethodDefinition wrapper = new(
-            $"<native>{Invoke}.{caller.Methods.Count}",
-            MethodAttributes.Private | MethodAttributes.Static | MethodAttributes.HideBySig,
-            invoke.ReturnType);
-        wrapper.Parameters.Add(new ParameterDefinition(invoke.DeclaringType));
-        foreach (ParameterDefinition parameter in invoke.Parameters)
-        {
-            wrapper.Parameters.Add(new ParameterDefinition(parameter.ParameterType));
-        }
-
-        // Stack traces stay those of the source.
-        wrapper.CustomAttributes.Add(InjectedRuntime.HiddenInStackTraces(caller.Module));
-        wrapper.Body = new MethodBody(wrapper) { InitLocals = true };
+        MethodDefinition wrapper = PinnedArguments.AddMethod(caller, Invoke, invoke.ReturnType, [new ParameterDefinition(invoke.DeclaringType), .. invoke.Parameters]);
         PinnedArguments.Append(wrapper, wrapper.Parameters, parameter => parameter.Index > 0 && pinned[parameter.Index - 1]);
         wrapper.Body.Append(Instruction.Create(OpCodes.Callvirt, invoke), Instruction.Create(OpCodes.Ret));
-        caller.Methods.Add(wrapper);
         return wrapper;
     }
 
@@ -123,7 +117,7 @@ public sealed class NativeDelegatePins : IRewritePass
         return type is { MetadataType: MetadataType.Object } or GenericInstanceType && !IsPlain(type);
     }
 
-    /// <summary>Whether values of the type hold no references, as far as can be known.</summary>
+    /// <summary>Whether values of the type hold no references. A type that is not there may be one of these.</summary>
     private static bool IsPlain(TypeReference type)
     {
         type = PinnedArguments.WithoutModifiers(type);
@@ -138,7 +132,7 @@ public sealed class NativeDelegatePins : IRewritePass
         }
 
         return (type is not GenericInstanceType instance || instance.GenericArguments.All(IsPlain))
-            && ValueKinds.Resolve(type) is { IsValueType: true } definition
-            && definition.Fields.Where(field => !field.IsStatic).All(field => field.FieldType.IsGenericParameter || IsPlain(field.FieldType));
+            && (ValueKinds.Resolve(type) is not { } definition
+                || (definition.IsValueType && definition.Fields.Where(field => !field.IsStatic).All(field => field.FieldType.IsGenericParameter || IsPlain(field.FieldType))));
     }
 }

@@ -9,6 +9,15 @@ namespace Freehold.Rewriter.Passes;
 /// <summary>Methods that hold their arguments in pinned locals around a native call. TouchBeforePin completes the pins.</summary>
 internal static class PinnedArguments
 {
+    /// <summary>A static method of the type, with an empty body to fill and parameters of these types. Stack traces stay those of the source: it is hidden in them.</summary>
+    public static MethodDefinition AddMethod(TypeDefinition owner, string purpose, TypeReference returns, IEnumerable<ParameterDefinition> parameters)
+    {
+        MethodDefinition method = InjectedRuntime.AddMethod(
+            owner, $"<native>{purpose}.{owner.Methods.Count}", MethodAttributes.Private, returns, [.. parameters.Select(parameter => parameter.ParameterType)]);
+        method.CustomAttributes.Add(InjectedRuntime.HiddenInStackTraces(owner.Module));
+        return method;
+    }
+
     /// <summary>Those of the arguments that need it into pinned locals, then all of them onto the stack.</summary>
     public static void Append(MethodDefinition method, IEnumerable<ParameterDefinition> arguments, Func<ParameterDefinition, bool> needsPin)
     {

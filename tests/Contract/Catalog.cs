@@ -12,6 +12,7 @@ internal static class Catalog
         .. Deleting.All(),
         .. Pinning.All(),
         .. Weak.All(),
+        .. Unreachable.All(),
         .. Collector.All(),
         .. Memory.All(),
         .. AddressSpace.All(),

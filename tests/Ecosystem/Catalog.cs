@@ -10,6 +10,7 @@ internal static class Catalog
         new(nameof(Programs.Html), Programs.Html.Run),
         new(nameof(Programs.JavaScript), Programs.JavaScript.Run),
         new(nameof(Programs.Logging), Programs.Logging.Run),
+        new(nameof(Programs.LongRunningServer), Programs.LongRunningServer.Run),
         new(nameof(Programs.Markdown), Programs.Markdown.Run),
         new(nameof(Programs.MessageQueue), Programs.MessageQueue.Run),
         new(nameof(Programs.ProtocolBuffers), Programs.ProtocolBuffers.Run),

@@ -69,7 +69,7 @@ public sealed class ContractTests
     [InlineData("model-collections", "7", "20000", "1")]
     public void TheModelsAgreeWhileEverythingMoves(params string[] arguments)
     {
-        foreach (IReadOnlyDictionary<string, string> settings in new[] { Settings.Moving, Settings.Faulting, Settings.FaultingAtSites, Settings.Sweeping, Settings.MovingAtDeletions })
+        foreach (IReadOnlyDictionary<string, string> settings in new[] { Settings.Moving, Settings.Faulting, Settings.FaultingAtSites, Settings.Sweeping, Settings.DeletingUnreachable, Settings.MovingAtDeletions })
             Passes(settings, ["run", .. arguments]);
     }
 

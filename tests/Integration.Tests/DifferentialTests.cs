@@ -49,6 +49,11 @@ public sealed class DifferentialTests
     [MemberData(nameof(SomePrograms), 3)]
     public void SameAsStockWhileDeletionsMoveEverything(string program) => Compare(program, Settings.MovingAtDeletions);
 
+    // Nothing that is deleted here was asked for by the program: whatever uses it afterwards was a root that the search missed.
+    [Theory]
+    [MemberData(nameof(Programs))]
+    public void SameAsStockWhileWhatNoRootReachesIsDeleted(string program) => Compare(program, Settings.DeletingUnreachable);
+
     // What the JIT does not optimise keeps references in the frame from the method's first instruction to its last, and calls what else is folded or inlined.
     [Theory]
     [MemberData(nameof(Programs))]

@@ -15,6 +15,7 @@ public sealed class EcosystemTests
         [nameof(Settings.FaultingAtSites)] = Settings.FaultingAtSites,
         [nameof(Settings.Sweeping)] = Settings.Sweeping,
         [nameof(Settings.Reusing)] = Settings.Reusing,
+        [nameof(Settings.DeletingUnreachable)] = Settings.DeletingUnreachable,
         [nameof(Settings.MovingAtDeletions)] = Settings.MovingAtDeletions,
     };
 
@@ -36,7 +37,7 @@ public sealed class EcosystemTests
     [Fact]
     public void TheExecutablesAreThoseThatAreMeant()
     {
-        Assert.True(Repository.EcosystemPrograms.Count >= 13);
+        Assert.True(Repository.EcosystemPrograms.Count >= 14);
         s_comparison.AssertExecutables(Publisher.EcosystemFreehold);
     }
 }

@@ -97,6 +97,7 @@ public sealed partial class PublishTests(PackageFixture machine)
         CommandResult run = project.Dotnet("run");
         Assert.True(run.ExitCode == 0, run.Output);
         Assert.Contains("manual: False", run.Output, StringComparison.Ordinal);
+        Assert.Contains("unreachable: False False", run.Output, StringComparison.Ordinal);
     }
 
     [Fact]

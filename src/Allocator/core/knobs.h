@@ -14,6 +14,7 @@ struct Stress {
   uint32_t promote = 0;  // microseconds between rounds that move a random half of all blocks, which are small then; 0 = off
   uint32_t deletion = 0; // deletions of a thread between such rounds, which the deleting thread itself makes; 0 = off
   uint32_t delay = 0;    // at most so many microseconds pass between two steps (core/stress.h)
+  uint32_t unreachable = 0;  // microseconds between deletions of all that no root reaches (heap/reachability.h); 0 = off
   bool fault = false;    // nothing is patched in bulk: every stale reference faults
   bool sites = false;    // fault, and a field keeps its old name until a place in the code uses it that has faulted before (runtime/code_sites.h)
   bool dedangle = false; // a sweep follows each round

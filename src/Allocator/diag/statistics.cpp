@@ -11,6 +11,7 @@
 #include "heap/heap.h"
 #include "heap/pins.h"
 #include "heap/promotion.h"
+#include "heap/reachability.h"
 #include "heap/thread_heap.h"
 #include "platform/os.h"
 
@@ -103,6 +104,12 @@ void format_statistics(char* text, size_t capacity) noexcept {
   add("  forwarding tables  %14.1f MB\n", mega(kForwardingBytes));
   add("  sweeps             %14llu: %llu fields and %llu roots made current; two stops each, the longest %.3f ms\n", count(kSweeps), count(kSweptFields), count(kSweptRoots),
       milliseconds(kLongestSweepStop));
+  const heap::ReachabilityCounters& searches = heap::reachability_counters;
+  if (uint64_t made = searches.searches.load(std::memory_order_relaxed); made != 0) {
+    add("  unreachable        %14.1f MB in %llu objects deleted; %llu searches, %llu without memory, the longest %.3f ms\n", static_cast<double>(searches.bytes.load(std::memory_order_relaxed)) / (1 << 20),
+        static_cast<unsigned long long>(searches.objects.load(std::memory_order_relaxed)), static_cast<unsigned long long>(made),
+        static_cast<unsigned long long>(searches.abandoned.load(std::memory_order_relaxed)), spent(searches.longest_stop));
+  }
   add("  dangling faults    %14llu\n", count(kDanglingFaults));
   add("  double deletes     %14llu\n", count(kDoubleDeletes));
   add("  pages recounted    %14llu\n", count(kRecounts));

@@ -17,6 +17,7 @@
 #include "heap/maintenance.h"
 #include "heap/pins.h"
 #include "heap/promotion.h"
+#include "heap/reachability.h"
 #include "heap/thread_heap.h"
 #include "heap/walk.h"
 #include "platform/lock.h"
@@ -375,6 +376,7 @@ void reset_heap() noexcept {
   reset_promotion();
   reset_dedangling();
   reset_pins();
+  reset_reachability();
 }
 
 }  // namespace freehold::heap

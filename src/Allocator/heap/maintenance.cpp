@@ -19,6 +19,7 @@
 #include "heap/pins.h"
 #include "heap/prefault.h"
 #include "heap/promotion.h"
+#include "heap/reachability.h"
 #include "heap/thread_heap.h"
 #include "heap/walk.h"
 #include "platform/lock.h"
@@ -206,6 +207,9 @@ bool start_maintenance() noexcept {
   bool moves = core::knobs.promotion && !core::knobs.debug;
   if (core::knobs.stress.promote != 0 && moves) {
     started = started && start_background_thread("Freehold stress", [](void*) -> void* { promote_for_ever(phase_done); });
+  }
+  if (core::knobs.stress.unreachable != 0) {
+    started = started && start_background_thread("Freehold search", [](void*) -> void* { delete_unreachable_for_ever(phase_done); });
   }
   if (core::knobs.stress.deletion != 0 && moves) {
     started = started && start_background_thread("Freehold pins", [](void*) -> void* { refresh_pins_for_ever(); });

@@ -721,6 +721,9 @@ void hold_sweeps(bool hold) noexcept {
   else if (sweeps_held != 0) sweeps_held--;
 }
 
+PromotionPause::PromotionPause() noexcept { lock.lock(); }
+PromotionPause::~PromotionPause() { lock.unlock(); }
+
 void promote_for_ever(void (*round_done)(const char*)) noexcept {
   while (true) {
     pause(core::knobs.stress.promote);
@@ -730,16 +733,20 @@ void promote_for_ever(void (*round_done)(const char*)) noexcept {
   }
 }
 
+void refresh_pins() noexcept {
+  refresh_stack_pins(
+      [](void*) {
+        for_each_lower_block([](size_t block) noexcept {
+          if (has_stack_pins(block)) forget_stack_pins(block);
+        });
+      },
+      nullptr);
+}
+
 void refresh_pins_for_ever() noexcept {
   while (true) {
     pause(kMicrosecondsBetweenRefreshes);
-    refresh_stack_pins(
-        [](void*) {
-          for_each_lower_block([](size_t block) noexcept {
-            if (has_stack_pins(block)) forget_stack_pins(block);
-          });
-        },
-        nullptr);
+    refresh_pins();
   }
 }
 

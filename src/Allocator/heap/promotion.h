@@ -64,9 +64,20 @@ bool dedangle(bool search = false) noexcept;
 // Until it is called with false again, sweeps are refused: for tests that keep old names where no sweep finds them. May wait.
 void hold_sweeps(bool hold) noexcept;
 
+// While one exists no round and no sweep runs. Its owner may stop the threads, and then take a MaintenancePause.
+class PromotionPause {
+ public:
+  PromotionPause() noexcept;
+  ~PromotionPause();
+  PromotionPause(const PromotionPause&) = delete;
+  PromotionPause& operator=(const PromotionPause&) = delete;
+};
+
 // FREEHOLD_STRESS: rounds for ever, and sweeps. `round_done` is called after each.
 [[noreturn]] void promote_for_ever(void (*round_done)(const char* phase)) noexcept;
 
+// Every block forgets the pins that no pinned local shows any more, with one stop. Without locks.
+void refresh_pins() noexcept;
 // FREEHOLD_STRESS=deletion: asks for pins for ever. The rounds that a deletion makes cannot, and would find each block pinned that anything ever was.
 [[noreturn]] void refresh_pins_for_ever() noexcept;
 

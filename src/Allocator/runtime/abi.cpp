@@ -10,23 +10,13 @@
 #include "heap/maintenance.h"
 #include "heap/pins.h"
 #include "heap/promotion.h"
+#include "heap/reachability.h"
 #include "heap/stack_store.h"
 #include "runtime/finalizer.h"
 #include "runtime/runtime_imports.h"
 #include "runtime/suspension.h"
 
 using freehold::core::MethodTable;
-
-namespace {
-
-enum HandleType : uint32_t { kWeakShort = 0, kWeakLong = 1, kDependent = 6, kWeakNativeCom = 9, kWeakInterior = 10 };
-
-bool is_weak(uint32_t type) noexcept {
-  constexpr uint32_t kWeak = 1u << kWeakShort | 1u << kWeakLong | 1u << kDependent | 1u << kWeakNativeCom | 1u << kWeakInterior;
-  return (kWeak >> type & 1) != 0;
-}
-
-}  // namespace
 
 extern "C" {
 
@@ -67,6 +57,12 @@ int64_t freehold_promote() noexcept { return static_cast<int64_t>(freehold::heap
 
 void freehold_hold_sweeps(int32_t hold) noexcept { freehold::heap::hold_sweeps(hold != 0); }
 
+int32_t freehold_find_unreachable(void* entries, int32_t capacity) noexcept {
+  return static_cast<int32_t>(freehold::heap::find_unreachable_types(static_cast<freehold::heap::UnreachableType*>(entries), static_cast<size_t>(capacity)));
+}
+
+int64_t freehold_delete_unreachable() noexcept { return freehold::heap::delete_unreachable(); }
+
 int64_t freehold_verify(char* message, int64_t capacity) noexcept { return freehold::runtime::verify_now(message, static_cast<size_t>(capacity)); }
 
 // The type of the handle matters only when the object is gone: a strong handle still names it, and its use throws.
@@ -80,6 +76,6 @@ void* freehold_handle_get(void* handle) noexcept {
     object = current;
   }
   if (object == nullptr || !freehold::heap::is_deleted(object)) [[likely]] return object;
-  return is_weak(freehold::runtime::handle_type(handle)) ? nullptr : object;
+  return freehold::runtime::is_weak_handle(freehold::runtime::handle_type(handle)) ? nullptr : object;
 }
 }

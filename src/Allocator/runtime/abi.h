@@ -1,5 +1,5 @@
 // The native entry points of Freehold that managed code calls; System.Heap/NativeHeap.cs declares the same list.
-// All but freehold_verify, freehold_promote, freehold_release_unpinned and freehold_hold_sweeps are internal calls: in cooperative mode, without a
+// All but freehold_verify, freehold_promote, freehold_release_unpinned, freehold_hold_sweeps and the two about what is unreachable are internal calls: in cooperative mode, without a
 // transition frame. They must be short and must not block.
 #pragma once
 
@@ -21,6 +21,9 @@ void freehold_get_statistics(uint64_t* values, int32_t count) noexcept;
 void freehold_release_unpinned() noexcept;  // an ordinary P/Invoke: stops the threads
 int64_t freehold_promote() noexcept;  // an ordinary P/Invoke: a round takes time
 void freehold_hold_sweeps(int32_t hold) noexcept;  // an ordinary P/Invoke: waits for a sweep to end
+// Ordinary P/Invokes: they stop the threads. SearchResult, and heap::UnreachableType; how many objects were deleted, or -1.
+int32_t freehold_find_unreachable(void* entries, int32_t capacity) noexcept;
+int64_t freehold_delete_unreachable() noexcept;
 int64_t freehold_verify(char* message, int64_t capacity) noexcept;
 void* freehold_handle_get(void* handle) noexcept;
 void* freehold_memmove(void* destination, const void* source, size_t size) noexcept;

@@ -194,6 +194,7 @@ bool start() noexcept {
   if (!heap::initialize(heap_limit())) return false;
   heap::set_pin_scanner(scan_pins);
   heap::set_sweep_support(&sweep_support);
+  heap::set_root_support(&root_support);
   heap::set_stack_walker(walk_stack);
   if (core::knobs.verify) heap::set_phase_hook(verify_after_phase);
   if (core::knobs.statistics) atexit(print_statistics);

@@ -5,9 +5,7 @@
 #include "heap/pins.h"
 #include "runtime/runtime_imports.h"
 
-namespace {
-constexpr uint32_t kPinned = 3;
-}
+using freehold::runtime::kPinned;
 
 extern "C" {
 

@@ -113,7 +113,9 @@ void scan_roots(RootCallback callback, int32_t condemned, int32_t oldest, ScanCo
 void scan_handles(uint32_t condemned, uint32_t oldest, ScanContext* context, RootCallback callback)
     asm("_Z18Ref_UpdatePointersjjP11ScanContextPFvPP6ObjectS0_jE");
 void scan_dependent_handles(uint32_t condemned, uint32_t oldest, ScanContext* context, RootCallback callback)
-    asm("_Z37Ref_ScanDependentHandlesForRelocationjjP11ScanContextPFvPP6ObjectS0_jE");
+    asm("_Z37Ref_ScanDependentHandlesForRelocationjjP11ScanContextPFvPP6ObjectS0_jE");  // the primary, then the secondary
+void scan_pinning_handles(uint32_t condemned, uint32_t oldest, ScanContext* context, RootCallback callback)
+    asm("_Z24Ref_UpdatePinnedPointersjjP11ScanContextPFvPP6ObjectS0_jE");
 void enumerate_contexts(ContextCallback callback, void* argument) asm("_ZN15GCToEEInterface19GcEnumAllocContextsEPFvP16gc_alloc_contextPvES2_");
 bool leave_cooperative_mode() asm("_ZN15GCToEEInterface18EnablePreemptiveGCEv");  // was the thread in it?
 void enter_cooperative_mode() asm("_ZN15GCToEEInterface19DisablePreemptiveGCEv");
@@ -172,6 +174,11 @@ int unwind_register(UnwindCursor* cursor, int32_t number, uintptr_t* value) asm(
 
 RuntimeInstance* runtime_instance() asm("_Z18GetRuntimeInstancev");
 uint32_t handle_type(void* handle) asm("_Z15HandleFetchTypeP14OBJECTHANDLE__");
+enum HandleType : uint32_t { kWeakShort = 0, kWeakLong = 1, kPinned = 3, kDependent = 6, kWeakNativeCom = 9, kWeakInterior = 10 };
+constexpr bool is_weak_handle(uint32_t type) noexcept {
+  constexpr uint32_t kWeak = 1u << kWeakShort | 1u << kWeakLong | 1u << kDependent | 1u << kWeakNativeCom | 1u << kWeakInterior;
+  return (kWeak >> type & 1) != 0;
+}
 void* create_handle_manager() asm("_Z21CreateGCHandleManagerv");
 
 extern "C" {

@@ -15,6 +15,7 @@ namespace freehold::runtime {
 namespace {
 
 constexpr int32_t kSuspendForCollection = 1;
+constexpr uint32_t kOldest = 2;
 
 struct RootScan : ScanContext {
   void (*fn)(const Root&, void*);
@@ -50,7 +51,6 @@ void for_each_root(void (*fn)(const Root&, void*), void* argument) noexcept {
 }
 
 void for_each_handle(void (*fn)(const Root&, void*), void* argument) noexcept {
-  constexpr uint32_t kOldest = 2;
   RootScan scan = {};
   scan.thread_count = 1;
   scan.fn = fn;
@@ -58,6 +58,48 @@ void for_each_handle(void (*fn)(const Root&, void*), void* argument) noexcept {
   scan_handles(kOldest, kOldest, &scan, report_root);
   scan_dependent_handles(kOldest, kOldest, &scan, report_root);
 }
+
+namespace {
+
+// Stacks, thread statics, and the handles that are not weak.
+void for_each_strong_root(void (*fn)(uintptr_t address, bool interior, void* argument), void* argument) noexcept {
+  struct Strong {
+    void (*fn)(uintptr_t, bool, void*);
+    void* argument;
+  } strong = {fn, argument};
+  auto tell = [](const Root& root, void* argument) { static_cast<Strong*>(argument)->fn(reinterpret_cast<uintptr_t>(*root.slot), root.interior, static_cast<Strong*>(argument)->argument); };
+  for_each_root(tell, &strong);
+  RootScan scan = {};
+  scan.thread_count = 1;
+  scan.fn = tell;
+  scan.argument = &strong;
+  scan_handles(kOldest, kOldest, &scan, [](void** handle, ScanContext* context, uint32_t flags) {
+    if (!is_weak_handle(handle_type(handle))) report_root(handle, context, flags);
+  });
+  scan_pinning_handles(kOldest, kOldest, &scan, report_root);
+}
+
+// The runtime tells of both objects of a handle, one after the other.
+void for_each_dependent(void (*fn)(uintptr_t primary, uintptr_t secondary, void* argument), void* argument) noexcept {
+  struct PairScan : ScanContext {
+    void (*fn)(uintptr_t, uintptr_t, void*);
+    void* argument;
+    uintptr_t primary;
+    bool is_second;
+  } scan = {};
+  scan.thread_count = 1;
+  scan.fn = fn;
+  scan.argument = argument;
+  scan_dependent_handles(kOldest, kOldest, &scan, [](void** slot, ScanContext* context, uint32_t) {
+    auto* scan = static_cast<PairScan*>(context);
+    auto object = reinterpret_cast<uintptr_t>(*slot);
+    if (scan->is_second) scan->fn(scan->primary, object, scan->argument);
+    else scan->primary = object;
+    scan->is_second = !scan->is_second;
+  });
+}
+
+}  // namespace
 
 namespace {
 
@@ -85,6 +127,10 @@ bool stop_for_sweep(void (*patch)(uint64_t* slot), void (*stopped)(void*), void*
   });
 }
 
+bool stop_for_search(void (*stopped)(void*), void* argument) noexcept {
+  return with_threads_stopped([&]() noexcept { stopped(argument); });
+}
+
 // An allocation comes here as a collection would: its frame is the deferred one.
 void call_in_preemptive_mode(void (*work)() noexcept) noexcept {
   bool cooperative = leave_cooperative_mode();
@@ -95,6 +141,7 @@ void call_in_preemptive_mode(void (*work)() noexcept) noexcept {
 }  // namespace
 
 const heap::SweepSupport sweep_support = {stop_for_sweep, for_each_frozen_segment, call_in_preemptive_mode};
+const heap::RootSupport root_support = {stop_for_search, for_each_strong_root, for_each_dependent, for_each_frozen_segment};
 
 bool scan_pins(const heap::PinScan& scan) noexcept {
   return with_threads_stopped([&]() noexcept {

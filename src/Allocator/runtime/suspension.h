@@ -4,6 +4,7 @@
 #include "heap/dedangling.h"
 #include "heap/heap.h"
 #include "heap/pins.h"
+#include "heap/reachability.h"
 
 namespace freehold::runtime {
 
@@ -29,8 +30,9 @@ bool scan_pins(const heap::PinScan& scan) noexcept;
 // A handle that does not pin: `slot` holds an object's address. Between suspend_all and resume_all.
 void for_each_handle(void (*fn)(const Root& root, void* argument), void* argument) noexcept;
 
-// What a sweep needs of the runtime (heap/dedangling.h).
+// What a sweep needs of the runtime (heap/dedangling.h), and a search for what no root reaches (heap/reachability.h).
 extern const heap::SweepSupport sweep_support;
+extern const heap::RootSupport root_support;
 
 // Verifies the whole heap with the threads stopped. Returns the number of violations and describes the first one.
 int64_t verify_now(char* message, size_t capacity) noexcept;

@@ -1,3 +1,4 @@
+using System.Collections.Generic;
 using System.Diagnostics;
 using System.Diagnostics.CodeAnalysis;
 using System.Runtime.CompilerServices;
@@ -65,6 +66,28 @@ public static class Heap
     /// first uses of references to it cost some microseconds each. Under a garbage collector it does nothing and returns 0.
     /// </remarks>
     public static long Promote() => IsManual ? NativeHeap.Promote() : 0;
+
+    /// <summary>Finds what the program forgot to delete: live objects that no static, local, handle or other live object refers to any more.</summary>
+    /// <returns>One item for each type, the most bytes first. Empty under a garbage collector, which finds such objects itself.</returns>
+    /// <remarks>
+    /// Stops the other threads while it marks all that can be reached. What only a deleted object refers to counts as unreachable once that object's
+    /// memory is gone. Objects that wait for their finalizer are found too: nobody disposed of them.
+    /// </remarks>
+    /// <exception cref="InsufficientMemoryException">There is no memory for the marks.</exception>
+    public static IReadOnlyList<UnreachableObjects> FindUnreachable() => IsManual ? UnreachableObjects.Find() : [];
+
+    /// <summary>Deletes what <see cref="FindUnreachable"/> would find, but for objects whose finalizer has not run, and what they refer to.</summary>
+    /// <returns>How many objects were deleted; 0 under a garbage collector.</returns>
+    /// <remarks>
+    /// For what nobody can delete by hand, such as objects that a library makes inside and drops. Stops the other threads meanwhile, unlike <see cref="Delete"/>:
+    /// call it where a pause is no harm. The heap never does this by itself.
+    /// </remarks>
+    /// <exception cref="InsufficientMemoryException">There is no memory for the marks.</exception>
+    public static long DeleteUnreachable()
+    {
+        long deleted = IsManual ? NativeHeap.DeleteUnreachable() : 0;
+        return deleted >= 0 ? deleted : throw UnreachableObjects.NoMemory();
+    }
 
     /// <summary>Walks the whole heap and checks every invariant. Stops the other threads meanwhile.</summary>
     /// <remarks>Under a garbage collector it does nothing.</remarks>

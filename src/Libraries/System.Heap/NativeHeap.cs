@@ -56,6 +56,13 @@ internal static unsafe partial class NativeHeap
     [DllImport("freehold", EntryPoint = "freehold_promote")]
     internal static extern long Promote();
 
+    // They stop the other threads too.
+    [DllImport("freehold", EntryPoint = "freehold_find_unreachable")]
+    internal static extern int FindUnreachable(UnreachableEntry* entries, int capacity);
+
+    [DllImport("freehold", EntryPoint = "freehold_delete_unreachable")]
+    internal static extern long DeleteUnreachable();
+
     // Stops the other threads while it walks: an ordinary P/Invoke, with a transition.
     [DllImport("freehold", EntryPoint = "freehold_verify")]
     internal static extern long Verify(byte* message, long capacity);

@@ -1,0 +1,329 @@
+#include "heap/reachability.h"
+
+#include <string.h>
+#include <time.h>
+
+#include <new>
+
+#include "core/arena.h"
+#include "core/fault_recovery.h"
+#include "core/knobs.h"
+#include "core/references.h"
+#include "heap/blocks.h"
+#include "heap/forwarding.h"
+#include "heap/heap.h"
+#include "heap/maintenance.h"
+#include "heap/promotion.h"
+#include "heap/walk.h"
+#include "platform/os.h"
+
+namespace freehold::heap {
+
+using core::arena;
+using core::BlockKind;
+using core::BlockState;
+using core::MethodTable;
+using core::Object;
+
+ReachabilityCounters reachability_counters;
+
+namespace {
+
+const RootSupport* support = nullptr;
+
+// An array that gets its memory while it grows. Reserved as large as it can become.
+template <typename Item>
+class Stack {
+ public:
+  explicit Stack(size_t items) noexcept : reserved_(core::align_up(items * sizeof(Item), kStep)), items_(static_cast<Item*>(os::reserve(reserved_, os::kPageSize, 0))) {}
+  ~Stack() {
+    if (items_ != nullptr) os::unreserve(items_, reserved_);
+  }
+  Stack(const Stack&) = delete;
+  Stack& operator=(const Stack&) = delete;
+
+  bool push(Item item) noexcept {
+    if (items_ == nullptr || ((count_ + 1) * sizeof(Item) > committed_ && !grow())) return false;
+    items_[count_++] = item;
+    return true;
+  }
+  bool is_empty() const noexcept { return count_ == 0; }
+  Item pop() noexcept { return items_[--count_]; }
+
+ private:
+  static constexpr size_t kStep = size_t{1} << 20;
+
+  bool grow() noexcept {
+    if (committed_ == reserved_ || !os::commit(reinterpret_cast<uint8_t*>(items_) + committed_, kStep)) return false;
+    committed_ += kStep;
+    return true;
+  }
+
+  size_t reserved_;
+  Item* items_;
+  size_t count_ = 0, committed_ = 0;
+};
+
+// One bit for each unit of the arena, of which only the blocks that were marked in have memory.
+class Marks {
+ public:
+  Marks() noexcept : bits_(static_cast<uint8_t*>(os::reserve(bits_size(), os::kPageSize, 0))), blocks_(static_cast<uint8_t*>(os::reserve(blocks_size(), os::kPageSize, 0))) {
+    complete_ = bits_ != nullptr && blocks_ != nullptr && os::commit(blocks_, blocks_size());
+  }
+  ~Marks() {
+    if (bits_ != nullptr) os::unreserve(bits_, bits_size());
+    if (blocks_ != nullptr) os::unreserve(blocks_, blocks_size());
+  }
+  Marks(const Marks&) = delete;
+  Marks& operator=(const Marks&) = delete;
+
+  bool is_complete() const noexcept { return complete_; }
+  bool is_marked(const Object* object) const noexcept {
+    size_t unit = unit_of(object);
+    return has_memory(unit) && (bits_[unit / 8] >> (unit % 8) & 1) != 0;
+  }
+  // Whether it was not marked before. False too when there is no memory: then the marks are incomplete.
+  bool mark(const Object* object) noexcept {
+    size_t unit = unit_of(object);
+    if (!has_memory(unit) && !commit(unit)) return complete_ = false;
+    uint8_t bit = static_cast<uint8_t>(1u << (unit % 8));
+    if ((bits_[unit / 8] & bit) != 0) return false;
+    bits_[unit / 8] |= bit;
+    return true;
+  }
+
+ private:
+  static constexpr size_t kBlockUnits = core::kBlockSize / core::kUnit;
+  static constexpr size_t kBlockBytes = kBlockUnits / 8;
+  static_assert(kBlockBytes % core::kPageSize == 0);
+
+  static size_t bits_size() noexcept { return arena.size / core::kUnit / 8; }
+  static size_t blocks_size() noexcept { return core::align_up(arena.block_count() / 8, os::kPageSize); }
+  static size_t unit_of(const Object* object) noexcept { return (reinterpret_cast<uintptr_t>(object) - arena.start) / core::kUnit; }
+  bool has_memory(size_t unit) const noexcept { return (blocks_[unit / kBlockUnits / 8] >> (unit / kBlockUnits % 8) & 1) != 0; }
+  bool commit(size_t unit) noexcept {
+    size_t block = unit / kBlockUnits;
+    if (!os::commit(bits_ + block * kBlockBytes, kBlockBytes)) return false;
+    blocks_[block / 8] |= static_cast<uint8_t>(1u << (block % 8));
+    return true;
+  }
+
+  uint8_t* bits_;
+  uint8_t* blocks_;
+  bool complete_;
+};
+
+bool has_memory(size_t block) noexcept {
+  BlockState state = arena.blocks[block].state.load(std::memory_order_acquire);
+  return state == BlockState::kLive || state == BlockState::kPooled;
+}
+
+// Calls function(object, walked) for every live object.
+template <typename Function>
+void for_each_live_object(Function function) noexcept {
+  auto tell = [&](uint8_t* start, const Walked& walked) noexcept {
+    if (walked.step == Step::kObject && (walked.header & core::kDeletedBit) == 0) function(Object::at(start), walked);
+  };
+  for_each_lower_block([&](size_t block) noexcept {
+    if (arena.blocks[block].state.load(std::memory_order_acquire) == BlockState::kLive) walk_block(block, tell);
+  });
+  for_each_upper_block([&](size_t block) noexcept {
+    const core::BlockRecord& record = arena.blocks[block];
+    if (record.state.load(std::memory_order_acquire) == BlockState::kLive && record.kind == BlockKind::kHuge) tell(arena.block_start(block), look_at(arena.block_start(block)));
+  });
+}
+
+// The threads are stopped, and no phase of maintenance nor round of promotion runs.
+class Marking {
+ public:
+  // No object is on the stack twice.
+  Marking() noexcept : stack_(held_memory() / core::kMinimumObjectSize + 1) {}
+
+  // False: there was no memory. What is not marked may live.
+  bool is_complete() const noexcept { return complete_ && marks_.is_complete(); }
+  bool is_marked(const Object* object) const noexcept { return marks_.is_marked(object); }
+
+  void mark_roots() noexcept {
+    support->for_each_root(
+        [](uintptr_t address, bool interior, void* argument) {
+          auto* marking = static_cast<Marking*>(argument);
+          marking->mark(address, interior);
+          marking->mark_reached();
+        },
+        this);
+    support->for_each_frozen(
+        [](uint8_t* begin, uint8_t* end, void* argument) {
+          for (uint8_t* cursor = begin; cursor < end;) {
+            auto* object = reinterpret_cast<Object*>(cursor);
+            if (object->type == nullptr) return;
+            size_t size = object->size();
+            static_cast<Marking*>(argument)->mark_fields(object, object->type, size);
+            cursor += size;
+          }
+        },
+        this);
+    mark_reached();
+    mark_dependents();
+  }
+
+  void mark_finalizable() noexcept {
+    for_each_live_object([this](Object* object, const Walked& walked) noexcept {
+      if (!walked.type->has_finalizer() || (*object->sync_word() & core::kSyncFinalizerRun) != 0) return;
+      mark(reinterpret_cast<uintptr_t>(object), false);
+      mark_reached();
+    });
+    mark_dependents();
+  }
+
+ private:
+  void mark(uintptr_t address, bool interior) noexcept {
+    if (!arena.contains(address)) return;
+    address = current_address(address);
+    // One past the end of an object is still its: no reference leads to a header.
+    if (interior) address = reinterpret_cast<uintptr_t>(find_object(address - 1));
+    if (address == 0 || !has_memory(arena.block_index(address))) return;
+    uint64_t type;
+    if (!core::try_load(reinterpret_cast<const uint64_t*>(address), &type) || type == 0) return;
+    auto* object = reinterpret_cast<Object*>(address);
+    if (marks_.mark(object) && !stack_.push(object)) complete_ = false;
+  }
+
+  void mark_fields(const Object* object, const MethodTable* type, size_t size) noexcept {
+    core::for_each_reference(object, type, size, [this](uint64_t* slot) noexcept {
+      uint64_t value;
+      if (core::try_load(slot, &value)) mark(value, false);
+    });
+  }
+
+  void mark_reached() noexcept {
+    while (!stack_.is_empty()) {
+      Object* object = stack_.pop();
+      Walked walked = look_at(object->start());
+      if (walked.step == Step::kObject) mark_fields(object, walked.type, walked.size);
+    }
+  }
+
+  void mark_dependents() noexcept {
+    do {
+      found_dependents_ = false;
+      support->for_each_dependent(
+          [](uintptr_t primary, uintptr_t secondary, void* argument) {
+            auto* marking = static_cast<Marking*>(argument);
+            if (!arena.contains(secondary) || !marking->is_reached(primary)) return;
+            marking->mark(secondary, false);
+            // Known before, or it cannot be marked.
+            if (marking->stack_.is_empty()) return;
+            marking->found_dependents_ = true;
+            marking->mark_reached();
+          },
+          this);
+    } while (found_dependents_);
+  }
+
+  bool is_reached(uintptr_t address) const noexcept {
+    return address != 0 && (!arena.contains(address) || is_marked(reinterpret_cast<const Object*>(current_address(address))));
+  }
+
+  Marks marks_;
+  Stack<Object*> stack_;
+  bool complete_ = true, found_dependents_ = false;
+};
+
+struct Search {
+  UnreachableFound found;
+  void* argument;
+  bool deletes, done;
+};
+
+void search(void* argument) noexcept {
+  auto& search = *static_cast<Search*>(argument);
+  // Only now: a thread that waits for maintenance can be stopped when it is through.
+  MaintenancePause pause;
+  set_threads_stopped(true);
+  Marking marking;
+  if (marking.is_complete()) marking.mark_roots();
+  if (search.deletes && marking.is_complete()) marking.mark_finalizable();
+  if (marking.is_complete()) {
+    for_each_live_object([&](Object* object, const Walked& walked) noexcept {
+      if (!marking.is_marked(object)) search.found(object, walked.type, walked.size, search.argument);
+    });
+    search.done = true;
+  }
+  set_threads_stopped(false);
+}
+
+bool search_stopped(Search search_for) noexcept {
+  if (support == nullptr) return false;
+  uint64_t before = os::nanoseconds();
+  {
+    PromotionPause pause;
+    if (!support->stop(search, &search_for)) return false;
+  }
+  uint64_t took = os::nanoseconds() - before;
+  if (took > reachability_counters.longest_stop.load(std::memory_order_relaxed)) reachability_counters.longest_stop.store(took, std::memory_order_relaxed);
+  (search_for.done ? reachability_counters.searches : reachability_counters.abandoned).fetch_add(1, std::memory_order_relaxed);
+  return search_for.done;
+}
+
+}  // namespace
+
+void set_root_support(const RootSupport* given) noexcept { support = given; }
+
+bool find_unreachable(UnreachableFound found, void* argument) noexcept { return search_stopped({found, argument, false, false}); }
+
+SearchResult find_unreachable_types(UnreachableType* entries, size_t capacity) noexcept {
+  struct Table {
+    UnreachableType* entries;
+    size_t capacity, used;
+    bool overflows;
+  } table = {entries, capacity, 0, false};
+  memset(entries, 0, capacity * sizeof *entries);
+  auto add = [](Object*, const MethodTable* type, size_t size, void* argument) noexcept {
+    auto& table = *static_cast<Table*>(argument);
+    // Method tables lie next to each other: the bits above their alignment differ.
+    size_t index = reinterpret_cast<uintptr_t>(type) / sizeof(MethodTable) % table.capacity;
+    while (table.entries[index].type != nullptr && table.entries[index].type != type) index = (index + 1) % table.capacity;
+    UnreachableType& entry = table.entries[index];
+    // One stays free, where searches end.
+    if (entry.type == nullptr && (table.overflows || table.used + 1 == table.capacity)) {
+      table.overflows = true;
+      return;
+    }
+    if (entry.type == nullptr) table.used++;
+    entry = {type, entry.objects + 1, entry.bytes + size};
+  };
+  if (!find_unreachable(add, &table)) return SearchResult::kNotPossible;
+  return table.overflows ? SearchResult::kNoRoom : SearchResult::kDone;
+}
+
+int64_t delete_unreachable() noexcept {
+  int64_t count = 0;
+  auto remove = [](Object* object, const MethodTable*, size_t size, void* count) noexcept {
+    DeleteResult result = delete_keeping_lock(object);
+    if (result != DeleteResult::kDeleted && result != DeleteResult::kMayBePinned) return;
+    ++*static_cast<int64_t*>(count);
+    reachability_counters.bytes.fetch_add(size, std::memory_order_relaxed);
+  };
+  // Debug mode: what may be pinned stays behind each deletion, and is looked at again with the next one of its block.
+  if (core::knobs.debug) refresh_pins();
+  if (!search_stopped({remove, &count, true, false})) return -1;
+  if (core::knobs.debug) release_what_no_thread_pins();
+  reachability_counters.objects.fetch_add(static_cast<uint64_t>(count), std::memory_order_relaxed);
+  return count;
+}
+
+void delete_unreachable_for_ever(void (*round_done)(const char*)) noexcept {
+  while (true) {
+    uint32_t microseconds = core::knobs.stress.unreachable;
+    timespec time = {microseconds / 1'000'000, microseconds % 1'000'000 * 1000L};
+    nanosleep(&time, nullptr);
+    if (delete_unreachable() >= 0) round_done("deletion of what no root reaches");
+  }
+}
+
+void reset_reachability() noexcept {
+  support = nullptr;
+  new (&reachability_counters) ReachabilityCounters();
+}
+
+}  // namespace freehold::heap

@@ -1,0 +1,297 @@
+// What no root reaches, compared with a model that knows who refers to whom.
+#include "heap/reachability.h"
+
+#include <cstdio>
+#include <map>
+#include <random>
+#include <set>
+
+#include "heap/forwarding.h"
+#include "heap/promotion.h"
+#include "heap_fixture.h"
+
+namespace freehold::testing {
+namespace {
+
+using core::Object;
+using heap::DeleteResult;
+using heap::SearchResult;
+using heap::UnreachableType;
+
+TypeOf<core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | 8, 24> references_type = {
+    {0, -24, 16, 1}, {core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | 8, 24, nullptr, 0, 0, 0}};  // object[]
+TypeOf<core::MethodTable::kHasPointers | core::MethodTable::kHasFinalizer, 40> finalizable_node_type = {
+    {0, 24 - 40, 8, 1}, {core::MethodTable::kHasPointers | core::MethodTable::kHasFinalizer, 40, nullptr, 0, 0, 0}};
+
+uint64_t seed_of_run() {
+  const char* given = getenv("FREEHOLD_TEST_SEED");
+  return given != nullptr ? strtoull(given, nullptr, 10) : std::random_device()();
+}
+
+uintptr_t address(Object* object) { return reinterpret_cast<uintptr_t>(object); }
+Object* current(Object* object) { return reinterpret_cast<Object*>(heap::current_address(address(object))); }
+
+class ReachabilityTest : public HeapTest {
+ protected:
+  struct Root {
+    uintptr_t address;
+    bool interior;
+  };
+  static inline std::vector<Root> roots;
+  static inline std::vector<std::pair<Object*, Object*>> dependents;
+  static inline std::vector<std::pair<uint8_t*, uint8_t*>> frozen;
+  static inline bool can_stop = true;
+
+  static constexpr heap::RootSupport kSupport = {
+      [](void (*stopped)(void*), void* argument) {
+        if (can_stop) stopped(argument);
+        return can_stop;
+      },
+      [](void (*fn)(uintptr_t, bool, void*), void* argument) {
+        for (const Root& root : roots) fn(root.address, root.interior, argument);
+      },
+      [](void (*fn)(uintptr_t, uintptr_t, void*), void* argument) {
+        for (auto [primary, secondary] : dependents) fn(address(primary), address(secondary), argument);
+      },
+      [](void (*fn)(uint8_t*, uint8_t*, void*), void* argument) {
+        for (auto [first, end] : frozen) fn(first, end, argument);
+      }};
+
+  void SetUp() override {
+    HeapTest::SetUp();
+    roots.clear();
+    dependents.clear();
+    frozen.clear();
+    can_stop = true;
+    heap::set_root_support(&kSupport);
+  }
+
+  static void add_root(Object* object) { roots.push_back({address(object), false}); }
+
+  Object* node(std::initializer_list<Object*> references = {}, const core::MethodTable* type = &node_type.table) {
+    Object* object = allocate(type);
+    size_t word = 1;
+    for (Object* reference : references) set(object, word++, reference);
+    return object;
+  }
+  static void set(Object* object, size_t word, Object* reference) { reinterpret_cast<uint64_t*>(object)[word] = address(reference); }
+
+  static std::set<Object*> unreachable() {
+    std::set<Object*> found;
+    EXPECT_TRUE(heap::find_unreachable([](Object* object, const core::MethodTable* type, size_t size, void* found) {
+      EXPECT_EQ(object->type, type);
+      EXPECT_EQ(object->size(), size);
+      EXPECT_TRUE(static_cast<std::set<Object*>*>(found)->insert(object).second);
+    }, &found));
+    return found;
+  }
+  using Objects = std::set<Object*>;
+};
+
+TEST_F(ReachabilityTest, WhatRootsReachIsNotFound) {
+  Object *leaf = node(), *root = node({leaf}), *lost_leaf = node(), *lost = node({lost_leaf});
+  set(lost_leaf, 1, lost);  // a cycle
+  add_root(root);
+  EXPECT_EQ(unreachable(), (Objects{lost, lost_leaf}));
+  roots.clear();
+  EXPECT_EQ(unreachable(), (Objects{leaf, root, lost, lost_leaf}));
+}
+
+TEST_F(ReachabilityTest, AddressesWithinAnObjectReachIt) {
+  Object *first = node(), *second = node(), *third = node(), *array = allocate(&bytes_type.table, 100);
+  roots.push_back({address(first) + 8, true});
+  roots.push_back({address(second) + 32, true});  // one past its end, where the next one's header is
+  roots.push_back({address(array) + 17, true});
+  EXPECT_EQ(unreachable(), Objects{third});
+}
+
+TEST_F(ReachabilityTest, ArraysOfAnySize) {
+  for (uint32_t length : {0u, 1u, 1000u, 3'000'000u}) {
+    roots.clear();
+    Object *array = allocate(&references_type.table, length), *last = node();
+    if (length != 0) set(array, 1 + length, last);
+    add_root(array);
+    EXPECT_EQ(unreachable().count(last), length == 0 ? 1u : 0u) << length;
+    roots.clear();
+    EXPECT_EQ(unreachable().count(array), 1u) << length;
+  }
+}
+
+TEST_F(ReachabilityTest, FrozenObjectsAreRoots) {
+  Object *reached = node(), *lost = node();
+  uint64_t memory[] = {0, reinterpret_cast<uint64_t>(&node_type.table), 0, address(reached), 0, 0};
+  frozen.emplace_back(reinterpret_cast<uint8_t*>(memory + 1), reinterpret_cast<uint8_t*>(memory + 6));
+  EXPECT_EQ(unreachable(), Objects{lost});
+}
+
+TEST_F(ReachabilityTest, SecondariesLiveWithTheirPrimaries) {
+  // A chain, told from its end: each round over the handles finds one link.
+  std::vector<Object*> chain;
+  for (int i = 0; i < 10; i++) chain.push_back(node());
+  Object *kept = node(), *of_lost = node({kept}), *lost = node();
+  for (size_t i = chain.size() - 1; i > 0; i--) dependents.emplace_back(chain[i - 1], chain[i]);
+  dependents.emplace_back(lost, of_lost);
+  dependents.emplace_back(nullptr, of_lost);  // a handle that is free
+  dependents.emplace_back(chain[0], nullptr);
+  EXPECT_EQ(unreachable().size(), chain.size() + 3);
+  add_root(chain[0]);
+  EXPECT_EQ(unreachable(), (Objects{lost, of_lost, kept}));
+  // A primary that refers to itself by its secondary keeps nothing alive.
+  set(of_lost, 2, lost);
+  EXPECT_EQ(unreachable(), (Objects{lost, of_lost, kept}));
+}
+
+TEST_F(ReachabilityTest, DeletedObjectsReachOthersWhileTheyCanBeRead) {
+  Object *leaf = node(), *deleted = node({leaf}), *neighbour = node();
+  add_root(neighbour);
+  add_root(deleted);
+  ASSERT_EQ(heap::delete_object(deleted), DeleteResult::kDeleted);
+  EXPECT_EQ(unreachable(), Objects{});
+  roots.pop_back();
+  EXPECT_EQ(unreachable(), Objects{leaf});
+}
+
+TEST_F(ReachabilityTest, WhatIsFoundIsDeletedOnce) {
+  Object *root = node(), *lost = node(), *array = allocate(&bytes_type.table, 5'000'000);
+  set(lost, 1, root);
+  add_root(root);
+  size_t in_use = heap::total_bytes_in_use();
+  EXPECT_EQ(heap::delete_unreachable(), 2);
+  EXPECT_EQ(in_use - heap::total_bytes_in_use(), 40 + core::align_up(24 + 5'000'000, 8));
+  EXPECT_TRUE(heap::is_deleted(lost));
+  EXPECT_TRUE(heap::is_deleted(array));
+  EXPECT_FALSE(heap::is_deleted(root));
+  EXPECT_EQ(heap::delete_unreachable(), 0);
+  EXPECT_EQ(heap::reachability_counters.objects.load(), 2u);
+  expect_valid("after the deletion");
+}
+
+TEST_F(ReachabilityTest, FinalizersThatAreToRunKeepWhatTheyNeed) {
+  Object *needed = node(), *waiting = node({needed}, &finalizable_node_type.table), *finalized = node({node()}, &finalizable_node_type.table);
+  __atomic_fetch_or(finalized->sync_word(), core::kSyncFinalizerRun, __ATOMIC_RELAXED);
+  EXPECT_EQ(unreachable().size(), 4u);
+  EXPECT_EQ(heap::delete_unreachable(), 2);
+  EXPECT_TRUE(heap::is_deleted(finalized));
+  EXPECT_FALSE(heap::is_deleted(waiting));
+  EXPECT_FALSE(heap::is_deleted(needed));
+}
+
+TEST_F(ReachabilityTest, TypesAreAddedUp) {
+  for (int i = 0; i < 3; i++) node();
+  for (int i = 0; i < 2; i++) allocate(&bytes_type.table, 100);
+  allocate(&references_type.table, 2);
+  UnreachableType entries[4];
+  ASSERT_EQ(heap::find_unreachable_types(entries, 4), SearchResult::kDone);
+  std::map<const core::MethodTable*, std::pair<uint64_t, uint64_t>> found;
+  for (const UnreachableType& entry : entries) {
+    if (entry.type != nullptr) found[entry.type] = {entry.objects, entry.bytes};
+  }
+  EXPECT_EQ(found.size(), 3u);
+  EXPECT_EQ(found[&node_type.table], (std::pair<uint64_t, uint64_t>{3, 120}));
+  EXPECT_EQ(found[&bytes_type.table], (std::pair<uint64_t, uint64_t>{2, 256}));
+  EXPECT_EQ(found[&references_type.table], (std::pair<uint64_t, uint64_t>{1, 40}));
+  EXPECT_EQ(heap::find_unreachable_types(entries, 2), SearchResult::kNoRoom);
+}
+
+TEST_F(ReachabilityTest, WithoutMemoryForMarksNothingIsDeleted) {
+  Object *root = node({node()}), *lost = node();
+  add_root(root);
+  // Each reservation, and each commit: of the blocks' bits, of a block's marks, of the stack.
+  for (const char* failures : {"mmap:1", "mmap:2", "mmap:3", "mprotect:1", "mprotect:2", "mprotect:3"}) {
+    ASSERT_TRUE(os::inject_failures(failures));
+    EXPECT_EQ(heap::delete_unreachable(), -1) << failures;
+    UnreachableType entries[4];
+    ASSERT_TRUE(os::inject_failures(failures));
+    EXPECT_EQ(heap::find_unreachable_types(entries, 4), SearchResult::kNotPossible) << failures;
+    ASSERT_TRUE(os::inject_failures("mmap:18446744073709551615,mprotect:18446744073709551615"));
+    EXPECT_FALSE(heap::is_deleted(lost)) << failures;
+  }
+  EXPECT_EQ(heap::reachability_counters.abandoned.load(), 12u);
+  EXPECT_EQ(heap::delete_unreachable(), 1);
+}
+
+TEST_F(ReachabilityTest, BeforeThereIsARuntimeNothingIsFound) {
+  node();
+  can_stop = false;
+  EXPECT_EQ(heap::delete_unreachable(), -1);
+  heap::set_root_support(nullptr);
+  EXPECT_EQ(heap::delete_unreachable(), -1);
+}
+
+// Random graphs, of which random objects are deleted and move, so that fields and roots hold names of any age.
+class ReachabilityModelTest : public ReachabilityTest {
+ protected:
+  void configure(core::Knobs& knobs) override {
+    knobs.promotion = true;
+    knobs.stress.fault = true;  // fields keep their old names
+  }
+};
+
+TEST_F(ReachabilityModelTest, RandomGraphs) {
+  uint64_t seed = seed_of_run();
+  printf("FREEHOLD_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
+  SCOPED_TRACE("FREEHOLD_TEST_SEED=" + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  struct Entry {
+    Object* object;
+    std::vector<size_t> links;
+    bool deleted;
+  };
+  std::vector<Entry> entries;
+  auto word_of = [](const Entry& entry, size_t word) { return reinterpret_cast<uint64_t*>(current(entry.object)) + word; };
+  for (int round = 0; round < 12; round++) {
+    // Grows by some blocks, so that promotion has whole ones.
+    for (int i = 0; i < 60'000; i++) {
+      bool array = random() % 8 == 0;
+      auto length = static_cast<uint32_t>(array ? random() % (random() % 500 == 0 ? 3000 : 12) : 3);
+      Object* object = array ? allocate(&references_type.table, length) : node();
+      entries.push_back({object, std::vector<size_t>(length, SIZE_MAX), false});
+      for (size_t link = 0; link < length; link++) {
+        if (random() % 3 != 0) continue;
+        size_t to = random() % entries.size();
+        if (entries[to].deleted) continue;
+        entries.back().links[link] = to;
+        *word_of(entries.back(), (array ? 2 : 1) + link) = address(entries[to].object);
+      }
+    }
+    roots.clear();
+    std::vector<size_t> reached;
+    for (int i = 0; i < 200; i++) {
+      size_t root = random() % entries.size();
+      if (entries[root].deleted) continue;
+      bool interior = random() % 2 == 0;
+      roots.push_back({address(entries[root].object) + (interior ? 1 + random() % (entries[root].object == current(entries[root].object) ? 16 : 8) : 0), interior});
+      reached.push_back(root);
+    }
+    std::vector<bool> seen(entries.size());
+    for (size_t root : reached) seen[root] = true;
+    while (!reached.empty()) {
+      size_t next = reached.back();
+      reached.pop_back();
+      for (size_t to : entries[next].links) {
+        if (to == SIZE_MAX || seen[to]) continue;
+        seen[to] = true;
+        reached.push_back(to);
+      }
+    }
+    Objects expected;
+    for (size_t i = 0; i < entries.size(); i++) {
+      if (!entries[i].deleted && !seen[i]) expected.insert(current(entries[i].object));
+    }
+    ASSERT_EQ(unreachable(), expected) << "round " << round;
+    if (round % 3 == 2) {
+      ASSERT_EQ(heap::delete_unreachable(), static_cast<int64_t>(expected.size())) << "round " << round;
+      for (size_t i = 0; i < entries.size(); i++) {
+        if (!seen[i]) entries[i] = {entries[i].object, {}, true};
+        else ASSERT_FALSE(heap::is_deleted(entries[i].object)) << "round " << round;
+      }
+      ASSERT_EQ(unreachable(), Objects{}) << "round " << round;
+    }
+    heap::promote(heap::PromotionScope::kRandom);
+    expect_valid("after a round");
+  }
+  EXPECT_GT(heap::promotion_counters.objects.load(), 100'000u);
+}
+
+}  // namespace
+}  // namespace freehold::testing

@@ -6,6 +6,7 @@
 #include <random>
 #include <set>
 
+#include "heap/finalization_queue.h"
 #include "heap/forwarding.h"
 #include "heap/promotion.h"
 #include "heap_fixture.h"
@@ -40,6 +41,8 @@ class ReachabilityTest : public HeapTest {
   static inline std::vector<Root> roots;
   static inline std::vector<std::pair<Object*, Object*>> dependents;
   static inline std::vector<std::pair<uint8_t*, uint8_t*>> frozen;
+  static inline std::vector<uint64_t> weak;
+  static inline int finalizer_requests = 0;
   static inline bool can_stop = true;
 
   static constexpr heap::RootSupport kSupport = {
@@ -55,13 +58,19 @@ class ReachabilityTest : public HeapTest {
       },
       [](void (*fn)(uint8_t*, uint8_t*, void*), void* argument) {
         for (auto [first, end] : frozen) fn(first, end, argument);
-      }};
+      },
+      [](void (*fn)(uint64_t*, void*), void* argument) {
+        for (uint64_t& handle : weak) fn(&handle, argument);
+      },
+      []() { finalizer_requests++; }};
 
   void SetUp() override {
     HeapTest::SetUp();
     roots.clear();
     dependents.clear();
     frozen.clear();
+    weak.clear();
+    finalizer_requests = 0;
     can_stop = true;
     heap::set_root_support(&kSupport);
   }
@@ -166,14 +175,72 @@ TEST_F(ReachabilityTest, WhatIsFoundIsDeletedOnce) {
   expect_valid("after the deletion");
 }
 
-TEST_F(ReachabilityTest, FinalizersThatAreToRunKeepWhatTheyNeed) {
-  Object *needed = node(), *waiting = node({needed}, &finalizable_node_type.table), *finalized = node({node()}, &finalizable_node_type.table);
+TEST_F(ReachabilityTest, FinalizersRunBeforeTheDeletion) {
+  Object *needed = node(), *second = node({needed}, &finalizable_node_type.table), *first = node({second}, &finalizable_node_type.table);
+  Object *finalized = node({node()}, &finalizable_node_type.table), *kept = node({}, &finalizable_node_type.table);
   __atomic_fetch_or(finalized->sync_word(), core::kSyncFinalizerRun, __ATOMIC_RELAXED);
-  EXPECT_EQ(unreachable().size(), 4u);
+  add_root(kept);
+  EXPECT_EQ(unreachable().size(), 5u);
   EXPECT_EQ(heap::delete_unreachable(), 2);
   EXPECT_TRUE(heap::is_deleted(finalized));
-  EXPECT_FALSE(heap::is_deleted(waiting));
-  EXPECT_FALSE(heap::is_deleted(needed));
+  // Both wait, although one reaches the other; a second search does not queue them again, and finds nothing.
+  EXPECT_EQ(finalizer_requests, 1);
+  EXPECT_EQ(heap::finalizable_count(), 2u);
+  EXPECT_EQ(unreachable(), Objects{});
+  EXPECT_EQ(heap::delete_unreachable(), 0);
+  EXPECT_EQ(heap::finalizable_count(), 2u);
+  Objects taken;
+  for (int i = 0; i < 2; i++) taken.insert(reinterpret_cast<Object*>(heap::next_finalizable()));
+  EXPECT_EQ(taken, (Objects{first, second}));
+  EXPECT_EQ(heap::next_finalizable(), 0u);
+  EXPECT_EQ(heap::finalizable_count(), 0u);
+  // As the runtime's ReRegisterForFinalize does.
+  __atomic_fetch_and(second->sync_word(), ~core::kSyncFinalizerRun, __ATOMIC_RELAXED);
+  EXPECT_EQ(heap::delete_unreachable(), 1);
+  EXPECT_TRUE(heap::is_deleted(first));
+  EXPECT_EQ(heap::next_finalizable(), address(second));
+  EXPECT_EQ(heap::delete_unreachable(), 2);
+  EXPECT_TRUE(heap::is_deleted(needed));
+  EXPECT_FALSE(heap::is_deleted(kept));
+  expect_valid("after the deletions");
+}
+
+TEST_F(ReachabilityTest, WhatWaitsMayBeDeletedOrSuppressedMeanwhile) {
+  Object *deleted = node({}, &finalizable_node_type.table), *suppressed = node({}, &finalizable_node_type.table), *last = node({}, &finalizable_node_type.table);
+  EXPECT_EQ(heap::delete_unreachable(), 0);
+  EXPECT_EQ(heap::finalizable_count(), 3u);
+  EXPECT_EQ(heap::delete_object(deleted), DeleteResult::kNeedsFinalizer);
+  EXPECT_EQ(heap::delete_object(deleted), DeleteResult::kDeleted);
+  __atomic_fetch_or(suppressed->sync_word(), core::kSyncFinalizerRun, __ATOMIC_RELAXED);
+  EXPECT_EQ(heap::next_finalizable(), address(last));
+  EXPECT_EQ(heap::next_finalizable(), 0u);
+}
+
+TEST_F(ReachabilityTest, WeakHandlesLoseWhatNoRootReaches) {
+  Object *kept = node(), *lost = node(), *of_finalizable = node(), *finalizable = node({of_finalizable}, &finalizable_node_type.table);
+  add_root(kept);
+  weak = {address(kept), address(lost), address(finalizable), address(of_finalizable), 0};
+  unreachable();
+  EXPECT_EQ(weak, (std::vector<uint64_t>{address(kept), address(lost), address(finalizable), address(of_finalizable), 0}));
+  EXPECT_EQ(heap::delete_unreachable(), 1);
+  EXPECT_EQ(weak, (std::vector<uint64_t>{address(kept), 0, 0, 0, 0}));
+}
+
+TEST_F(ReachabilityTest, ManyFinalizersWait) {
+  constexpr size_t kMany = 20'000;  // more than one commit of the queue
+  for (size_t i = 0; i < kMany; i++) node({}, &finalizable_node_type.table);
+  Object* lost = node();
+  // Without room they stay as they are, and all else goes.
+  ASSERT_TRUE(os::inject_failures("mmap:5+"));
+  EXPECT_EQ(heap::delete_unreachable(), 1);
+  ASSERT_TRUE(os::inject_failures("mmap:18446744073709551615"));
+  EXPECT_TRUE(heap::is_deleted(lost));
+  EXPECT_EQ(heap::finalizable_count(), 0u);
+  EXPECT_EQ(heap::delete_unreachable(), 0);
+  EXPECT_EQ(heap::finalizable_count(), kMany);
+  for (size_t i = 0; i < kMany; i++) ASSERT_NE(heap::next_finalizable(), 0u) << i;
+  EXPECT_EQ(heap::next_finalizable(), 0u);
+  EXPECT_EQ(heap::delete_unreachable(), static_cast<int64_t>(kMany));
 }
 
 TEST_F(ReachabilityTest, TypesAreAddedUp) {

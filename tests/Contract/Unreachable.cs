@@ -35,12 +35,19 @@ internal static class Unreachable
     private sealed class Finalizable : Forgotten
     {
         public static int Finalized;
+        public static Finalizable? Saved;
         public readonly Kept Needed = new() { Value = 7 };
+        public int Again;
+        public bool IsToBeSaved;
 
         ~Finalizable()
         {
             Expect.Equal(7L, Needed.Value);
             Interlocked.Increment(ref Finalized);
+            if (Again-- > 0)
+                GC.ReRegisterForFinalize(this);
+            if (IsToBeSaved)
+                Saved = this;
         }
     }
 
@@ -261,30 +268,62 @@ internal static class Unreachable
         return first;
     }
 
+    // They run on the finalizer thread, once; what they need is there; then the objects go.
     private static void Finalizers()
     {
-        WeakReference<Finalizable> weak = ForgetFinalizable();
-        Expect.Equal(new UnreachableObjects(typeof(Finalizable), 2, 2 * 32), Of(typeof(Finalizable)));
-        Expect.Equal(2, Of(typeof(Kept)).Count);
+        (WeakReference<Finalizable> weak, WeakReference<Finalizable> weakLong) = ForgetFinalizable();
+        Expect.Equal(new UnreachableObjects(typeof(Finalizable), 3, 3 * 40), Of(typeof(Finalizable)));
+        Expect.Equal(3, Of(typeof(Kept)).Count);
+        for (int round = 0; round < 2; round++)
+        {
+            Heap.DeleteUnreachable();
+            // Of three, one has its finalizer suppressed, and one registers itself again the first time.
+            Expect.Equal(false, weak.TryGetTarget(out _));
+            GC.WaitForPendingFinalizers();
+            Expect.Equal(round == 0 ? 2 : 3, Finalizable.Finalized);
+            Expect.Equal(round == 0, weakLong.TryGetTarget(out _));
+        }
         Heap.DeleteUnreachable();
-        // Of two, one has its finalizer suppressed.
-        Expect.Equal(1, Of(typeof(Finalizable)).Count);
-        Expect.Equal(0, Finalizable.Finalized);
-        Expect.True(weak.TryGetTarget(out Finalizable? left));
-        Heap.Delete(left);
-        left = null;
-        Expect.Equal(1, Finalizable.Finalized);
-        Expect.Equal(1, Of(typeof(Kept)).Count);
-        Heap.DeleteUnreachable();
+        Expect.Equal(default, Of(typeof(Finalizable)));
         Expect.Equal(default, Of(typeof(Kept)));
+        GC.WaitForPendingFinalizers();
+        Expect.Equal(3, Finalizable.Finalized);
+        // What a finalizer saves is not lost, and is finalized no more.
+        ForgetSaved();
+        Heap.DeleteUnreachable();
+        GC.WaitForPendingFinalizers();
+        Heap.DeleteUnreachable();
+        Expect.Equal(7L, Finalizable.Saved!.Needed.Value);
+        Heap.Delete(Finalizable.Saved);
+        Expect.Equal(4, Finalizable.Finalized);
+        // The framework's own: nobody disposes of the stream, and yet its file is closed.
+        string path = Path.GetTempFileName();
+        int open = OpenAndForget(path);
+        Expect.Equal(1, open);
+        Heap.DeleteUnreachable();
+        GC.WaitForPendingFinalizers();
+        Expect.Equal(0, OpenFiles(path));
+        File.Delete(path);
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private static WeakReference<Finalizable> ForgetFinalizable()
+    private static (WeakReference<Finalizable>, WeakReference<Finalizable>) ForgetFinalizable()
     {
         GC.SuppressFinalize(new Finalizable());
-        return new WeakReference<Finalizable>(new Finalizable());
+        return (new WeakReference<Finalizable>(new Finalizable { Again = 1 }), new WeakReference<Finalizable>(new Finalizable(), trackResurrection: true));
     }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static void ForgetSaved() => _ = new Finalizable { IsToBeSaved = true };
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static int OpenAndForget(string path)
+    {
+        _ = new FileStream(path, FileMode.Open);
+        return OpenFiles(path);
+    }
+
+    private static int OpenFiles(string path) => Directory.GetFiles("/proc/self/fd").Count(file => new FileInfo(file).LinkTarget == path);
 
     // Threads that build, check and forget, beside one that deletes what they forget.
     private static void Threads()

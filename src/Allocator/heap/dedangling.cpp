@@ -11,6 +11,7 @@
 #include "heap/addresses.h"
 #include "heap/blocks.h"
 #include "heap/cards.h"
+#include "heap/finalization_queue.h"
 #include "heap/forwarding.h"
 #include "heap/maintenance.h"
 #include "heap/walk.h"
@@ -147,6 +148,7 @@ void make_root_current(uint64_t* slot) noexcept {
 void finish(void* argument) noexcept {
   auto& sweep = *static_cast<Sweep*>(argument);
   set_threads_stopped(true);
+  for_each_finalizable([](uint64_t* slot, void*) { make_root_current(slot); }, nullptr);
   if (moved_outside.load(std::memory_order_relaxed)) walk_frozen(&sweep.fields);
   size_t count = left_over_count.load(std::memory_order_relaxed);
   sweep.complete = count <= kLeftOverAtMost;

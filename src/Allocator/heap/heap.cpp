@@ -11,6 +11,7 @@
 #include "heap/blocks.h"
 #include "heap/chunks.h"
 #include "heap/dedangling.h"
+#include "heap/finalization_queue.h"
 #include "heap/forwarding.h"
 #include "heap/history.h"
 #include "heap/large.h"
@@ -377,6 +378,7 @@ void reset_heap() noexcept {
   reset_dedangling();
   reset_pins();
   reset_reachability();
+  reset_finalization_queue();
 }
 
 }  // namespace freehold::heap

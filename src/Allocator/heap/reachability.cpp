@@ -10,6 +10,7 @@
 #include "core/knobs.h"
 #include "core/references.h"
 #include "heap/blocks.h"
+#include "heap/finalization_queue.h"
 #include "heap/forwarding.h"
 #include "heap/heap.h"
 #include "heap/maintenance.h"
@@ -136,8 +137,8 @@ void for_each_live_object(Function function) noexcept {
 // The threads are stopped, and no phase of maintenance nor round of promotion runs.
 class Marking {
  public:
-  // No object is on the stack twice.
-  Marking() noexcept : stack_(held_memory() / core::kMinimumObjectSize + 1) {}
+  // No object is on a stack twice; deleted ones in the pool may be.
+  Marking() noexcept : stack_(most_objects()), left_over_(most_objects()) {}
 
   // False: there was no memory. What is not marked may live.
   bool is_complete() const noexcept { return complete_ && marks_.is_complete(); }
@@ -162,20 +163,36 @@ class Marking {
           }
         },
         this);
+    mark_queue();
     mark_reached();
     mark_dependents();
   }
 
-  void mark_finalizable() noexcept {
+  // Before finalizers are looked at: a weak reference must not find what one has run for.
+  void clear_weak_handles() noexcept {
+    support->for_each_weak(
+        [](uint64_t* slot, void* argument) {
+          if (arena.contains(*slot) && !static_cast<Marking*>(argument)->is_reached(*slot)) *slot = 0;
+        },
+        this);
+  }
+
+  // All of them before any is marked: that one reaches another does not put off the other's finalizer.
+  void enqueue_finalizable() noexcept {
     for_each_live_object([this](Object* object, const Walked& walked) noexcept {
-      if (!walked.type->has_finalizer() || (*object->sync_word() & core::kSyncFinalizerRun) != 0) return;
-      mark(reinterpret_cast<uintptr_t>(object), false);
-      mark_reached();
+      if (!walked.type->has_finalizer() || (*object->sync_word() & core::kSyncFinalizerRun) != 0 || marks_.is_marked(object)) return;
+      // Without room it waits for the next search, as a root all the same.
+      if (!heap::enqueue_finalizable(reinterpret_cast<uintptr_t>(object)) && !left_over_.push(object)) complete_ = false;
     });
+    mark_queue();
+    while (!left_over_.is_empty()) mark(reinterpret_cast<uintptr_t>(left_over_.pop()), false);
+    mark_reached();
     mark_dependents();
   }
 
  private:
+  static size_t most_objects() noexcept { return resident_memory() / core::kMinimumObjectSize + 1; }
+
   void mark(uintptr_t address, bool interior) noexcept {
     if (!arena.contains(address)) return;
     address = current_address(address);
@@ -203,6 +220,10 @@ class Marking {
     }
   }
 
+  void mark_queue() noexcept {
+    for_each_finalizable([](uint64_t* slot, void* argument) { static_cast<Marking*>(argument)->mark(*slot, false); }, this);
+  }
+
   void mark_dependents() noexcept {
     do {
       found_dependents_ = false;
@@ -225,7 +246,7 @@ class Marking {
   }
 
   Marks marks_;
-  Stack<Object*> stack_;
+  Stack<Object*> stack_, left_over_;
   bool complete_ = true, found_dependents_ = false;
 };
 
@@ -242,7 +263,10 @@ void search(void* argument) noexcept {
   set_threads_stopped(true);
   Marking marking;
   if (marking.is_complete()) marking.mark_roots();
-  if (search.deletes && marking.is_complete()) marking.mark_finalizable();
+  if (search.deletes && marking.is_complete()) {
+    marking.clear_weak_handles();
+    marking.enqueue_finalizable();
+  }
   if (marking.is_complete()) {
     for_each_live_object([&](Object* object, const Walked& walked) noexcept {
       if (!marking.is_marked(object)) search.found(object, walked.type, walked.size, search.argument);
@@ -259,6 +283,7 @@ bool search_stopped(Search search_for) noexcept {
     PromotionPause pause;
     if (!support->stop(search, &search_for)) return false;
   }
+  if (search_for.deletes && finalizable_count() != 0) support->run_finalizers();
   uint64_t took = os::nanoseconds() - before;
   if (took > reachability_counters.longest_stop.load(std::memory_order_relaxed)) reachability_counters.longest_stop.store(took, std::memory_order_relaxed);
   (search_for.done ? reachability_counters.searches : reachability_counters.abandoned).fetch_add(1, std::memory_order_relaxed);

@@ -27,6 +27,10 @@ struct RootSupport {
   void (*for_each_root)(void (*fn)(uintptr_t address, bool interior, void* argument), void* argument);
   void (*for_each_dependent)(void (*fn)(uintptr_t primary, uintptr_t secondary, void* argument), void* argument);
   void (*for_each_frozen)(void (*fn)(uint8_t* first, uint8_t* end, void* argument), void* argument);
+  // Each weak handle that does not wait for finalizers.
+  void (*for_each_weak)(void (*fn)(uint64_t* slot, void* argument), void* argument);
+  // After the threads run again: there is something in heap/finalization_queue.h.
+  void (*run_finalizers)();
 };
 void set_root_support(const RootSupport* support) noexcept;
 
@@ -46,8 +50,8 @@ static_assert(sizeof(UnreachableType) == 24);
 enum class SearchResult : int32_t { kDone = 0, kNotPossible = 1, kNoRoom = 2 };
 SearchResult find_unreachable_types(UnreachableType* entries, size_t capacity) noexcept;
 
-// Deletes them all, as the program should have. Objects whose finalizers are still to run stay, with all that they reach: only the program may call
-// finalizers. Returns how many went, or -1 where find_unreachable says false.
+// Deletes them all, as the program should have. Objects whose finalizers are still to run stay, with all that they reach: they are given to the finalizer
+// thread, weak handles no longer lead to what no root reaches, and the next time they go too. Returns how many went, or -1 where find_unreachable says false.
 int64_t delete_unreachable() noexcept;
 
 // FREEHOLD_STRESS=unreachable: does so for ever. `round_done` is called after each.

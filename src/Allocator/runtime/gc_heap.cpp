@@ -1,5 +1,5 @@
 // The functions behind the GC interface, and GC_Initialize, the one symbol that makes the runtime take this heap for its garbage collector.
-// Invariant: nothing is ever found unreachable. There are no collections, no generations that matter, and no finalizer runs but from Heap.Delete.
+// There are no collections and no generations that matter; no finalizer runs but from Heap.Delete, or for what Heap.DeleteUnreachable has found.
 #include <cstdio>
 #include <cstdlib>
 #include <unistd.h>
@@ -7,6 +7,7 @@
 #include "core/knobs.h"
 #include "core/object.h"
 #include "diag/statistics.h"
+#include "heap/finalization_queue.h"
 #include "heap/maintenance.h"
 #include "heap/pins.h"
 #include "platform/os.h"
@@ -80,8 +81,8 @@ const GcHeapTable kTable = {
     .set_reserved_limit = [](GcHeap*, size_t) {},
     .concurrent = {not_called, not_called, not_called, not_called, not_called},
     .wait_concurrent = [](GcHeap*, int32_t) { return int32_t{0}; },
-    .finalizable_count = [](GcHeap*) { return size_t{0}; },
-    .next_finalizable = [](GcHeap*) -> void* { return nullptr; },
+    .finalizable_count = [](GcHeap*) { return heap::finalizable_count(); },
+    .next_finalizable = [](GcHeap*) -> void* { return nullptr; },  // never called: finalizer.cpp wraps its one caller
     .memory_info = [](GcHeap*, uint64_t* a, uint64_t* b, uint64_t* c, uint64_t* d, uint64_t* e, uint64_t* f, uint64_t* g, uint64_t* h, uint64_t* i, uint64_t* j,
                       uint32_t* k, uint32_t* l, bool* m, bool* n, uint64_t* o, uint64_t* p, int32_t) { fill_memory_info({a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p}); },
     .memory_load = [](GcHeap*) { return memory_load(); },

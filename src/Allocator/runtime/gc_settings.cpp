@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "heap/blocks.h"
+#include "heap/finalization_queue.h"
 #include "heap/heap.h"
 #include "platform/lock.h"
 #include "runtime/event.h"
@@ -65,7 +66,7 @@ void fill_memory_info(const MemoryInfo& info) noexcept {
   *info.committed = resident;
   *info.promoted = 0;
   *info.pinned_objects = 0;
-  *info.pending_finalizers = 0;
+  *info.pending_finalizers = heap::finalizable_count();
   *info.index = 0;
   *info.generation = 0;
   *info.pause_percentage = 0;

@@ -79,6 +79,20 @@ void for_each_strong_root(void (*fn)(uintptr_t address, bool interior, void* arg
   scan_pinning_handles(kOldest, kOldest, &scan, report_root);
 }
 
+void for_each_weak(void (*fn)(uint64_t* slot, void* argument), void* argument) noexcept {
+  struct Weak {
+    void (*fn)(uint64_t*, void*);
+    void* argument;
+  } weak = {fn, argument};
+  RootScan scan = {};
+  scan.thread_count = 1;
+  scan.fn = [](const Root& root, void* argument) { static_cast<Weak*>(argument)->fn(reinterpret_cast<uint64_t*>(root.slot), static_cast<Weak*>(argument)->argument); };
+  scan.argument = &weak;
+  scan_handles(kOldest, kOldest, &scan, [](void** handle, ScanContext* context, uint32_t flags) {
+    if (handle_type(handle) == kWeakShort) report_root(handle, context, flags);
+  });
+}
+
 // The runtime tells of both objects of a handle, one after the other.
 void for_each_dependent(void (*fn)(uintptr_t primary, uintptr_t secondary, void* argument), void* argument) noexcept {
   struct PairScan : ScanContext {
@@ -141,7 +155,7 @@ void call_in_preemptive_mode(void (*work)() noexcept) noexcept {
 }  // namespace
 
 const heap::SweepSupport sweep_support = {stop_for_sweep, for_each_frozen_segment, call_in_preemptive_mode};
-const heap::RootSupport root_support = {stop_for_search, for_each_strong_root, for_each_dependent, for_each_frozen_segment};
+const heap::RootSupport root_support = {stop_for_search, for_each_strong_root, for_each_dependent, for_each_frozen_segment, for_each_weak, []() { request_finalizer_thread(true); }};
 
 bool scan_pins(const heap::PinScan& scan) noexcept {
   return with_threads_stopped([&]() noexcept {

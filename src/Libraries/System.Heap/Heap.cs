@@ -71,16 +71,17 @@ public static class Heap
     /// <returns>One item for each type, the most bytes first. Empty under a garbage collector, which finds such objects itself.</returns>
     /// <remarks>
     /// Stops the other threads while it marks all that can be reached. What only a deleted object refers to counts as unreachable once that object's
-    /// memory is gone. Objects that wait for their finalizer are found too: nobody disposed of them.
+    /// memory is gone. Objects whose finalizer has not run are found too: nobody disposed of them.
     /// </remarks>
     /// <exception cref="InsufficientMemoryException">There is no memory for the marks.</exception>
     public static IReadOnlyList<UnreachableObjects> FindUnreachable() => IsManual ? UnreachableObjects.Find() : [];
 
-    /// <summary>Deletes what <see cref="FindUnreachable"/> would find, but for objects whose finalizer has not run, and what they refer to.</summary>
+    /// <summary>Deletes what <see cref="FindUnreachable"/> would find.</summary>
     /// <returns>How many objects were deleted; 0 under a garbage collector.</returns>
     /// <remarks>
     /// For what nobody can delete by hand, such as objects that a library makes inside and drops. Stops the other threads meanwhile, unlike <see cref="Delete"/>:
-    /// call it where a pause is no harm. The heap never does this by itself.
+    /// call it where a pause is no harm. The heap never does this by itself. Objects whose finalizer has not run are given to the finalizer thread
+    /// (<see cref="GC.WaitForPendingFinalizers"/>), and the next call deletes them, with what they refer to. Weak references to what is found read null.
     /// </remarks>
     /// <exception cref="InsufficientMemoryException">There is no memory for the marks.</exception>
     public static long DeleteUnreachable()

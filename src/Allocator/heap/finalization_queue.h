@@ -1,0 +1,24 @@
+// Objects that a search found unreachable (heap/reachability.h) while their finalizers were still to run: they wait for the runtime's finalizer thread, and
+// are roots as long as they wait. What Heap.Delete deletes never comes here: it runs the finalizer itself.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace freehold::heap {
+
+// While the threads are stopped; one at a time. False: no memory.
+bool enqueue_finalizable(uintptr_t object) noexcept;
+
+// The next one whose finalizer has not run meanwhile and was not suppressed. It counts as run from now on, so that the caller must call it. 0: none left. One
+// thread at a time, which others can stop only when it is back; never blocks.
+uintptr_t next_finalizable() noexcept;
+
+size_t finalizable_count() noexcept;
+
+// While the threads are stopped: each place in the queue that holds a name.
+void for_each_finalizable(void (*fn)(uint64_t* slot, void* argument), void* argument) noexcept;
+
+void reset_finalization_queue() noexcept;  // tests only
+
+}  // namespace freehold::heap

@@ -22,10 +22,42 @@ internal static partial class Memory
         yield return new("out-of-memory-small", arguments => OutOfMemory(long.Parse(arguments[0]), 1_000));
         yield return new("out-of-memory-large", arguments => OutOfMemory(long.Parse(arguments[0]), 1_000_000));
         yield return new("out-of-memory-often", arguments => OutOfMemoryOften(long.Parse(arguments[0])));
+        yield return new("out-of-memory-refreshed", arguments => Refreshed(long.Parse(arguments[0])));
         yield return new("out-of-memory-figures", arguments => FiguresOfMemory(long.Parse(arguments[0])));
         yield return new("resident-growing-heap", _ => GrowingHeap());
         yield return new("out-of-memory-dangling", arguments => UsesWithoutMemory(long.Parse(arguments[0])));
         yield return new("out-of-memory-threads", arguments => OutOfMemoryOfThreads(long.Parse(arguments[0])));
+    }
+
+    // What the program asks for while it runs, unless FREEHOLD_HEAP_LIMIT has said how much it is.
+    private static void Refreshed(long limit)
+    {
+        const long Asked = 200 << 20;
+        byte[] held = new byte[30_000_000];
+        AppContext.SetData("GCHeapHardLimit", (ulong)Asked);
+        GC.RefreshMemoryLimit();
+        Expect.Equal(limit, GC.GetGCMemoryInfo().TotalAvailableMemoryBytes);
+        bool fits = true;
+        try
+        {
+            GC.KeepAlive(new byte[limit - 60_000_000]);
+            fits = false;
+            GC.KeepAlive(new byte[60_000_000]);
+            fits = true;
+        }
+        catch (OutOfMemoryException)
+        {
+            Expect.True(!fits, "what the limit has room for did not fit");
+        }
+        Expect.True(!fits, "more than the limit was allocated");
+        // Below what is in use: refused, and nothing changes.
+        AppContext.SetData("GCHeapHardLimit", (ulong)10_000_000);
+        if (limit == Asked)
+            Expect.Throws<InvalidOperationException>(GC.RefreshMemoryLimit);
+        else
+            GC.RefreshMemoryLimit();
+        Expect.Equal(limit, GC.GetGCMemoryInfo().TotalAvailableMemoryBytes);
+        GC.KeepAlive(held);
     }
 
     // In a control group of which `limit` bytes are three quarters, and in which little else is.

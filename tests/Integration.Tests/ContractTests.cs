@@ -114,6 +114,12 @@ public sealed class ContractTests
     public void OutOfMemoryIsAnException(string name, string variable, string limit) =>
         Passes(new Dictionary<string, string> { [variable] = limit }, "run", name, (64 << 20).ToString(CultureInfo.InvariantCulture));
 
+    [Theory]
+    [InlineData("100M", 100 << 20)]
+    [InlineData("", 200 << 20)]
+    public void TheLimitCanBeRefreshedUnlessTheVariableIsSet(string variable, int limit) =>
+        Passes(new Dictionary<string, string> { ["FREEHOLD_HEAP_LIMIT"] = variable }, "run", "out-of-memory-refreshed", limit.ToString(CultureInfo.InvariantCulture));
+
     /// <summary>As for the stock collector: three quarters of what the container may have.</summary>
     [MemoryGroupTheory]
     [InlineData("out-of-memory-small")]

@@ -679,6 +679,36 @@ TEST_P(PromotionTest, FourThreadsAndSweepsAreAllThatPatches) {
 TEST_P(PromotionTest, FourThreadsAndShortRounds) { run_threads(4, 100'000, PromotionScope::kRandom); }
 TEST_P(PromotionTest, FourThreadsAndSparseBlocksMove) { run_threads(4, 200'000, PromotionScope::kSparse); }
 
+// What it frees is there then: no reason for an OutOfMemoryException.
+TEST_P(PromotionTest, AnAllocationAtTheLimitWaitsForTheRoundOfAnother) {
+  static constexpr heap::SweepSupport kSupport = {stop, [](void (*)(uint8_t*, uint8_t*, void*), void*) {}, [](void (*work)() noexcept) { work(); }};
+  heap::set_sweep_support(&kSupport);
+  constexpr size_t kLimit = size_t{64} << 20;
+  size_t before = heap::limit();
+  heap::set_limit(kLimit);
+  std::vector<Object*> objects;
+  while (heap::resident_memory() < kLimit - 4 * core::kBlockSize) objects.push_back(allocate(&node_type.table));
+  for (size_t i = 0; i < objects.size(); i++) {
+    if (i % 4 != 0) {
+      ASSERT_EQ(heap::delete_object(objects[i]), DeleteResult::kDeleted);
+    }
+  }
+  std::atomic<bool> holds{false};
+  std::thread other([&] {
+    heap::PromotionPause pause;
+    holds = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  });
+  while (!holds) std::this_thread::yield();
+  size_t missing = 0;
+  for (size_t i = 0; i < objects.size() / 2; i++) missing += allocate(&node_type.table) == nullptr ? 1 : 0;
+  other.join();
+  heap::set_limit(before);
+  EXPECT_EQ(missing, 0u);
+  EXPECT_GT(heap::promotion_counters.objects.load(), 0u);
+  expect_valid("after the round");
+}
+
 INSTANTIATE_TEST_SUITE_P(Protections, PromotionTest, ::testing::Values(core::Protection::kUserfaultfd, core::Protection::kMprotect),
                          [](const auto& info) { return info.param == core::Protection::kUserfaultfd ? "userfaultfd" : "mprotect"; });
 

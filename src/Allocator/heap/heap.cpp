@@ -223,6 +223,8 @@ DeleteResult finish(uint8_t* start, uint32_t header, const MethodTable* type, si
   return delete_plain(object, place - core::kHeaderSize, type->base_size, keep_sync_entry);
 }
 
+constexpr uint32_t kEmergencyBytes = 256 << 10;
+
 // An allocation failed that what throws an OutOfMemoryException may have made: the runtime throws again, deeper in the stack, by the frames of a dispatch
 // at least. Where this does not end, the stack would overflow.
 void refuse_endless_throwing() noexcept {
@@ -253,7 +255,6 @@ bool initialize(size_t limit) noexcept {
 }
 
 void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept {
-  constexpr uint32_t kEmergencyBytes = 256 << 10;
   if (size >= arena.size / 4) return nullptr;
   if (thread_heap.context == nullptr) {
     register_thread();
@@ -265,13 +266,20 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
   if (start == nullptr) {
     // Before the program sees an OutOfMemoryException: give back everything that can be. Promotion needs a block before it frees some.
     thread_heap.emergency = kEmergencyBytes;
+    thread_heap.missed_round = false;
     maintain(true, true);
     thread_heap.emergency = 0;
     start = try_allocate(context, size, flags);
   }
-  // Not for what the emergency's memory has room for: each of these would make a search while an exception is thrown.
-  if (start == nullptr && size > emergency && are_addresses_exhausted()) {
-    call_where_threads_stop([]() noexcept { dedangle(true); });
+  // What could not be done where others wait for this thread to stop: another thread's round or sweep was under way, or only a stop tells what is pinned. Not
+  // for what the emergency's memory has room for: each of these would do it again while an exception is thrown.
+  if (start == nullptr && size > emergency && (thread_heap.missed_round || wait_for_threads() || are_addresses_exhausted())) {
+    call_where_threads_stop([]() noexcept {
+      thread_heap.emergency = kEmergencyBytes;
+      maintain(true, false);
+      if (are_addresses_exhausted()) dedangle(true);
+      thread_heap.emergency = 0;
+    });
     start = try_allocate(context, size, flags);
   }
   if (start == nullptr && size <= emergency) {

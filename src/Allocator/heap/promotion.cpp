@@ -692,6 +692,7 @@ uint64_t promote(PromotionScope scope, bool may_stop) noexcept {
   if (may_stop) {
     lock.lock();
   } else if (!lock.try_lock()) {
+    thread_heap.missed_round = true;
     return 0;  // who holds it may be waiting for this thread to stop
   }
   deleted_at_last_round = thread_totals().deleted_bytes;

@@ -1,10 +1,13 @@
 // What no root reaches, compared with a model that knows who refers to whom.
 #include "heap/reachability.h"
 
+#include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <map>
 #include <random>
 #include <set>
+#include <thread>
 
 #include "heap/finalization_queue.h"
 #include "heap/forwarding.h"
@@ -30,6 +33,7 @@ uint64_t seed_of_run() {
 }
 
 uintptr_t address(Object* object) { return reinterpret_cast<uintptr_t>(object); }
+size_t arena_block(Object* object) { return core::arena.block_index(address(object)); }
 Object* current(Object* object) { return reinterpret_cast<Object*>(heap::current_address(address(object))); }
 
 class ReachabilityTest : public HeapTest {
@@ -284,6 +288,50 @@ TEST_F(ReachabilityTest, BeforeThereIsARuntimeNothingIsFound) {
   heap::set_root_support(nullptr);
   EXPECT_EQ(heap::delete_unreachable(), -1);
 }
+
+TEST_F(ReachabilityTest, TheQueueOfFinalizersIsUsedAgainBeforeItIsEmpty) {
+  constexpr size_t kEach = 6'000;  // together more than one commit of the queue
+  std::vector<uintptr_t> objects;
+  size_t taken = 0;
+  for (int round = 0; round < 4; round++) {
+    for (size_t i = 0; i < kEach; i++) {
+      objects.push_back(address(node({}, &finalizable_node_type.table)));
+      ASSERT_TRUE(heap::enqueue_finalizable(objects.back()));
+    }
+    for (size_t i = 0; i < kEach - 100; i++) ASSERT_EQ(heap::next_finalizable(), objects[taken++]);
+    ASSERT_EQ(heap::finalizable_count(), objects.size() - taken);
+    uintptr_t* expected = &objects[taken];
+    heap::for_each_finalizable([](uint64_t* slot, void* expected) { EXPECT_EQ(*slot, *(*static_cast<uintptr_t**>(expected))++); }, &expected);
+    EXPECT_EQ(expected, objects.data() + objects.size());
+  }
+  while (taken < objects.size()) ASSERT_EQ(heap::next_finalizable(), objects[taken++]);
+  EXPECT_EQ(heap::next_finalizable(), 0u);
+}
+
+// Promotion copies the object that waits, while the finalizer thread asks for it.
+class FinalizationQueueTest : public ReachabilityTest, public ::testing::WithParamInterface<core::Protection> {
+ protected:
+  void configure(core::Knobs& knobs) override {
+    knobs.promotion = true;
+    knobs.protection = GetParam();
+  }
+};
+
+TEST_P(FinalizationQueueTest, WaitsForPromotion) {
+  Object* object = node({}, &finalizable_node_type.table);
+  while (arena_block(object) == arena_block(node())) continue;  // the block is complete
+  ASSERT_TRUE(heap::enqueue_finalizable(address(object)));
+  ASSERT_TRUE(heap::freeze_block(arena_block(object)));
+  std::atomic<uintptr_t> next{0};
+  std::thread finalizer([&] { next = heap::next_finalizable(); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(next.load(), 0u);
+  heap::thaw_block(arena_block(object));
+  finalizer.join();
+  EXPECT_EQ(next.load(), address(object));
+}
+
+INSTANTIATE_TEST_SUITE_P(Protections, FinalizationQueueTest, ::testing::Values(core::Protection::kUserfaultfd, core::Protection::kMprotect));
 
 // Random graphs, of which random objects are deleted and move, so that fields and roots hold names of any age.
 class ReachabilityModelTest : public ReachabilityTest {

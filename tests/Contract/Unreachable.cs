@@ -16,7 +16,7 @@ internal static class Unreachable
         yield return new("unreachable-roots", _ => Roots());
         yield return new("unreachable-dependent", _ => Dependents());
         yield return new("unreachable-finalizer", _ => Finalizers());
-        yield return new("unreachable-threads", _ => Threads());
+        yield return new("unreachable-threads", arguments => Threads(arguments.Length > 0 ? int.Parse(arguments[0]) : Environment.TickCount));
         yield return new("unreachable-stale", _ => Stale());
     }
 
@@ -29,8 +29,6 @@ internal static class Unreachable
     {
         public object? Next;
     }
-
-    private sealed class OfAnotherType : Forgotten;
 
     private sealed class Finalizable : Forgotten
     {
@@ -240,8 +238,7 @@ internal static class Unreachable
             Expect.Equal((long)i, ((Kept)next).Value);
         }
         Expect.Equal(default, Of(typeof(Kept)));
-        int left = table.Count();
-        Expect.Equal(50, left);
+        Expect.Equal(50, table.Count());
         table.Remove(first);
         Heap.DeleteUnreachable();
         Expect.Equal(0, table.Count());
@@ -298,8 +295,7 @@ internal static class Unreachable
         Expect.Equal(4, Finalizable.Finalized);
         // The framework's own: nobody disposes of the stream, and yet its file is closed.
         string path = Path.GetTempFileName();
-        int open = OpenAndForget(path);
-        Expect.Equal(1, open);
+        Expect.Equal(1, OpenAndForget(path));
         Heap.DeleteUnreachable();
         GC.WaitForPendingFinalizers();
         Expect.Equal(0, OpenFiles(path));
@@ -325,10 +321,9 @@ internal static class Unreachable
 
     private static int OpenFiles(string path) => Directory.GetFiles("/proc/self/fd").Count(file => new FileInfo(file).LinkTarget == path);
 
-    // Threads that build, check and forget, beside one that deletes what they forget.
-    private static void Threads()
+    // Threads that build, check and forget, beside one that deletes what they forget. The seed may be given.
+    private static void Threads(int seed)
     {
-        int seed = Environment.TickCount;
         Console.WriteLine($"seed {seed}");
         var failures = new ConcurrentQueue<Exception>();
         bool over = false;

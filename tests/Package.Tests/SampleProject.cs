@@ -20,7 +20,8 @@ public sealed class SampleProject
         for (int i = 0; i < 10000; i++) numbers["key " + i] = i;
         Console.WriteLine($"manual: {Heap.IsManual}");
         Console.WriteLine($"sum: {numbers.Values.Sum(number => (long)number)}");
-        Heap.Delete(numbers); Console.WriteLine($"unreachable: {Heap.FindUnreachable().Count > 0} {Heap.DeleteUnreachable() > 0}");
+        Heap.Delete(numbers);
+        Console.WriteLine($"unreachable: {Heap.FindUnreachable().Count > 0} {Heap.DeleteUnreachable() > 0}");
         try { Thrower.Throw(); } catch (InvalidOperationException exception) { Console.WriteLine(exception.StackTrace); }
 
         static class Thrower
@@ -29,7 +30,7 @@ public sealed class SampleProject
             public static void Throw()
             {
                 GC.KeepAlive(null);
-                throw new InvalidOperationException(); // line 19
+                throw new InvalidOperationException(); // line 20
             }
         }
         """;

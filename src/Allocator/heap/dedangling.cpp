@@ -83,16 +83,12 @@ void walk_heap(uint64_t* patched) noexcept {
   });
 }
 
-void walk_frozen(uint64_t* patched) noexcept {
+void make_frozen_current(uint64_t* patched) noexcept {
   support->for_each_frozen(
       [](uint8_t* begin, uint8_t* end, void* argument) {
-        for (uint8_t* cursor = begin; cursor < end;) {
-          auto* object = reinterpret_cast<Object*>(cursor);
-          if (object->type == nullptr) return;
-          size_t size = object->size();
+        walk_frozen(begin, end, [argument](Object* object, size_t size) noexcept {
           core::for_each_reference(object, object->type, size, [argument](uint64_t* slot) noexcept { make_current(slot, static_cast<uint64_t*>(argument)); });
-          cursor += size;
-        }
+        });
       },
       patched);
 }
@@ -149,7 +145,7 @@ void finish(void* argument) noexcept {
   auto& sweep = *static_cast<Sweep*>(argument);
   set_threads_stopped(true);
   for_each_finalizable([](uint64_t* slot, void*) { make_root_current(slot); }, nullptr);
-  if (moved_outside.load(std::memory_order_relaxed)) walk_frozen(&sweep.fields);
+  if (moved_outside.load(std::memory_order_relaxed)) make_frozen_current(&sweep.fields);
   size_t count = left_over_count.load(std::memory_order_relaxed);
   sweep.complete = count <= kLeftOverAtMost;
   for (size_t i = 0; i < count && sweep.complete; i++) {
@@ -193,7 +189,7 @@ bool sweep(bool search) noexcept {
   Sweep sweep;
   walk_heap(&sweep.fields);
   if (search) note_names_in_heap();
-  walk_frozen(&sweep.fields);
+  make_frozen_current(&sweep.fields);
   bool stopped = timed_stop(make_root_current, finish, &sweep);
   set_sweeping(false);
   sweep_counters.fields.fetch_add(sweep.fields, std::memory_order_relaxed);

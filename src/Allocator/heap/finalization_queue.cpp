@@ -1,12 +1,14 @@
 #include "heap/finalization_queue.h"
 
+#include <string.h>
+
 #include <atomic>
 
 #include "core/fault_recovery.h"
 #include "core/object.h"
 #include "heap/forwarding.h"
 #include "heap/heap.h"
-#include "platform/os.h"
+#include "platform/growing_memory.h"
 
 namespace freehold::heap {
 
@@ -15,10 +17,12 @@ namespace {
 constexpr size_t kAtMost = size_t{1} << 30;  // bytes: 134 million objects, which take 3 GB at least
 constexpr size_t kStep = size_t{1} << 16;
 
-uint64_t* queue = nullptr;
-size_t committed = 0;
-// Written by who searches, while the threads are stopped, and by the finalizer thread, while they are not.
+// Who searches, while the threads are stopped, appends; the finalizer thread takes, in cooperative mode, so that it cannot be stopped half way. So the two
+// never meet; atomic for finalizable_count().
+constinit os::GrowingMemory memory{kAtMost, kStep};
 std::atomic<size_t> head{0}, tail{0};
+
+uint64_t* items() noexcept { return reinterpret_cast<uint64_t*>(memory.start()); }
 
 // Takes the right to run the finalizer. False: somebody has it, or the object is deleted.
 bool claim(uint64_t object) noexcept {
@@ -32,7 +36,7 @@ bool claim(uint64_t object) noexcept {
     if (core::try_compare_and_swap(sync, value, value | core::kSyncFinalizerRun, &swapped)) {
       if (swapped) return true;
     } else {
-      wait_while_frozen(object);
+      wait_while_frozen(reinterpret_cast<uintptr_t>(sync));
     }
   }
 }
@@ -40,13 +44,17 @@ bool claim(uint64_t object) noexcept {
 }  // namespace
 
 bool enqueue_finalizable(uintptr_t object) noexcept {
-  if (queue == nullptr && (queue = static_cast<uint64_t*>(os::reserve(kAtMost, os::kPageSize, 0))) == nullptr) return false;
-  size_t end = tail.load(std::memory_order_relaxed);
-  if (end * sizeof *queue == committed) {
-    if (committed == kAtMost || !os::commit(reinterpret_cast<uint8_t*>(queue) + committed, kStep)) return false;
-    committed += kStep;
+  if (memory.start() == nullptr && !memory.reserve()) return false;
+  size_t first = head.load(std::memory_order_relaxed), end = tail.load(std::memory_order_relaxed);
+  // One that is never empty must not grow for ever.
+  if (first > end / 2) {
+    end -= first;
+    memmove(items(), items() + first, end * sizeof(uint64_t));
+    head.store(0, std::memory_order_relaxed);
+    tail.store(end, std::memory_order_release);
   }
-  queue[end] = object;
+  if (!memory.reach((end + 1) * sizeof(uint64_t))) return false;
+  items()[end] = object;
   tail.store(end + 1, std::memory_order_release);
   return true;
 }
@@ -59,7 +67,7 @@ uintptr_t next_finalizable() noexcept {
       tail.store(0, std::memory_order_release);
       return 0;
     }
-    uint64_t object = queue[first];
+    uint64_t object = items()[first];
     head.store(first + 1, std::memory_order_relaxed);
     if (claim(object)) return current_address(object);
   }
@@ -71,13 +79,11 @@ size_t finalizable_count() noexcept {
 }
 
 void for_each_finalizable(void (*fn)(uint64_t* slot, void* argument), void* argument) noexcept {
-  for (size_t i = head.load(std::memory_order_relaxed), end = tail.load(std::memory_order_relaxed); i < end; i++) fn(&queue[i], argument);
+  for (size_t i = head.load(std::memory_order_relaxed), end = tail.load(std::memory_order_relaxed); i < end; i++) fn(&items()[i], argument);
 }
 
 void reset_finalization_queue() noexcept {
-  if (queue != nullptr) os::unreserve(queue, kAtMost);
-  queue = nullptr;
-  committed = 0;
+  memory.release();
   head.store(0);
   tail.store(0);
 }

@@ -11,10 +11,10 @@ namespace freehold::heap {
 bool enqueue_finalizable(uintptr_t object) noexcept;
 
 // The next one whose finalizer has not run meanwhile and was not suppressed. It counts as run from now on, so that the caller must call it. 0: none left. One
-// thread at a time, which others can stop only when it is back; never blocks.
+// thread at a time, which others can stop only when it is back. Waits while promotion copies the object, as a store to it does.
 uintptr_t next_finalizable() noexcept;
 
-size_t finalizable_count() noexcept;
+size_t finalizable_count() noexcept;  // any thread; a moment ago
 
 // While the threads are stopped: each place in the queue that holds a name.
 void for_each_finalizable(void (*fn)(uint64_t* slot, void* argument), void* argument) noexcept;

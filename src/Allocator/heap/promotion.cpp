@@ -21,6 +21,7 @@
 #include "heap/pins.h"
 #include "heap/thread_heap.h"
 #include "heap/walk.h"
+#include "platform/growing_memory.h"
 #include "platform/lock.h"
 #include "platform/os.h"
 
@@ -96,24 +97,18 @@ bool has_stack_pins(size_t block) noexcept { return arena.blocks[block].stack_pi
 // Memory of one round: handed out from the start, taken back all at once.
 class Scratch {
  public:
-  Scratch() noexcept : start_(static_cast<uint8_t*>(os::reserve(kScratch, os::kPageSize, 0))) {}
-  ~Scratch() {
-    if (start_ != nullptr) os::unreserve(start_, kScratch);
-  }
+  Scratch() noexcept { memory_.reserve(); }
+  ~Scratch() { memory_.release(); }
   void* take(size_t size) noexcept {
-    if (start_ == nullptr) return nullptr;
-    while (used_ + size > committed_) {
-      if (committed_ == kScratch || !os::commit(start_ + committed_, kScratchStep)) return nullptr;
-      committed_ += kScratchStep;
-    }
-    void* taken = start_ + used_;
+    if (!memory_.reach(used_ + size)) return nullptr;
+    void* taken = memory_.start() + used_;
     used_ += size;
     return taken;
   }
 
  private:
-  uint8_t* start_;
-  size_t used_ = 0, committed_ = 0;
+  os::GrowingMemory memory_{kScratch, kScratchStep};
+  size_t used_ = 0;
 };
 
 struct Slots {

@@ -16,6 +16,7 @@
 #include "heap/maintenance.h"
 #include "heap/promotion.h"
 #include "heap/walk.h"
+#include "platform/growing_memory.h"
 #include "platform/os.h"
 
 namespace freehold::heap {
@@ -32,37 +33,27 @@ namespace {
 
 const RootSupport* support = nullptr;
 
-// An array that gets its memory while it grows. Reserved as large as it can become.
+// Reserved as large as it can become.
 template <typename Item>
 class Stack {
  public:
-  explicit Stack(size_t items) noexcept : reserved_(core::align_up(items * sizeof(Item), kStep)), items_(static_cast<Item*>(os::reserve(reserved_, os::kPageSize, 0))) {}
-  ~Stack() {
-    if (items_ != nullptr) os::unreserve(items_, reserved_);
-  }
-  Stack(const Stack&) = delete;
-  Stack& operator=(const Stack&) = delete;
+  explicit Stack(size_t items) noexcept : memory_(items * sizeof(Item), kStep) { memory_.reserve(); }
+  ~Stack() { memory_.release(); }
 
   bool push(Item item) noexcept {
-    if (items_ == nullptr || ((count_ + 1) * sizeof(Item) > committed_ && !grow())) return false;
-    items_[count_++] = item;
+    if (!memory_.reach((count_ + 1) * sizeof(Item))) return false;
+    items()[count_++] = item;
     return true;
   }
   bool is_empty() const noexcept { return count_ == 0; }
-  Item pop() noexcept { return items_[--count_]; }
+  Item pop() noexcept { return items()[--count_]; }
 
  private:
   static constexpr size_t kStep = size_t{1} << 20;
+  Item* items() noexcept { return reinterpret_cast<Item*>(memory_.start()); }
 
-  bool grow() noexcept {
-    if (committed_ == reserved_ || !os::commit(reinterpret_cast<uint8_t*>(items_) + committed_, kStep)) return false;
-    committed_ += kStep;
-    return true;
-  }
-
-  size_t reserved_;
-  Item* items_;
-  size_t count_ = 0, committed_ = 0;
+  os::GrowingMemory memory_;
+  size_t count_ = 0;
 };
 
 // One bit for each unit of the arena, of which only the blocks that were marked in have memory.
@@ -154,13 +145,7 @@ class Marking {
         this);
     support->for_each_frozen(
         [](uint8_t* begin, uint8_t* end, void* argument) {
-          for (uint8_t* cursor = begin; cursor < end;) {
-            auto* object = reinterpret_cast<Object*>(cursor);
-            if (object->type == nullptr) return;
-            size_t size = object->size();
-            static_cast<Marking*>(argument)->mark_fields(object, object->type, size);
-            cursor += size;
-          }
+          walk_frozen(begin, end, [argument](Object* object, size_t size) noexcept { static_cast<Marking*>(argument)->mark_fields(object, object->type, size); });
         },
         this);
     mark_queue();
@@ -256,7 +241,7 @@ struct Search {
   bool deletes, done;
 };
 
-void search(void* argument) noexcept {
+void run_search(void* argument) noexcept {
   auto& search = *static_cast<Search*>(argument);
   // Only now: a thread that waits for maintenance can be stopped when it is through.
   MaintenancePause pause;
@@ -268,6 +253,7 @@ void search(void* argument) noexcept {
     marking.enqueue_finalizable();
   }
   if (marking.is_complete()) {
+    // What is found may be deleted at once: a walk goes on behind it by the size that it had.
     for_each_live_object([&](Object* object, const Walked& walked) noexcept {
       if (!marking.is_marked(object)) search.found(object, walked.type, walked.size, search.argument);
     });
@@ -278,14 +264,14 @@ void search(void* argument) noexcept {
 
 bool search_stopped(Search search_for) noexcept {
   if (support == nullptr) return false;
-  uint64_t before = os::nanoseconds();
   {
-    PromotionPause pause;
-    if (!support->stop(search, &search_for)) return false;
+    PromotionPause pause;  // one search at a time, too
+    uint64_t before = os::nanoseconds();
+    if (!support->stop(run_search, &search_for)) return false;
+    uint64_t took = os::nanoseconds() - before;
+    if (took > reachability_counters.longest_stop.load(std::memory_order_relaxed)) reachability_counters.longest_stop.store(took, std::memory_order_relaxed);
   }
   if (search_for.deletes && finalizable_count() != 0) support->run_finalizers();
-  uint64_t took = os::nanoseconds() - before;
-  if (took > reachability_counters.longest_stop.load(std::memory_order_relaxed)) reachability_counters.longest_stop.store(took, std::memory_order_relaxed);
   (search_for.done ? reachability_counters.searches : reachability_counters.abandoned).fetch_add(1, std::memory_order_relaxed);
   return search_for.done;
 }

@@ -1,7 +1,7 @@
 // What no root reaches any more: objects that the program forgot to delete. Found by marking, as a collector does (Jones, Hosking and Moss, The Garbage
 // Collection Handbook, chapter 2), but only when it is asked for: by who wants to know what leaks, and by FREEHOLD_STRESS=unreachable, which deletes them.
 //
-// The threads are stopped all the while: some 80 ms for a million objects that refer to each other at random. Marks are bits of a table of their own, so that nothing in the heap changes.
+// The threads are stopped all the while. Marks are bits of a table of their own, so that nothing in the heap changes.
 #pragma once
 
 #include <atomic>

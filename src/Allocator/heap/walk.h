@@ -95,6 +95,18 @@ enum class Pages { kLive, kWithMemory };  // kWithMemory: dead ones too, as long
 template <Pages which = Pages::kLive, typename Function>
 bool walk_block(size_t block, Function function) noexcept;
 
+// Calls function(core::Object*, size_t size) for the objects of a frozen segment, which stay: `first` is the address of one, not of its header.
+template <typename Function>
+void walk_frozen(uint8_t* first, uint8_t* end, Function function) noexcept {
+  for (uint8_t* cursor = first; cursor < end;) {
+    auto* object = reinterpret_cast<core::Object*>(cursor);
+    if (object->type == nullptr) return;
+    size_t size = object->size();
+    function(object, size);
+    cursor += size;
+  }
+}
+
 // The object that contains an address, or null. For diagnosis, and for interior references.
 core::Object* find_object(uintptr_t address) noexcept;
 

@@ -82,7 +82,7 @@ const GcHeapTable kTable = {
     .concurrent = {not_called, not_called, not_called, not_called, not_called},
     .wait_concurrent = [](GcHeap*, int32_t) { return int32_t{0}; },
     .finalizable_count = [](GcHeap*) { return heap::finalizable_count(); },
-    .next_finalizable = [](GcHeap*) -> void* { return nullptr; },  // never called: finalizer.cpp wraps its one caller
+    .next_finalizable = [](GcHeap*) -> void* { return nullptr; },  // never called: finalizer_thread.cpp wraps its one caller
     .memory_info = [](GcHeap*, uint64_t* a, uint64_t* b, uint64_t* c, uint64_t* d, uint64_t* e, uint64_t* f, uint64_t* g, uint64_t* h, uint64_t* i, uint64_t* j,
                       uint32_t* k, uint32_t* l, bool* m, bool* n, uint64_t* o, uint64_t* p, int32_t) { fill_memory_info({a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p}); },
     .memory_load = [](GcHeap*) { return memory_load(); },

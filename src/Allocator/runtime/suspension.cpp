@@ -113,10 +113,6 @@ void for_each_dependent(void (*fn)(uintptr_t primary, uintptr_t secondary, void*
   });
 }
 
-}  // namespace
-
-namespace {
-
 // Calls work() with the threads stopped. False: before the module is registered there is nothing to stop, and no object.
 template <typename Work>
 bool with_threads_stopped(Work work) noexcept {

@@ -17,7 +17,7 @@ public readonly record struct UnreachableObjects(Type Type, long Count, long Byt
     {
         for (int capacity = 4096; ; capacity *= 4)
         {
-            var entries = (UnreachableEntry*)NativeMemory.AllocZeroed((nuint)capacity, (nuint)sizeof(UnreachableEntry));
+            var entries = (UnreachableEntry*)NativeMemory.Alloc((nuint)capacity, (nuint)sizeof(UnreachableEntry));
             try
             {
                 int result = NativeHeap.FindUnreachable(entries, capacity);

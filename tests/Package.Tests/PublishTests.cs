@@ -83,7 +83,7 @@ public sealed partial class PublishTests(PackageFixture machine)
         Assert.True(symbol.Success);
         long address = long.Parse(symbol.Groups[1].ValueSpan, NumberStyles.HexNumber, CultureInfo.InvariantCulture);
         string line = Command.Tool("addr2line", "-e", symbols, $"0x{address + offset - 1:x}");
-        Assert.EndsWith("sample.cs:19", line.Trim().Split(" (")[0], StringComparison.Ordinal);
+        Assert.EndsWith($"sample.cs:{SampleProject.ThrowLine}", line.Trim().Split(" (")[0], StringComparison.Ordinal);
     }
 
     [Fact]

@@ -30,10 +30,13 @@ public sealed class SampleProject
             public static void Throw()
             {
                 GC.KeepAlive(null);
-                throw new InvalidOperationException(); // line 20
+                throw new InvalidOperationException();
             }
         }
         """;
+
+    /// <summary>The line of <see cref="DefaultSource"/> that throws, from 1.</summary>
+    public static readonly int ThrowLine = 1 + Array.FindIndex(DefaultSource.Split('\n'), line => line.Contains("throw new", StringComparison.Ordinal));
 
     private readonly PackageFixture _machine;
     private readonly Dictionary<string, string?> _environment;

@@ -152,7 +152,7 @@ TEST_P(AddressesTest, AnotherLapGoesOverWhatNothingNames) {
 }
 
 TEST_P(AddressesTest, AnAllocationSearchesBeforeItFails) {
-  static constexpr heap::SweepSupport kAll = {stop, between_walk_and_stop, [](void (*work)() noexcept) { work(); }};
+  static constexpr heap::SweepSupport kAll = {stop, between_walk_and_stop, [](void (*work)(void*), void* argument) { work(argument); }};
   heap::set_sweep_support(&kAll);
   std::vector<Object*> kept;
   while (Object* object = allocate(&bytes_type.table, kLength)) kept.push_back(object);

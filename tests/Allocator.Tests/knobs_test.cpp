@@ -39,6 +39,17 @@ TEST(Knobs, UnknownAndMalformedAreNamed) {
   }
 }
 
+TEST(Knobs, Reclaim) {
+  std::string error;
+  ASSERT_TRUE(read({}, &error)) << error;
+  EXPECT_TRUE(core::knobs.reclaim);
+  EXPECT_EQ(core::knobs.reclaim_growth, 0u);
+  ASSERT_TRUE(read({"FREEHOLD_RECLAIM=0", "FREEHOLD_RECLAIM_GROWTH=100"}, &error)) << error;
+  EXPECT_FALSE(core::knobs.reclaim);
+  EXPECT_EQ(core::knobs.reclaim_growth, 100u);
+  for (const char* bad : {"FREEHOLD_RECLAIM=100", "FREEHOLD_RECLAIM_GROWTH=0", "FREEHOLD_RECLAIM_GROWTH=50%"}) EXPECT_FALSE(read({bad}, &error)) << bad;
+}
+
 TEST(Knobs, StressIsAListOfModes) {
   std::string error;
   struct {
@@ -54,8 +65,8 @@ TEST(Knobs, StressIsAListOfModes) {
       {"FREEHOLD_STRESS=deletion:100", {.deletion = 100}},
       {"FREEHOLD_STRESS=fault,deletion:3,seed:2,delay:5", {.deletion = 3, .delay = 5, .fault = true, .seed = 2}},
       {"FREEHOLD_STRESS=deletion:3,promote:9", {.promote = 9, .deletion = 3}},
-      {"FREEHOLD_STRESS=unreachable", {.unreachable = 10'000}},
-      {"FREEHOLD_STRESS=promote,unreachable:300", {.promote = 10'000, .unreachable = 300}},
+      {"FREEHOLD_STRESS=reclaim", {.reclaim = 10'000}},
+      {"FREEHOLD_STRESS=promote,reclaim:300", {.promote = 10'000, .reclaim = 300}},
       {"FREEHOLD_STRESS=dedangle", {.promote = 10'000, .dedangle = true}},
   };
   for (const auto& [text, expected] : cases) {
@@ -63,7 +74,7 @@ TEST(Knobs, StressIsAListOfModes) {
     EXPECT_EQ(core::knobs.stress, expected) << text;
   }
   for (const char* bad : {"FREEHOLD_STRESS=move", "FREEHOLD_STRESS=promote,", "FREEHOLD_STRESS=,promote", "FREEHOLD_STRESS=promote:", "FREEHOLD_STRESS=promote:0", "FREEHOLD_STRESS=promote:-1", "FREEHOLD_STRESS=promote:99999999",
-                          "FREEHOLD_STRESS=deletion", "FREEHOLD_STRESS=deletion:0", "FREEHOLD_STRESS=fault:3", "FREEHOLD_STRESS=sites:3", "FREEHOLD_STRESS=dedangle:3", "FREEHOLD_STRESS=seed", "FREEHOLD_STRESS=unreachable:0", "FREEHOLD_STRESS=promote;fault"}) {
+                          "FREEHOLD_STRESS=deletion", "FREEHOLD_STRESS=deletion:0", "FREEHOLD_STRESS=fault:3", "FREEHOLD_STRESS=sites:3", "FREEHOLD_STRESS=dedangle:3", "FREEHOLD_STRESS=seed", "FREEHOLD_STRESS=reclaim:0", "FREEHOLD_STRESS=promote;fault"}) {
     EXPECT_FALSE(read({bad}, &error)) << bad;
     EXPECT_NE(error.find("FREEHOLD_STRESS"), std::string::npos) << error;
   }

@@ -681,7 +681,7 @@ TEST_P(PromotionTest, FourThreadsAndSparseBlocksMove) { run_threads(4, 200'000, 
 
 // What it frees is there then: no reason for an OutOfMemoryException.
 TEST_P(PromotionTest, AnAllocationAtTheLimitWaitsForTheRoundOfAnother) {
-  static constexpr heap::SweepSupport kSupport = {stop, [](void (*)(uint8_t*, uint8_t*, void*), void*) {}, [](void (*work)() noexcept) { work(); }};
+  static constexpr heap::SweepSupport kSupport = {stop, [](void (*)(uint8_t*, uint8_t*, void*), void*) {}, [](void (*work)(void*), void* argument) { work(argument); }};
   heap::set_sweep_support(&kSupport);
   constexpr size_t kLimit = size_t{64} << 20;
   size_t before = heap::limit();

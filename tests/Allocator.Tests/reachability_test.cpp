@@ -9,6 +9,8 @@
 #include <set>
 #include <thread>
 
+#include "heap/blocks.h"
+#include "heap/dedangling.h"
 #include "heap/finalization_queue.h"
 #include "heap/forwarding.h"
 #include "heap/promotion.h"
@@ -169,12 +171,12 @@ TEST_F(ReachabilityTest, WhatIsFoundIsDeletedOnce) {
   set(lost, 1, root);
   add_root(root);
   size_t in_use = heap::total_bytes_in_use();
-  EXPECT_EQ(heap::delete_unreachable(), 2);
+  EXPECT_EQ(heap::reclaim(), 2);
   EXPECT_EQ(in_use - heap::total_bytes_in_use(), 40 + core::align_up(24 + 5'000'000, 8));
   EXPECT_TRUE(heap::is_deleted(lost));
   EXPECT_TRUE(heap::is_deleted(array));
   EXPECT_FALSE(heap::is_deleted(root));
-  EXPECT_EQ(heap::delete_unreachable(), 0);
+  EXPECT_EQ(heap::reclaim(), 0);
   EXPECT_EQ(heap::reachability_counters.objects.load(), 2u);
   expect_valid("after the deletion");
 }
@@ -185,13 +187,13 @@ TEST_F(ReachabilityTest, FinalizersRunBeforeTheDeletion) {
   __atomic_fetch_or(finalized->sync_word(), core::kSyncFinalizerRun, __ATOMIC_RELAXED);
   add_root(kept);
   EXPECT_EQ(unreachable().size(), 5u);
-  EXPECT_EQ(heap::delete_unreachable(), 2);
+  EXPECT_EQ(heap::reclaim(), 2);
   EXPECT_TRUE(heap::is_deleted(finalized));
   // Both wait, although one reaches the other; a second search does not queue them again, and finds nothing.
   EXPECT_EQ(finalizer_requests, 1);
   EXPECT_EQ(heap::finalizable_count(), 2u);
   EXPECT_EQ(unreachable(), Objects{});
-  EXPECT_EQ(heap::delete_unreachable(), 0);
+  EXPECT_EQ(heap::reclaim(), 0);
   EXPECT_EQ(heap::finalizable_count(), 2u);
   Objects taken;
   for (int i = 0; i < 2; i++) taken.insert(reinterpret_cast<Object*>(heap::next_finalizable()));
@@ -200,10 +202,10 @@ TEST_F(ReachabilityTest, FinalizersRunBeforeTheDeletion) {
   EXPECT_EQ(heap::finalizable_count(), 0u);
   // As the runtime's ReRegisterForFinalize does.
   __atomic_fetch_and(second->sync_word(), ~core::kSyncFinalizerRun, __ATOMIC_RELAXED);
-  EXPECT_EQ(heap::delete_unreachable(), 1);
+  EXPECT_EQ(heap::reclaim(), 1);
   EXPECT_TRUE(heap::is_deleted(first));
   EXPECT_EQ(heap::next_finalizable(), address(second));
-  EXPECT_EQ(heap::delete_unreachable(), 2);
+  EXPECT_EQ(heap::reclaim(), 2);
   EXPECT_TRUE(heap::is_deleted(needed));
   EXPECT_FALSE(heap::is_deleted(kept));
   expect_valid("after the deletions");
@@ -211,7 +213,7 @@ TEST_F(ReachabilityTest, FinalizersRunBeforeTheDeletion) {
 
 TEST_F(ReachabilityTest, WhatWaitsMayBeDeletedOrSuppressedMeanwhile) {
   Object *deleted = node({}, &finalizable_node_type.table), *suppressed = node({}, &finalizable_node_type.table), *last = node({}, &finalizable_node_type.table);
-  EXPECT_EQ(heap::delete_unreachable(), 0);
+  EXPECT_EQ(heap::reclaim(), 0);
   EXPECT_EQ(heap::finalizable_count(), 3u);
   EXPECT_EQ(heap::delete_object(deleted), DeleteResult::kNeedsFinalizer);
   EXPECT_EQ(heap::delete_object(deleted), DeleteResult::kDeleted);
@@ -226,7 +228,7 @@ TEST_F(ReachabilityTest, WeakHandlesLoseWhatNoRootReaches) {
   weak = {address(kept), address(lost), address(finalizable), address(of_finalizable), 0};
   unreachable();
   EXPECT_EQ(weak, (std::vector<uint64_t>{address(kept), address(lost), address(finalizable), address(of_finalizable), 0}));
-  EXPECT_EQ(heap::delete_unreachable(), 1);
+  EXPECT_EQ(heap::reclaim(), 1);
   EXPECT_EQ(weak, (std::vector<uint64_t>{address(kept), 0, 0, 0, 0}));
 }
 
@@ -236,15 +238,15 @@ TEST_F(ReachabilityTest, ManyFinalizersWait) {
   Object* lost = node();
   // Without room they stay as they are, and all else goes.
   ASSERT_TRUE(os::inject_failures("mmap:5+"));
-  EXPECT_EQ(heap::delete_unreachable(), 1);
+  EXPECT_EQ(heap::reclaim(), 1);
   ASSERT_TRUE(os::inject_failures("mmap:18446744073709551615"));
   EXPECT_TRUE(heap::is_deleted(lost));
   EXPECT_EQ(heap::finalizable_count(), 0u);
-  EXPECT_EQ(heap::delete_unreachable(), 0);
+  EXPECT_EQ(heap::reclaim(), 0);
   EXPECT_EQ(heap::finalizable_count(), kMany);
   for (size_t i = 0; i < kMany; i++) ASSERT_NE(heap::next_finalizable(), 0u) << i;
   EXPECT_EQ(heap::next_finalizable(), 0u);
-  EXPECT_EQ(heap::delete_unreachable(), static_cast<int64_t>(kMany));
+  EXPECT_EQ(heap::reclaim(), static_cast<int64_t>(kMany));
 }
 
 TEST_F(ReachabilityTest, TypesAreAddedUp) {
@@ -270,7 +272,7 @@ TEST_F(ReachabilityTest, WithoutMemoryForMarksNothingIsDeleted) {
   // Each reservation, and each commit: of the blocks' bits, of a block's marks, of the stack.
   for (const char* failures : {"mmap:1", "mmap:2", "mmap:3", "mprotect:1", "mprotect:2", "mprotect:3"}) {
     ASSERT_TRUE(os::inject_failures(failures));
-    EXPECT_EQ(heap::delete_unreachable(), -1) << failures;
+    EXPECT_EQ(heap::reclaim(), -1) << failures;
     UnreachableType entries[4];
     ASSERT_TRUE(os::inject_failures(failures));
     EXPECT_EQ(heap::find_unreachable_types(entries, 4), SearchResult::kNotPossible) << failures;
@@ -278,15 +280,137 @@ TEST_F(ReachabilityTest, WithoutMemoryForMarksNothingIsDeleted) {
     EXPECT_FALSE(heap::is_deleted(lost)) << failures;
   }
   EXPECT_EQ(heap::reachability_counters.abandoned.load(), 12u);
-  EXPECT_EQ(heap::delete_unreachable(), 1);
+  EXPECT_EQ(heap::reclaim(), 1);
+}
+
+// Allocations that reach a limit of 64 MB.
+class ReclaimTest : public ReachabilityTest {
+ protected:
+  static constexpr size_t kLimit = size_t{64} << 20;
+  static constexpr heap::SweepSupport kSweepSupport = {
+      [](void (*)(uint64_t*), void (*stopped)(void*), void* argument) {
+        stopped(argument);
+        return true;
+      },
+      [](void (*)(uint8_t*, uint8_t*, void*), void*) {}, [](void (*work)(void*), void* argument) { work(argument); }};
+
+  void SetUp() override {
+    ReachabilityTest::SetUp();
+    heap::set_sweep_support(&kSweepSupport);
+    before_ = heap::limit();
+    heap::set_limit(kLimit);
+  }
+  void TearDown() override {
+    heap::set_limit(before_);
+    ReachabilityTest::TearDown();
+  }
+
+  // So many bytes of objects, or until an allocation fails: then false.
+  bool allocate_bytes(size_t bytes, const core::MethodTable* type = &node_type.table, uint32_t length = 0) {
+    size_t size = type->base_size + static_cast<size_t>(length) * type->component_size();
+    for (size_t done = 0; done < bytes; done += size) {
+      if (allocate(type, length) == nullptr) return false;
+    }
+    return true;
+  }
+
+ private:
+  size_t before_ = 0;
+};
+
+TEST_F(ReclaimTest, WhatNobodyReachesGoesBeforeAnAllocationFails) {
+  Object *last = node(), *root = node({last});
+  add_root(root);
+  EXPECT_TRUE(allocate_bytes(4 * kLimit));
+  EXPECT_TRUE(allocate_bytes(4 * kLimit, &bytes_type.table, 100'000));
+  EXPECT_TRUE(allocate_bytes(4 * kLimit, &bytes_type.table, 20'000'000));
+  EXPECT_GT(heap::reclaims(), 8u);
+  EXPECT_LT(heap::reclaims(), 20u);
+  EXPECT_FALSE(heap::is_deleted(root) || heap::is_deleted(last));
+  EXPECT_GT(heap::reachability_counters.bytes.load(), 10 * kLimit);
+  expect_valid("after the searches");
+}
+
+TEST_F(ReclaimTest, NotIfTheKnobIsOff) {
+  core::knobs.reclaim = false;
+  EXPECT_FALSE(allocate_bytes(2 * kLimit));
+  EXPECT_EQ(heap::reclaims(), 0u);
+}
+
+TEST_F(ReclaimTest, WhatIsReachedStaysAndTheAllocationFails) {
+  std::vector<Object*> reached;
+  while (Object* object = allocate(&bytes_type.table, 100'000)) {
+    reached.push_back(object);
+    add_root(object);
+  }
+  EXPECT_EQ(heap::reclaims(), 1u);
+  for (Object* object : reached) ASSERT_FALSE(heap::is_deleted(object));
+  // Nor for what never fits.
+  uint64_t before = heap::reclaims();
+  EXPECT_EQ(allocate(&bytes_type.table, kLimit + 1), nullptr);
+  EXPECT_EQ(heap::reclaims(), before);
+  // What is let go now is there for the next, with nothing allocated meanwhile.
+  roots.resize(roots.size() / 2);
+  EXPECT_TRUE(allocate_bytes(kLimit / 4, &bytes_type.table, 100'000));
+  EXPECT_EQ(heap::reclaims(), before + 1);
+}
+
+TEST_F(ReclaimTest, FinalizersAreWaitedFor) {
+  static std::thread finalizers;
+  heap::RootSupport support = kSupport;
+  support.run_finalizers = []() {
+    if (finalizers.joinable()) finalizers.join();
+    finalizers = std::thread([] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      while (heap::next_finalizable() != 0) {}
+    });
+  };
+  heap::set_root_support(&support);
+  EXPECT_TRUE(allocate_bytes(3 * kLimit, &finalizable_node_type.table));
+  finalizers.join();
+  // Where nobody runs them, an allocation does not wait for ever.
+  heap::set_root_support(&kSupport);
+  EXPECT_FALSE(allocate_bytes(2 * kLimit, &finalizable_node_type.table));
+}
+
+TEST_F(ReclaimTest, WithoutMemoryForMarksTheAllocationFails) {
+  EXPECT_TRUE(allocate_bytes(kLimit - 4 * core::kBlockSize));
+  ASSERT_TRUE(os::inject_failures("mmap:1+"));
+  EXPECT_FALSE(allocate_bytes(kLimit / 4));
+  ASSERT_TRUE(os::inject_failures("mmap:18446744073709551615"));
+  EXPECT_EQ(heap::reclaims(), 0u);
+  EXPECT_TRUE(allocate_bytes(kLimit));
+}
+
+TEST_F(ReclaimTest, GrowthIsCountedFromTheLastTime) {
+  heap::set_limit(size_t{1} << 30);
+  EXPECT_FALSE(heap::should_reclaim());
+  core::knobs.reclaim_growth = 50;
+  EXPECT_FALSE(heap::should_reclaim());
+  // At first, and in small heaps, 16 MB.
+  Object* root = allocate(&bytes_type.table, 15 << 20);
+  EXPECT_FALSE(heap::should_reclaim());
+  allocate(&bytes_type.table, 2 << 20);
+  EXPECT_TRUE(heap::should_reclaim());
+  add_root(root);
+  EXPECT_EQ(heap::reclaim(), 1);
+  EXPECT_FALSE(heap::should_reclaim());
+  add_root(allocate(&bytes_type.table, 60 << 20));
+  EXPECT_TRUE(heap::should_reclaim());
+  EXPECT_EQ(heap::reclaim(), 0);
+  // 75 MB live.
+  allocate(&bytes_type.table, 35 << 20);
+  EXPECT_FALSE(heap::should_reclaim());
+  allocate(&bytes_type.table, 4 << 20);
+  EXPECT_TRUE(heap::should_reclaim());
 }
 
 TEST_F(ReachabilityTest, BeforeThereIsARuntimeNothingIsFound) {
   node();
   can_stop = false;
-  EXPECT_EQ(heap::delete_unreachable(), -1);
+  EXPECT_EQ(heap::reclaim(), -1);
   heap::set_root_support(nullptr);
-  EXPECT_EQ(heap::delete_unreachable(), -1);
+  EXPECT_EQ(heap::reclaim(), -1);
 }
 
 TEST_F(ReachabilityTest, TheQueueOfFinalizersIsUsedAgainBeforeItIsEmpty) {
@@ -395,7 +519,7 @@ TEST_F(ReachabilityModelTest, RandomGraphs) {
     }
     ASSERT_EQ(unreachable(), expected) << "round " << round;
     if (round % 3 == 2) {
-      ASSERT_EQ(heap::delete_unreachable(), static_cast<int64_t>(expected.size())) << "round " << round;
+      ASSERT_EQ(heap::reclaim(), static_cast<int64_t>(expected.size())) << "round " << round;
       for (size_t i = 0; i < entries.size(); i++) {
         if (!seen[i]) entries[i] = {entries[i].object, {}, true};
         else ASSERT_FALSE(heap::is_deleted(entries[i].object)) << "round " << round;

@@ -13,6 +13,7 @@ internal static class Catalog
         .. Pinning.All(),
         .. Weak.All(),
         .. Unreachable.All(),
+        .. Reclaiming.All(),
         .. Collector.All(),
         .. Memory.All(),
         .. AddressSpace.All(),

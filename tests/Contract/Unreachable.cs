@@ -86,7 +86,7 @@ internal static class Unreachable
         {
             Kept kept = ForgetWeakly(weak);
             long inUse = GC.GetTotalMemory(false);
-            Expect.True(Heap.DeleteUnreachable() >= Count);
+            Expect.True(Heap.Reclaim() >= Count);
             Expect.True(inUse - GC.GetTotalMemory(false) > Count * 1000, $"{inUse} bytes, then {GC.GetTotalMemory(false)}");
             foreach (WeakReference<object> reference in weak)
                 Expect.Equal(false, reference.TryGetTarget(out _));
@@ -128,7 +128,7 @@ internal static class Unreachable
     private static void DeleteAll()
     {
         _ = Forget();
-        Expect.True(Heap.DeleteUnreachable() >= Count);
+        Expect.True(Heap.Reclaim() >= Count);
     }
 
     // Each way to hold an object.
@@ -240,7 +240,7 @@ internal static class Unreachable
         Expect.Equal(default, Of(typeof(Kept)));
         Expect.Equal(50, table.Count());
         table.Remove(first);
-        Heap.DeleteUnreachable();
+        Heap.Reclaim();
         Expect.Equal(0, table.Count());
         Expect.Equal(42L, first.Value);
     }
@@ -273,30 +273,30 @@ internal static class Unreachable
         Expect.Equal(3, Of(typeof(Kept)).Count);
         for (int round = 0; round < 2; round++)
         {
-            Heap.DeleteUnreachable();
+            Heap.Reclaim();
             // Of three, one has its finalizer suppressed, and one registers itself again the first time.
             Expect.Equal(false, weak.TryGetTarget(out _));
             GC.WaitForPendingFinalizers();
             Expect.Equal(round == 0 ? 2 : 3, Finalizable.Finalized);
             Expect.Equal(round == 0, weakLong.TryGetTarget(out _));
         }
-        Heap.DeleteUnreachable();
+        Heap.Reclaim();
         Expect.Equal(default, Of(typeof(Finalizable)));
         Expect.Equal(default, Of(typeof(Kept)));
         GC.WaitForPendingFinalizers();
         Expect.Equal(3, Finalizable.Finalized);
         // What a finalizer saves is not lost, and is finalized no more.
         ForgetSaved();
-        Heap.DeleteUnreachable();
+        Heap.Reclaim();
         GC.WaitForPendingFinalizers();
-        Heap.DeleteUnreachable();
+        Heap.Reclaim();
         Expect.Equal(7L, Finalizable.Saved!.Needed.Value);
         Heap.Delete(Finalizable.Saved);
         Expect.Equal(4, Finalizable.Finalized);
         // The framework's own: nobody disposes of the stream, and yet its file is closed.
         string path = Path.GetTempFileName();
         Expect.Equal(1, OpenAndForget(path));
-        Heap.DeleteUnreachable();
+        Heap.Reclaim();
         GC.WaitForPendingFinalizers();
         Expect.Equal(0, OpenFiles(path));
         File.Delete(path);
@@ -364,7 +364,7 @@ internal static class Unreachable
         {
             while (!Volatile.Read(ref over))
             {
-                Heap.DeleteUnreachable();
+                Heap.Reclaim();
                 Heap.Promote();
             }
         });

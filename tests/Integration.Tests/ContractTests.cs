@@ -12,7 +12,7 @@ public sealed class ContractTests
         Publisher.Contract.Run(null, s_timeout, "list").Output.Split('\n', StringSplitOptions.RemoveEmptyEntries));
 
     // Needs arguments, a special setting, or is meant to crash: tests of their own, below.
-    private static readonly string[] s_special = ["crash-", "debug-", "out-of-memory-", "out-of-addresses-", "model"];
+    private static readonly string[] s_special = ["crash-", "debug-", "out-of-memory-", "out-of-addresses-", "reclaim-", "model"];
 
     // Resident memory and the mappings are not the promise of these settings.
     private static readonly string[] s_memory = ["resident-", "mappings"];
@@ -69,7 +69,7 @@ public sealed class ContractTests
     [InlineData("model-collections", "7", "20000", "1")]
     public void TheModelsAgreeWhileEverythingMoves(params string[] arguments)
     {
-        foreach (IReadOnlyDictionary<string, string> settings in new[] { Settings.Moving, Settings.Faulting, Settings.FaultingAtSites, Settings.Sweeping, Settings.DeletingUnreachable, Settings.MovingAtDeletions })
+        foreach (IReadOnlyDictionary<string, string> settings in new[] { Settings.Moving, Settings.Faulting, Settings.FaultingAtSites, Settings.Sweeping, Settings.Reclaiming, Settings.MovingAtDeletions })
             Passes(settings, ["run", .. arguments]);
     }
 
@@ -119,6 +119,29 @@ public sealed class ContractTests
     [InlineData("", 200 << 20)]
     public void TheLimitCanBeRefreshedUnlessTheVariableIsSet(string variable, int limit) =>
         Passes(new Dictionary<string, string> { ["FREEHOLD_HEAP_LIMIT"] = variable }, "run", "out-of-memory-refreshed", limit.ToString(CultureInfo.InvariantCulture));
+
+    [Theory]
+    [InlineData("reclaim-shapes")]
+    [InlineData("reclaim-threads")]
+    [InlineData("reclaim-finalizers")]
+    [InlineData("reclaim-limit")]
+    public void WhatIsForgottenGoesBeforeAnAllocationFails(string name)
+    {
+        Passes(new Dictionary<string, string> { ["FREEHOLD_HEAP_LIMIT"] = "64M" }, "run", name);
+        Passes(new Dictionary<string, string>(Settings.Mprotect) { ["FREEHOLD_HEAP_LIMIT"] = "64M" }, "run", name);
+        Passes(new Dictionary<string, string>(Settings.Moving) { ["FREEHOLD_HEAP_LIMIT"] = "64M" }, "run", name);
+    }
+
+    [Fact]
+    public void NothingGoesByItselfIfTheKnobIsOff() =>
+        Passes(new Dictionary<string, string> { ["FREEHOLD_HEAP_LIMIT"] = "64M", ["FREEHOLD_RECLAIM"] = "0" }, "run", "reclaim-off");
+
+    [Fact]
+    public void WhatIsForgottenGoesWhenTheHeapHasGrown()
+    {
+        Passes(new Dictionary<string, string> { ["FREEHOLD_RECLAIM_GROWTH"] = "100" }, "run", "reclaim-growth", "120000000");
+        Passes(new Dictionary<string, string>(Settings.Verify) { ["FREEHOLD_RECLAIM_GROWTH"] = "100" }, "run", "reclaim-growth", "120000000");
+    }
 
     /// <summary>As for the stock collector: three quarters of what the container may have.</summary>
     [MemoryGroupTheory]

@@ -52,7 +52,7 @@ public sealed class DifferentialTests
     // Nothing that is deleted here was asked for by the program: whatever uses it afterwards was a root that the search missed.
     [Theory]
     [MemberData(nameof(Programs))]
-    public void SameAsStockWhileWhatNoRootReachesIsDeleted(string program) => Compare(program, Settings.DeletingUnreachable);
+    public void SameAsStockWhileWhatNoRootReachesIsDeleted(string program) => Compare(program, Settings.Reclaiming);
 
     // What the JIT does not optimise keeps references in the frame from the method's first instruction to its last, and calls what else is folded or inlined.
     [Theory]

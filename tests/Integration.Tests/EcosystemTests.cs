@@ -15,7 +15,7 @@ public sealed class EcosystemTests
         [nameof(Settings.FaultingAtSites)] = Settings.FaultingAtSites,
         [nameof(Settings.Sweeping)] = Settings.Sweeping,
         [nameof(Settings.Reusing)] = Settings.Reusing,
-        [nameof(Settings.DeletingUnreachable)] = Settings.DeletingUnreachable,
+        [nameof(Settings.Reclaiming)] = Settings.Reclaiming,
         [nameof(Settings.MovingAtDeletions)] = Settings.MovingAtDeletions,
     };
 

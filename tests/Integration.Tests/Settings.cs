@@ -29,7 +29,7 @@ public static class Settings
     public static IReadOnlyDictionary<string, string> Reusing { get; } = new Dictionary<string, string> { ["FREEHOLD_STRESS"] = "promote:5000,reuse", ["FREEHOLD_HUGE_PAGES"] = "0" };
 
     /// <summary>A random half of the heap moves all the time, and all that no root reaches is deleted as often.</summary>
-    public static IReadOnlyDictionary<string, string> DeletingUnreachable { get; } = new Dictionary<string, string> { ["FREEHOLD_STRESS"] = "promote:5000,unreachable:3000" };
+    public static IReadOnlyDictionary<string, string> Reclaiming { get; } = new Dictionary<string, string> { ["FREEHOLD_STRESS"] = "promote:5000,reclaim:3000" };
 
     /// <summary>So few that programs come to their end.</summary>
     public static IReadOnlyDictionary<string, string> FewAddresses { get; } = new Dictionary<string, string> { ["FREEHOLD_ADDRESS_SPACE"] = "64G" };

@@ -21,7 +21,7 @@ public sealed class SampleProject
         Console.WriteLine($"manual: {Heap.IsManual}");
         Console.WriteLine($"sum: {numbers.Values.Sum(number => (long)number)}");
         Heap.Delete(numbers);
-        Console.WriteLine($"unreachable: {Heap.FindUnreachable().Count > 0} {Heap.DeleteUnreachable() > 0}");
+        Console.WriteLine($"unreachable: {Heap.FindUnreachable().Count > 0} {Heap.Reclaim() > 0}");
         try { Thrower.Throw(); } catch (InvalidOperationException exception) { Console.WriteLine(exception.StackTrace); }
 
         static class Thrower

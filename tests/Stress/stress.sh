@@ -128,9 +128,9 @@ modes_of_moving=(
   "FREEHOLD_STRESS=promote:2000,fault,dedangle"
   "FREEHOLD_STRESS=promote:2000,reuse FREEHOLD_HUGE_PAGES=0"
   "FREEHOLD_STRESS=promote:5000,dedangle FREEHOLD_VERIFY=1"
-  "FREEHOLD_STRESS=unreachable:1000"
-  "FREEHOLD_STRESS=promote:2000,unreachable:1000"
-  "FREEHOLD_STRESS=promote:2000,reuse,unreachable:2000 FREEHOLD_HUGE_PAGES=0"
+  "FREEHOLD_STRESS=reclaim:1000"
+  "FREEHOLD_STRESS=promote:2000,reclaim:1000"
+  "FREEHOLD_STRESS=promote:2000,reuse,reclaim:2000 FREEHOLD_HUGE_PAGES=0"
   "FREEHOLD_STRESS=deletion:100"
   "FREEHOLD_STRESS=deletion:100,fault"
   "FREEHOLD_STRESS=promote:2000 FREEHOLD_PROTECTION=mprotect"
@@ -145,7 +145,7 @@ modes_of_millions=(
   "FREEHOLD_STRESS=promote:3000,delay:200 FREEHOLD_HUGE_PAGES=0"
   "FREEHOLD_STRESS=deletion:1000 FREEHOLD_HUGE_PAGES=0"
   "FREEHOLD_STRESS=promote:2000,reuse FREEHOLD_HUGE_PAGES=0"
-  "FREEHOLD_STRESS=promote:2000,unreachable:2000 FREEHOLD_HUGE_PAGES=0"
+  "FREEHOLD_STRESS=promote:2000,reclaim:2000 FREEHOLD_HUGE_PAGES=0"
 )
 threads_of_model=(1 4 2 16 8 3)
 steps_of_model=160000  # of all threads together
@@ -168,8 +168,8 @@ every_case_while_moving() {
   for mode in "${modes_of_moving[@]}"; do
     mode="${mode/FREEHOLD_STRESS=/FREEHOLD_STRESS=seed:$1,}"
     # Not those that need arguments or another setting, that crash, or that are about resident memory; nor that count what the mode deletes.
-    local left_out='^(crash-|debug-|out-of-memory|resident-|mappings|model)'
-    if [[ $mode == *unreachable* ]]; then left_out="$left_out|^unreachable-"; fi
+    local left_out='^(crash-|debug-|out-of-memory|reclaim-|resident-|mappings|model)'
+    if [[ $mode == *reclaim* ]]; then left_out="$left_out|^unreachable-"; fi
     for name in $("$contract" list | grep -vE "$left_out"); do
       # shellcheck disable=SC2086
       one ok $mode -- "$contract" run "$name"

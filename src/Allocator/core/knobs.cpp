@@ -35,14 +35,14 @@ bool parse_protection(const char* text) noexcept {
   return true;
 }
 
-// promote[:MICROSECONDS],deletion:N,unreachable[:MICROSECONDS],fault,sites,dedangle,reuse,delay[:MICROSECONDS],seed:N in any order.
+// promote[:MICROSECONDS],deletion:N,reclaim[:MICROSECONDS],fault,sites,dedangle,reuse,delay[:MICROSECONDS],seed:N in any order.
 bool parse_stress(const char* text) noexcept {
   Stress stress;
   while (true) {
     size_t length = strcspn(text, ":,");
     auto is = [&](const char* name) noexcept { return strlen(name) == length && strncmp(text, name, length) == 0; };
-    bool promote = is("promote"), deletion = is("deletion"), delay = is("delay"), seed = is("seed"), fault = is("fault"), sites = is("sites"), dedangle = is("dedangle"), reuse = is("reuse"), unreachable = is("unreachable");
-    if (!promote && !deletion && !unreachable && !delay && !seed && !fault && !sites && !dedangle && !reuse) return false;
+    bool promote = is("promote"), deletion = is("deletion"), delay = is("delay"), seed = is("seed"), fault = is("fault"), sites = is("sites"), dedangle = is("dedangle"), reuse = is("reuse"), reclaim = is("reclaim");
+    if (!promote && !deletion && !reclaim && !delay && !seed && !fault && !sites && !dedangle && !reuse) return false;
     text += length;
     uint64_t number = 0;
     if (*text == ':') {
@@ -56,7 +56,7 @@ bool parse_stress(const char* text) noexcept {
     }
     if (promote) stress.promote = number != 0 ? static_cast<uint32_t>(number) : 10'000;
     if (deletion) stress.deletion = static_cast<uint32_t>(number);
-    if (unreachable) stress.unreachable = number != 0 ? static_cast<uint32_t>(number) : 10'000;
+    if (reclaim) stress.reclaim = number != 0 ? static_cast<uint32_t>(number) : 10'000;
     if (fault || sites) stress.fault = true;
     if (sites) stress.sites = true;
     if (dedangle || reuse) stress.dedangle = true;
@@ -66,7 +66,7 @@ bool parse_stress(const char* text) noexcept {
     if (*text == 0) break;
     if (*text++ != ',') return false;
   }
-  if (!stress.moves() && stress.unreachable == 0) stress.promote = 10'000;
+  if (!stress.moves() && stress.reclaim == 0) stress.promote = 10'000;
   knobs.stress = stress;
   return true;
 }
@@ -84,8 +84,10 @@ constexpr Knob kTable[] = {
     {{"FREEHOLD_ADDRESS_SPACE", "System.Heap.AddressSpace", "a size such as 1T"}, [](const char* t) noexcept { return parse_size(t, &knobs.address_space); }},
     {{"FREEHOLD_MAP_BUDGET", "System.Heap.MapBudget", "a number of kernel mappings"}, [](const char* t) noexcept { return parse_count(t, &knobs.map_budget); }},
     {{"FREEHOLD_PROMOTION", "System.Heap.Promotion", "0 or 1"}, [](const char* t) noexcept { return parse_switch(t, &knobs.promotion); }},
+    {{"FREEHOLD_RECLAIM", "System.Heap.Reclaim", "0 or 1"}, [](const char* t) noexcept { return parse_switch(t, &knobs.reclaim); }},
+    {{"FREEHOLD_RECLAIM_GROWTH", "System.Heap.ReclaimGrowth", "a number of percent"}, [](const char* t) noexcept { return parse_count(t, &knobs.reclaim_growth); }},
     {{"FREEHOLD_HUGE_PAGES", "System.Heap.HugePages", "0 or 1"}, [](const char* t) noexcept { return parse_switch(t, &knobs.huge_pages); }},
-    {{"FREEHOLD_STRESS", nullptr, "promote[:MICROSECONDS], deletion:N, unreachable[:MICROSECONDS], fault, sites, dedangle, reuse, delay[:MICROSECONDS] and seed:N, separated by commas"}, [](const char* t) noexcept { return parse_stress(t); }},
+    {{"FREEHOLD_STRESS", nullptr, "promote[:MICROSECONDS], deletion:N, reclaim[:MICROSECONDS], fault, sites, dedangle, reuse, delay[:MICROSECONDS] and seed:N, separated by commas"}, [](const char* t) noexcept { return parse_stress(t); }},
     {{"FREEHOLD_FAIL", nullptr, "CALL:N[+],… with mmap, mprotect, mremap, madvise, userfaultfd, register or membarrier"}, [](const char* t) noexcept { return os::inject_failures(t); }},
 };
 
@@ -135,7 +137,7 @@ bool read_knobs(const char* const* environment, ConfigurationLookup lookup, char
       if (strlen(knob.variable) == length && strncmp(knob.variable, *environment, length) == 0) found = &knob;
     }
     if (found == nullptr) {
-      snprintf(error, capacity, "The environment variable %.*s is not known. Known are FREEHOLD_STATS, _VERIFY, _DEBUG, _PROTECTION, _HEAP_LIMIT, _ADDRESS_SPACE, _MAP_BUDGET, _PROMOTION, _HUGE_PAGES, _STRESS and _FAIL.",
+      snprintf(error, capacity, "The environment variable %.*s is not known. Known are FREEHOLD_STATS, _VERIFY, _DEBUG, _PROTECTION, _HEAP_LIMIT, _ADDRESS_SPACE, _MAP_BUDGET, _PROMOTION, _RECLAIM, _RECLAIM_GROWTH, _HUGE_PAGES, _STRESS and _FAIL.",
                static_cast<int>(length), *environment);
       return false;
     }

@@ -14,7 +14,7 @@ struct Stress {
   uint32_t promote = 0;  // microseconds between rounds that move a random half of all blocks, which are small then; 0 = off
   uint32_t deletion = 0; // deletions of a thread between such rounds, which the deleting thread itself makes; 0 = off
   uint32_t delay = 0;    // at most so many microseconds pass between two steps (core/stress.h)
-  uint32_t unreachable = 0;  // microseconds between deletions of all that no root reaches (heap/reachability.h); 0 = off
+  uint32_t reclaim = 0;  // microseconds between deletions of all that no root reaches (heap/reachability.h); 0 = off
   bool fault = false;    // nothing is patched in bulk: every stale reference faults
   bool sites = false;    // fault, and a field keeps its old name until a place in the code uses it that has faulted before (runtime/code_sites.h)
   bool dedangle = false; // a sweep follows each round
@@ -35,6 +35,8 @@ struct Knobs {
   uint64_t address_space = uint64_t{64} << 40;  // FREEHOLD_ADDRESS_SPACE, bytes
   uint64_t map_budget = 20000;     // FREEHOLD_MAP_BUDGET, kernel mappings
   bool promotion = true;           // FREEHOLD_PROMOTION
+  bool reclaim = true;             // FREEHOLD_RECLAIM: what no root reaches goes before an allocation fails
+  uint64_t reclaim_growth = 0;     // FREEHOLD_RECLAIM_GROWTH, percent; 0 = not by itself before
   Stress stress;                   // FREEHOLD_STRESS
   bool huge_pages = true;          // FREEHOLD_HUGE_PAGES
 

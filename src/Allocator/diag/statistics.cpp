@@ -67,6 +67,10 @@ void collect_statistics(uint64_t* values, int32_t count) noexcept {
   figures[kSweptFields] = load(sweeps.fields);
   figures[kSweptRoots] = load(sweeps.roots);
   figures[kLongestSweepStop] = load(sweeps.longest_stop);
+  const heap::ReachabilityCounters& searches = heap::reachability_counters;
+  figures[kReclaimedObjects] = load(searches.objects);
+  figures[kReclaimedBytes] = load(searches.bytes);
+  figures[kLongestReclaimStop] = load(searches.longest_stop);
   for (int32_t i = 0; i < count; i++) values[i] = i < kFigureCount ? figures[i] : 0;
 }
 
@@ -105,10 +109,9 @@ void format_statistics(char* text, size_t capacity) noexcept {
   add("  sweeps             %14llu: %llu fields and %llu roots made current; two stops each, the longest %.3f ms\n", count(kSweeps), count(kSweptFields), count(kSweptRoots),
       milliseconds(kLongestSweepStop));
   const heap::ReachabilityCounters& searches = heap::reachability_counters;
-  if (uint64_t made = searches.searches.load(std::memory_order_relaxed); made != 0) {
-    add("  unreachable        %14.1f MB in %llu objects deleted; %llu searches, %llu without memory, the longest %.3f ms\n", static_cast<double>(searches.bytes.load(std::memory_order_relaxed)) / (1 << 20),
-        static_cast<unsigned long long>(searches.objects.load(std::memory_order_relaxed)), static_cast<unsigned long long>(made),
-        static_cast<unsigned long long>(searches.abandoned.load(std::memory_order_relaxed)), spent(searches.longest_stop));
+  if (uint64_t made = searches.searches.load(std::memory_order_relaxed), abandoned = searches.abandoned.load(std::memory_order_relaxed); made + abandoned != 0) {
+    add("  reclaimed          %14.1f MB in %llu objects that no root reached; %llu searches, %llu without memory, the longest %.3f ms\n", mega(kReclaimedBytes), count(kReclaimedObjects),
+        static_cast<unsigned long long>(made), static_cast<unsigned long long>(abandoned), milliseconds(kLongestReclaimStop));
   }
   add("  dangling faults    %14llu\n", count(kDanglingFaults));
   add("  double deletes     %14llu\n", count(kDoubleDeletes));

@@ -9,6 +9,7 @@
 #include "heap/pins.h"
 #include "heap/prefault.h"
 #include "heap/promotion.h"
+#include "heap/reachability.h"
 #include "heap/thread_heap.h"
 #include "heap/walk.h"
 #include "platform/lock.h"
@@ -300,8 +301,8 @@ size_t acquire_block(BlockKind kind, BlockUse use) noexcept {
     wanted = frames == kNoBlock && block_counters.pinned.load(std::memory_order_relaxed) >= kPinnedAtMost;
   }
   if (wanted && wait_for_threads()) hurry_maintenance();
-  if (!promoted && should_promote()) {
-    // The heap goes on to another block while some are sparse: their deletions have woken nobody as long as no page died.
+  if (!promoted && (should_promote() || should_reclaim())) {
+    // The heap goes on to another block while some are sparse: their deletions have woken nobody as long as no page died. Or nobody deletes.
     wake_maintenance();
     hurry_maintenance();
   }
@@ -408,6 +409,10 @@ size_t acquire_huge(size_t bytes) noexcept {
   record.state.store(BlockState::kLive, std::memory_order_release);
   block_counters.large_objects.fetch_add(1, std::memory_order_relaxed);
   block_counters.huge_objects.fetch_add(1, std::memory_order_relaxed);
+  if (should_reclaim()) {
+    wake_maintenance();
+    hurry_maintenance();
+  }
   return block;
 }
 

@@ -169,8 +169,8 @@ bool timed_stop(void (*patch)(uint64_t* slot), void (*stopped)(void*), void* arg
 
 void set_sweep_support(const SweepSupport* given) noexcept { support = given; }
 
-void call_where_threads_stop(void (*work)() noexcept) noexcept {
-  if (support != nullptr && support->call_where_threads_stop != nullptr) support->call_where_threads_stop(work);
+void call_where_threads_stop(void (*work)(void* argument), void* argument) noexcept {
+  if (support != nullptr && support->call_where_threads_stop != nullptr) support->call_where_threads_stop(work, argument);
 }
 
 bool sweep(bool search) noexcept {

@@ -33,11 +33,11 @@ struct SweepSupport {
   bool (*stop)(void (*patch)(uint64_t* slot), void (*stopped)(void* argument), void* argument);
   void (*for_each_frozen)(void (*fn)(uint8_t* first, uint8_t* end, void* argument), void* argument);
   // Calls work() where the calling thread, which allocates, may be stopped by others.
-  void (*call_where_threads_stop)(void (*work)() noexcept);
+  void (*call_where_threads_stop)(void (*work)(void* argument), void* argument);
 };
 void set_sweep_support(const SweepSupport* support) noexcept;
 // The same; without support, nothing is called. The caller holds no lock, nor an object's address.
-void call_where_threads_stop(void (*work)() noexcept) noexcept;
+void call_where_threads_stop(void (*work)(void* argument), void* argument) noexcept;
 
 // One sweep. `search`: it also finds the addresses that nothing names any more (heap/addresses.h). The caller holds no lock that a managed thread may want,
 // and the lock of promotion. True: it was complete, all tables went.

@@ -223,7 +223,48 @@ DeleteResult finish(uint8_t* start, uint32_t header, const MethodTable* type, si
   return delete_plain(object, place - core::kHeaderSize, type->base_size, keep_sync_entry);
 }
 
-constexpr uint32_t kEmergencyBytes = 256 << 10;
+// Everything that can be given back, where others may stop this thread. Promotion needs a block before it frees some.
+void give_back(void*) noexcept {
+  thread_heap.emergency = kEmergencyBytes;
+  maintain(true, false);
+  if (are_addresses_exhausted()) dedangle(true);
+  thread_heap.emergency = 0;
+}
+
+// A thread's tries to find room by deleting what no root reaches.
+struct Reclaiming {
+  uint64_t seen;  // searches of all threads whose memory was given back
+  bool searched;
+  uint64_t allocated;  // by all threads, when this one had searched
+
+  // Others may have used up what the last search gave, and forgotten it.
+  bool can_give_more() const noexcept { return !searched || reclaims() != seen || thread_totals().allocated_bytes >= allocated + limit() / 16; }
+};
+
+// One of them, where others may stop this thread. Threads that reach the limit together make one search: the others give back what it deleted.
+void reclaim_once(void* reclaiming) noexcept {
+  static os::Lock lock;
+  auto& state = *static_cast<Reclaiming*>(reclaiming);
+  uint64_t live, finalizable;
+  {
+    os::LockGuard guard(lock);
+    uint64_t made = reclaims();
+    if (made != state.seen) {
+      state.seen = made;
+      give_back(nullptr);
+      return;
+    }
+    state.searched = true;
+    live = thread_totals().live_bytes();
+    finalizable = reachability_counters.finalizable.load(std::memory_order_relaxed);
+    reclaim();
+    state.allocated = thread_totals().allocated_bytes;
+  }
+  // Little went, and finalizers may hold the rest.
+  if (live >= thread_totals().live_bytes() + limit() / 16 || finalizable == reachability_counters.finalizable.load(std::memory_order_relaxed)) return;
+  wait_for_finalizers();
+  reclaim();
+}
 
 // An allocation failed that what throws an OutOfMemoryException may have made: the runtime throws again, deeper in the stack, by the frames of a dispatch
 // at least. Where this does not end, the stack would overflow.
@@ -262,6 +303,7 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
   }
   uint32_t emergency = thread_heap.emergency;
   thread_heap.emergency = 0;
+  Reclaiming reclaiming = {reclaims(), false, 0};
   uint8_t* start = try_allocate(context, size, flags);
   if (start == nullptr) {
     // Before the program sees an OutOfMemoryException: give back everything that can be. Promotion needs a block before it frees some.
@@ -274,13 +316,15 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
   // What could not be done where others wait for this thread to stop: another thread's round or sweep was under way, or only a stop tells what is pinned. Not
   // for what the emergency's memory has room for: each of these would do it again while an exception is thrown.
   if (start == nullptr && size > emergency && (thread_heap.missed_round || wait_for_threads() || are_addresses_exhausted())) {
-    call_where_threads_stop([]() noexcept {
-      thread_heap.emergency = kEmergencyBytes;
-      maintain(true, false);
-      if (are_addresses_exhausted()) dedangle(true);
-      thread_heap.emergency = 0;
-    });
+    call_where_threads_stop(give_back, nullptr);
     start = try_allocate(context, size, flags);
+  }
+  // What the program has forgotten, at last: the threads stop for it. Others may use up what it gave before this one comes to its turn.
+  if (core::knobs.reclaim && size > emergency && size <= limit()) {
+    for (int tries = 16; start == nullptr && tries > 0 && reclaiming.can_give_more(); tries--) {
+      call_where_threads_stop(reclaim_once, &reclaiming);
+      start = try_allocate(context, size, flags);
+    }
   }
   if (start == nullptr && size <= emergency) {
     // The runtime allocates while it throws, and would throw again, without end.

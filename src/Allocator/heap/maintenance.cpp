@@ -170,12 +170,13 @@ void* maintenance_thread(void*) noexcept {
   while (true) {
     // Once a second without being asked: deletions that kill no page wake nobody, and may have left every page half empty.
     timespec second = {1, 0};
-    while (work.load(std::memory_order_acquire) == 0 && !should_promote() && !should_sweep()) syscall(SYS_futex, &work, FUTEX_WAIT_PRIVATE, 0, &second, nullptr, 0);
+    while (work.load(std::memory_order_acquire) == 0 && !should_promote() && !should_sweep() && !should_reclaim()) syscall(SYS_futex, &work, FUTEX_WAIT_PRIVATE, 0, &second, nullptr, 0);
     work.store(0, std::memory_order_release);
     start_prefaulting();
     // Until two rounds in a row had nothing left to give back.
     do {
       wait_for_tick();
+      if (should_reclaim() && reclaim() >= 0) phase_done("deletion of what no root reaches");
       maintain(false, false);
     } while (should_promote() || should_sweep() || wait_for_threads() || block_counters.pooled.load(std::memory_order_relaxed) != 0 || block_counters.moved.load(std::memory_order_relaxed) != 0);
   }
@@ -208,8 +209,8 @@ bool start_maintenance() noexcept {
   if (core::knobs.stress.promote != 0 && moves) {
     started = started && start_background_thread("Freehold stress", [](void*) -> void* { promote_for_ever(phase_done); });
   }
-  if (core::knobs.stress.unreachable != 0) {
-    started = started && start_background_thread("Freehold search", [](void*) -> void* { delete_unreachable_for_ever(phase_done); });
+  if (core::knobs.stress.reclaim != 0) {
+    started = started && start_background_thread("Freehold search", [](void*) -> void* { reclaim_for_ever(phase_done); });
   }
   if (core::knobs.stress.deletion != 0 && moves) {
     started = started && start_background_thread("Freehold pins", [](void*) -> void* { refresh_pins_for_ever(); });

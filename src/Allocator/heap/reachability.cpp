@@ -3,6 +3,8 @@
 #include <string.h>
 #include <time.h>
 
+#include <algorithm>
+#include <atomic>
 #include <new>
 
 #include "core/arena.h"
@@ -15,6 +17,7 @@
 #include "heap/heap.h"
 #include "heap/maintenance.h"
 #include "heap/promotion.h"
+#include "heap/thread_heap.h"
 #include "heap/walk.h"
 #include "platform/growing_memory.h"
 #include "platform/os.h"
@@ -32,6 +35,14 @@ ReachabilityCounters reachability_counters;
 namespace {
 
 const RootSupport* support = nullptr;
+
+// Bytes, when reclaim() was last called.
+std::atomic<uint64_t> live_then{0};
+
+void pause(uint64_t nanoseconds) noexcept {
+  timespec time = {static_cast<time_t>(nanoseconds / 1'000'000'000), static_cast<long>(nanoseconds % 1'000'000'000)};
+  nanosleep(&time, nullptr);
+}
 
 // Reserved as large as it can become.
 template <typename Item>
@@ -166,6 +177,7 @@ class Marking {
   void enqueue_finalizable() noexcept {
     for_each_live_object([this](Object* object, const Walked& walked) noexcept {
       if (!walked.type->has_finalizer() || (*object->sync_word() & core::kSyncFinalizerRun) != 0 || marks_.is_marked(object)) return;
+      reachability_counters.finalizable.fetch_add(1, std::memory_order_relaxed);
       // Without room it waits for the next search, as a root all the same.
       if (!heap::enqueue_finalizable(reinterpret_cast<uintptr_t>(object)) && !left_over_.push(object)) complete_ = false;
     });
@@ -307,7 +319,7 @@ SearchResult find_unreachable_types(UnreachableType* entries, size_t capacity) n
   return table.overflows ? SearchResult::kNoRoom : SearchResult::kDone;
 }
 
-int64_t delete_unreachable() noexcept {
+int64_t reclaim() noexcept {
   int64_t count = 0;
   auto remove = [](Object* object, const MethodTable*, size_t size, void* count) noexcept {
     DeleteResult result = delete_keeping_lock(object);
@@ -317,23 +329,43 @@ int64_t delete_unreachable() noexcept {
   };
   // Debug mode: what may be pinned stays behind each deletion, and is looked at again with the next one of its block.
   if (core::knobs.debug) refresh_pins();
-  if (!search_stopped({remove, &count, true, false})) return -1;
+  bool searched = search_stopped({remove, &count, true, false});
+  live_then.store(thread_totals().live_bytes(), std::memory_order_relaxed);
+  if (!searched) return -1;
+  reachability_counters.reclaims.fetch_add(1, std::memory_order_release);
   if (core::knobs.debug) release_what_no_thread_pins();
   reachability_counters.objects.fetch_add(static_cast<uint64_t>(count), std::memory_order_relaxed);
   return count;
 }
 
-void delete_unreachable_for_ever(void (*round_done)(const char*)) noexcept {
+void wait_for_finalizers() noexcept {
+  constexpr uint64_t kWait = 100'000'000, kStep = 1'000'000;
+  size_t left = finalizable_count();
+  for (uint64_t waited = 0; waited < kWait && left != 0; waited += kStep) {
+    pause(kStep);
+    size_t before = left;
+    left = finalizable_count();
+    if (left != before) waited = 0;
+  }
+}
+
+bool should_reclaim() noexcept {
+  constexpr uint64_t kLeast = 16 << 20;
+  if (core::knobs.reclaim_growth == 0) return false;
+  uint64_t before = live_then.load(std::memory_order_relaxed);
+  return thread_totals().live_bytes() >= before + std::max(kLeast, before / 100 * core::knobs.reclaim_growth);
+}
+
+void reclaim_for_ever(void (*round_done)(const char*)) noexcept {
   while (true) {
-    uint32_t microseconds = core::knobs.stress.unreachable;
-    timespec time = {microseconds / 1'000'000, microseconds % 1'000'000 * 1000L};
-    nanosleep(&time, nullptr);
-    if (delete_unreachable() >= 0) round_done("deletion of what no root reaches");
+    pause(uint64_t{core::knobs.stress.reclaim} * 1000);
+    if (reclaim() >= 0) round_done("deletion of what no root reaches");
   }
 }
 
 void reset_reachability() noexcept {
   support = nullptr;
+  live_then = 0;
   new (&reachability_counters) ReachabilityCounters();
 }
 

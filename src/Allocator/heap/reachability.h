@@ -1,5 +1,5 @@
 // What no root reaches any more: objects that the program forgot to delete. Found by marking, as a collector does (Jones, Hosking and Moss, The Garbage
-// Collection Handbook, chapter 2), but only when it is asked for: by who wants to know what leaks, and by FREEHOLD_STRESS=unreachable, which deletes them.
+// Collection Handbook, chapter 2), but only where something asks for it: the program, an allocation that would fail, FREEHOLD_RECLAIM_GROWTH, FREEHOLD_STRESS=reclaim.
 //
 // The threads are stopped all the while. Marks are bits of a table of their own, so that nothing in the heap changes.
 #pragma once
@@ -14,7 +14,9 @@ namespace freehold::heap {
 
 struct ReachabilityCounters {
   std::atomic<uint64_t> searches, abandoned;  // abandoned: no memory for marks
-  std::atomic<uint64_t> objects, bytes;       // deleted, by delete_unreachable
+  std::atomic<uint64_t> reclaims;             // searches after which all was deleted
+  std::atomic<uint64_t> finalizable;          // found before their finalizers had run
+  std::atomic<uint64_t> objects, bytes;       // deleted
   std::atomic<uint64_t> longest_stop;         // nanoseconds
 };
 extern ReachabilityCounters reachability_counters;
@@ -52,10 +54,18 @@ SearchResult find_unreachable_types(UnreachableType* entries, size_t capacity) n
 
 // Deletes them all, as the program should have. Objects whose finalizers are still to run stay, with all that they reach: they are given to the finalizer
 // thread, weak handles no longer lead to what no root reaches, and the next time they go too. Returns how many went, or -1 where find_unreachable says false.
-int64_t delete_unreachable() noexcept;
+int64_t reclaim() noexcept;
 
-// FREEHOLD_STRESS=unreachable: does so for ever. `round_done` is called after each.
-[[noreturn]] void delete_unreachable_for_ever(void (*round_done)(const char* phase)) noexcept;
+inline uint64_t reclaims() noexcept { return reachability_counters.reclaims.load(std::memory_order_acquire); }
+
+// Until no object that a search has found waits for its finalizer, or none has ended for 0.1 s. The caller can be stopped.
+void wait_for_finalizers() noexcept;
+
+// FREEHOLD_RECLAIM_GROWTH: whether what lives has grown by so much since reclaim() was last called, and by 16 MB.
+bool should_reclaim() noexcept;
+
+// FREEHOLD_STRESS=reclaim: does so for ever. `round_done` is called after each.
+[[noreturn]] void reclaim_for_ever(void (*round_done)(const char* phase)) noexcept;
 
 void reset_reachability() noexcept;  // tests only
 

@@ -61,7 +61,7 @@ int32_t freehold_find_unreachable(void* entries, int32_t capacity) noexcept {
   return static_cast<int32_t>(freehold::heap::find_unreachable_types(static_cast<freehold::heap::UnreachableType*>(entries), static_cast<size_t>(capacity)));
 }
 
-int64_t freehold_delete_unreachable() noexcept { return freehold::heap::delete_unreachable(); }
+int64_t freehold_reclaim() noexcept { return freehold::heap::reclaim(); }
 
 int64_t freehold_verify(char* message, int64_t capacity) noexcept { return freehold::runtime::verify_now(message, static_cast<size_t>(capacity)); }
 

@@ -23,7 +23,7 @@ int64_t freehold_promote() noexcept;  // an ordinary P/Invoke: a round takes tim
 void freehold_hold_sweeps(int32_t hold) noexcept;  // an ordinary P/Invoke: waits for a sweep to end
 // Ordinary P/Invokes: they stop the threads. SearchResult, and heap::UnreachableType; how many objects were deleted, or -1.
 int32_t freehold_find_unreachable(void* entries, int32_t capacity) noexcept;
-int64_t freehold_delete_unreachable() noexcept;
+int64_t freehold_reclaim() noexcept;
 int64_t freehold_verify(char* message, int64_t capacity) noexcept;
 void* freehold_handle_get(void* handle) noexcept;
 void* freehold_memmove(void* destination, const void* source, size_t size) noexcept;

@@ -1,5 +1,5 @@
 // The functions behind the GC interface, and GC_Initialize, the one symbol that makes the runtime take this heap for its garbage collector.
-// There are no collections and no generations that matter; no finalizer runs but from Heap.Delete, or for what Heap.DeleteUnreachable has found.
+// There are no collections and no generations that matter; no finalizer runs but from Heap.Delete, or for what Heap.Reclaim has found.
 #include <cstdio>
 #include <cstdlib>
 #include <unistd.h>

@@ -142,9 +142,9 @@ bool stop_for_search(void (*stopped)(void*), void* argument) noexcept {
 }
 
 // An allocation comes here as a collection would: its frame is the deferred one.
-void call_in_preemptive_mode(void (*work)() noexcept) noexcept {
+void call_in_preemptive_mode(void (*work)(void* argument), void* argument) noexcept {
   bool cooperative = leave_cooperative_mode();
-  work();
+  work(argument);
   if (cooperative) enter_cooperative_mode();
 }
 

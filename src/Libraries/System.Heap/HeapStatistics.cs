@@ -4,7 +4,7 @@ namespace System;
 public readonly struct HeapStatistics
 {
     /// <summary>How many figures the native heap fills, in the order of the properties (src/Allocator/diag/statistics.h).</summary>
-    internal const int Count = 41;
+    internal const int Count = 44;
 
     internal HeapStatistics(ReadOnlySpan<ulong> values)
     {
@@ -48,6 +48,9 @@ public readonly struct HeapStatistics
         LongestSweepStop = TimeSpan.FromMicroseconds(values[38] / 1000.0);
         FrameWaits = (long)values[39];
         AddressSpaceReused = (long)values[40];
+        ReclaimedObjects = (long)values[41];
+        ReclaimedBytes = (long)values[42];
+        LongestReclaimStop = TimeSpan.FromMicroseconds(values[43] / 1000.0);
     }
 
     internal HeapStatistics(long allocatedBytes, long deletedBytes, long residentBytes, long doubleDeletes)
@@ -177,6 +180,15 @@ public readonly struct HeapStatistics
 
     /// <summary>Bytes of address space that were taken into use again: 32 MB at a time, each counted as often as that happened.</summary>
     public long AddressSpaceReused { get; }
+
+    /// <summary>Objects deleted because no root reached them (<see cref="Heap.Reclaim"/>, FREEHOLD_RECLAIM), part of <see cref="DeletedObjects"/>.</summary>
+    public long ReclaimedObjects { get; }
+
+    /// <summary>Their bytes, part of <see cref="DeletedBytes"/>.</summary>
+    public long ReclaimedBytes { get; }
+
+    /// <summary>The longest that threads were stopped for a search of what no root reaches (<see cref="Heap.FindUnreachable"/> too).</summary>
+    public TimeSpan LongestReclaimStop { get; }
 
     /// <summary>Whether dead pages are watched with userfaultfd (otherwise with mprotect).</summary>
     public bool UsesUserfaultfd { get; }

@@ -60,8 +60,8 @@ internal static unsafe partial class NativeHeap
     [DllImport("freehold", EntryPoint = "freehold_find_unreachable")]
     internal static extern int FindUnreachable(UnreachableEntry* entries, int capacity);
 
-    [DllImport("freehold", EntryPoint = "freehold_delete_unreachable")]
-    internal static extern long DeleteUnreachable();
+    [DllImport("freehold", EntryPoint = "freehold_reclaim")]
+    internal static extern long Reclaim();
 
     // Stops the other threads while it walks: an ordinary P/Invoke, with a transition.
     [DllImport("freehold", EntryPoint = "freehold_verify")]

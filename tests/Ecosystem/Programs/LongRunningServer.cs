@@ -23,7 +23,7 @@ internal static class LongRunningServer
         for (int round = 0; round < Rounds; round++)
         {
             await Task.WhenAll(clients.Select((client, i) => Task.Run(() => AskAsync(client, i, round))));
-            deleted += Heap.DeleteUnreachable();
+            deleted += Heap.Reclaim();
             last = GC.GetTotalMemory(forceFullCollection: true);
             if (round == Settled)
                 settled = last;
@@ -36,8 +36,8 @@ internal static class LongRunningServer
         await application.StopAsync();
     }
 
-    // FREEHOLD_STRESS=unreachable has deleted them before.
-    private static bool IsStressed => Environment.GetEnvironmentVariable("FREEHOLD_STRESS")?.Contains("unreachable", StringComparison.Ordinal) == true;
+    // FREEHOLD_STRESS=reclaim has deleted them before.
+    private static bool IsStressed => Environment.GetEnvironmentVariable("FREEHOLD_STRESS")?.Contains("reclaim", StringComparison.Ordinal) == true;
 
     private static async Task AskAsync(HttpClient client, int number, int round)
     {

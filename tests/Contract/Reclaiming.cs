@@ -1,0 +1,199 @@
+using System.Collections.Concurrent;
+using System.Diagnostics;
+using System.Runtime.CompilerServices;
+
+namespace Freehold.Contract;
+
+/// <summary>Programs that do not delete: what they forget goes before an allocation fails, or whenever the heap has grown.</summary>
+internal static class Reclaiming
+{
+    // Of what is made in all, by each program: sixteen times the limit of 64 MB.
+    private const long Made = 1L << 30;
+
+    public static IEnumerable<Case> All()
+    {
+        yield return new("reclaim-shapes", _ => Shapes());
+        yield return new("reclaim-threads", _ => Threads());
+        yield return new("reclaim-finalizers", _ => Finalizers());
+        yield return new("reclaim-limit", _ => Limit());
+        yield return new("reclaim-off", _ => Off());
+        yield return new("reclaim-growth", arguments => Growth(long.Parse(arguments[0])));
+    }
+
+    private sealed class Holder
+    {
+        public static int Finalized;
+        public readonly byte[] Held = new byte[50_000];
+        public readonly string? Text = Guid.NewGuid().ToString();
+
+        ~Holder()
+        {
+            Expect.Equal(36, Text?.Length ?? 36);  // none if the constructor ran out of memory
+            Finalized++;
+        }
+    }
+
+    // Two in a hundred are kept, and are what they were in the end; the others are forgotten.
+    private static void Forget(int seed, long bytes)
+    {
+        var random = new Random(seed);
+        var kept = new Dictionary<int, object>();
+        for (int i = 0; bytes > 0; i++)
+        {
+            (object made, int size) = Make(random.Next(100), i);
+            bytes -= size;
+            if (i % 50 == 0)
+                kept[i / 50 % 500 * 50] = made;
+        }
+        foreach ((_, object value) in kept)
+            Check(value);
+    }
+
+    private static (object Made, int Size) Make(int kind, int number)
+    {
+        switch (kind)
+        {
+            case 0:
+                int[] large = new int[20_000];
+                large[0] = large[^1] = number;
+                return (large, 80_024);
+            case < 10:
+                return (Enumerable.Range(number, 20).ToDictionary(i => i, i => i.ToString()), 2_500);
+            case < 30:
+                return (new List<object> { number, number.ToString(), new object() }, 200);
+            default:
+                return ("text " + number, 40);
+        }
+    }
+
+    private static void Check(object made)
+    {
+        switch (made)
+        {
+            case int[] large:
+                Expect.Equal(large[0], large[^1]);
+                break;
+            case Dictionary<int, string> table:
+                foreach ((int key, string value) in table)
+                    Expect.Equal(key, int.Parse(value));
+                break;
+            case List<object> list:
+                Expect.Equal(list[0].ToString(), (string)list[1]);
+                break;
+            case string text:
+                Expect.True(text.StartsWith("text ", StringComparison.Ordinal));
+                break;
+        }
+    }
+
+    private static void Shapes()
+    {
+        Forget(1, Made);
+        HeapStatistics statistics = Heap.GetStatistics();
+        Expect.True(statistics.ReclaimedBytes > Made / 2, $"{statistics.ReclaimedBytes} reclaimed");
+        Expect.True(statistics.ReclaimedObjects > 1_000_000, $"{statistics.ReclaimedObjects} objects");
+        Expect.True(statistics.LongestReclaimStop > TimeSpan.Zero);
+        Heap.Verify();
+    }
+
+    private static void Threads()
+    {
+        var failures = new ConcurrentQueue<Exception>();
+        Thread[] threads = [.. Enumerable.Range(0, 4).Select(number => new Thread(() =>
+        {
+            try
+            {
+                Forget(number, Made / 4);
+            }
+            catch (Exception exception)
+            {
+                failures.Enqueue(exception);
+            }
+        }))];
+        foreach (Thread thread in threads)
+            thread.Start();
+        foreach (Thread thread in threads)
+            thread.Join();
+        Expect.True(failures.IsEmpty, failures.FirstOrDefault()?.ToString() ?? "");
+        Heap.Verify();
+    }
+
+    // Only what waits for finalizers is large.
+    private static void Finalizers()
+    {
+        const int Count = 10_000;
+        for (int i = 0; i < Count; i++)
+            _ = new Holder();
+        Expect.True(Holder.Finalized > Count / 2, $"{Holder.Finalized} finalized");
+    }
+
+    // What is reached stays: an OutOfMemoryException. What the program lets go then is there for the next allocation.
+    private static void Limit()
+    {
+        for (int round = 0; round < 3; round++)
+        {
+            List<object> items = Fill();
+            long start = Stopwatch.GetTimestamp();
+            int failures = 0;
+            for (int i = 0; i < 20; i++)
+            {
+                try
+                {
+                    items.Add(new byte[300_000]);
+                }
+                catch (OutOfMemoryException)
+                {
+                    failures++;
+                }
+            }
+            // The case itself needs some memory.
+            int half = items.Count / 2;
+            for (int i = half; i < items.Count; i++)
+                Heap.Delete(items[i]);
+            items.RemoveRange(half, items.Count - half);
+            // Fewer where what moves leaves memory for one of them.
+            Expect.True(failures > 5, $"{failures} of 20 failed");
+            Console.WriteLine($"{Stopwatch.GetElapsedTime(start).TotalMilliseconds / failures:F1} ms a failure");
+            for (int i = 0; i < items.Count; i++)
+            {
+                if (items[i] is string text)
+                    Expect.Equal(i, int.Parse(text));
+            }
+        }
+        Expect.True(Heap.GetStatistics().ReclaimedBytes > 60_000_000, $"{Heap.GetStatistics().ReclaimedBytes} reclaimed");
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static List<object> Fill()
+    {
+        var items = new List<object>(4_000_000);
+        try
+        {
+            for (int i = 0; ; i++)
+                items.Add(i.ToString());
+        }
+        catch (OutOfMemoryException)
+        {
+        }
+        return items;
+    }
+
+    private static void Off()
+    {
+        Expect.Throws<OutOfMemoryException>(() => Forget(1, Made));
+        Expect.Equal(0L, Heap.GetStatistics().ReclaimedBytes);
+    }
+
+    // Without a limit near by.
+    private static void Growth(long most)
+    {
+        long resident = 0;
+        for (int i = 0; i < 20; i++)
+        {
+            Forget(i, Made / 20);
+            resident = Math.Max(resident, Heap.GetStatistics().ResidentBytes);
+        }
+        Expect.True(resident < most, $"{resident} resident");
+        Expect.True(Heap.GetStatistics().ReclaimedBytes > Made / 2, $"{Heap.GetStatistics().ReclaimedBytes} reclaimed");
+    }
+}

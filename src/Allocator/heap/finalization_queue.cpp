@@ -8,7 +8,6 @@
 #include "core/object.h"
 #include "heap/forwarding.h"
 #include "heap/heap.h"
-#include "heap/thread_heap.h"
 #include "platform/growing_memory.h"
 
 namespace freehold::heap {
@@ -70,10 +69,7 @@ uintptr_t next_finalizable() noexcept {
     }
     uint64_t object = items()[first];
     head.store(first + 1, std::memory_order_relaxed);
-    if (!claim(object)) continue;
-    // It may be what memory waits for: it is not to fail for want of some, which would end the process.
-    thread_heap.emergency = kEmergencyBytes;
-    return current_address(object);
+    if (claim(object)) return current_address(object);
   }
 }
 

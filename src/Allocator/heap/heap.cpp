@@ -223,6 +223,8 @@ DeleteResult finish(uint8_t* start, uint32_t header, const MethodTable* type, si
   return delete_plain(object, place - core::kHeaderSize, type->base_size, keep_sync_entry);
 }
 
+constexpr uint32_t kEmergencyBytes = 256 << 10;
+
 // Everything that can be given back, where others may stop this thread. Promotion needs a block before it frees some.
 void give_back(void*) noexcept {
   thread_heap.emergency = kEmergencyBytes;

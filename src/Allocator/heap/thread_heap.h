@@ -8,8 +8,6 @@
 
 namespace freehold::heap {
 
-constexpr uint32_t kEmergencyBytes = 256 << 10;
-
 struct ThreadHeap {
   AllocationContext* context;  // null until the thread allocates
   // Only the owner writes; statistics read them torn by at most one object.
@@ -17,8 +15,8 @@ struct ThreadHeap {
   uint64_t deleted_objects;
   uint64_t double_deletes;
   uint64_t dead_pages;  // that this thread found dead, ever
-  // Bytes beyond the limit that this thread may take: what throwing an OutOfMemoryException needs. Refilled when an allocation fails, and before each
-  // finalizer of heap/finalization_queue.h; gone when one succeeds without.
+  // Bytes beyond the limit that this thread may take: what throwing an OutOfMemoryException needs. Refilled when an allocation fails, gone when
+  // one succeeds without.
   uint32_t emergency;
   // Failures of allocations in an emergency, one deeper in the stack than the other, and how deep the last was.
   uint32_t nested_failures;

@@ -139,8 +139,8 @@ public sealed class ContractTests
     [Fact]
     public void WhatIsForgottenGoesWhenTheHeapHasGrown()
     {
-        Passes(new Dictionary<string, string> { ["FREEHOLD_RECLAIM_GROWTH"] = "100" }, "run", "reclaim-growth", "120000000");
-        Passes(new Dictionary<string, string>(Settings.Verify) { ["FREEHOLD_RECLAIM_GROWTH"] = "100" }, "run", "reclaim-growth", "120000000");
+        Passes(new Dictionary<string, string> { ["FREEHOLD_RECLAIM_GROWTH"] = "100" }, "run", "reclaim-growth", "500000000");
+        Passes(new Dictionary<string, string>(Settings.Verify) { ["FREEHOLD_RECLAIM_GROWTH"] = "100" }, "run", "reclaim-growth", "500000000");
     }
 
     /// <summary>As for the stock collector: three quarters of what the container may have.</summary>

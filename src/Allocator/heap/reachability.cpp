@@ -339,7 +339,7 @@ int64_t reclaim() noexcept {
 }
 
 void wait_for_finalizers() noexcept {
-  constexpr uint64_t kWait = 100'000'000, kStep = 1'000'000;
+  constexpr uint64_t kWait = 1'000'000'000, kStep = 1'000'000;
   size_t left = finalizable_count();
   for (uint64_t waited = 0; waited < kWait && left != 0; waited += kStep) {
     pause(kStep);

@@ -58,7 +58,7 @@ int64_t reclaim() noexcept;
 
 inline uint64_t reclaims() noexcept { return reachability_counters.reclaims.load(std::memory_order_acquire); }
 
-// Until no object that a search has found waits for its finalizer, or none has ended for 0.1 s. The caller can be stopped.
+// Until no object that a search has found waits for its finalizer, or none has ended for a second. The caller can be stopped.
 void wait_for_finalizers() noexcept;
 
 // FREEHOLD_RECLAIM_GROWTH: whether what lives has grown by so much since reclaim() was last called, and by 16 MB.

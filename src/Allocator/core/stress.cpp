@@ -1,9 +1,10 @@
 #include "core/stress.h"
 
 #include <errno.h>
-#include <time.h>
 
 #include <atomic>
+
+#include "platform/os.h"
 
 namespace freehold::core {
 
@@ -28,9 +29,7 @@ void delay_at_random(uint32_t one_in) noexcept {
   if (random % one_in != 0) return;
   random /= one_in;
   int error = errno;
-  uint32_t microseconds = random % knobs.stress.delay;
-  timespec time = {static_cast<time_t>(microseconds / 1'000'000), static_cast<long>(microseconds % 1'000'000 * 1000)};
-  nanosleep(&time, nullptr);
+  os::pause(random % knobs.stress.delay);
   errno = error;
 }
 

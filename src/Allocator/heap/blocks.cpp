@@ -303,8 +303,7 @@ size_t acquire_block(BlockKind kind, BlockUse use) noexcept {
   if (wanted && wait_for_threads()) hurry_maintenance();
   if (!promoted && (should_promote() || should_reclaim())) {
     // The heap goes on to another block while some are sparse: their deletions have woken nobody as long as no page died. Or nobody deletes.
-    wake_maintenance();
-    hurry_maintenance();
+    call_maintenance();
   }
   if (frames != kNoBlock) {
     if (move_block(frames, block) == Move::kDone) {
@@ -409,10 +408,7 @@ size_t acquire_huge(size_t bytes) noexcept {
   record.state.store(BlockState::kLive, std::memory_order_release);
   block_counters.large_objects.fetch_add(1, std::memory_order_relaxed);
   block_counters.huge_objects.fetch_add(1, std::memory_order_relaxed);
-  if (should_reclaim()) {
-    wake_maintenance();
-    hurry_maintenance();
-  }
+  if (should_reclaim()) call_maintenance();
   return block;
 }
 

@@ -32,7 +32,7 @@ extern SweepCounters sweep_counters;
 struct SweepSupport {
   bool (*stop)(void (*patch)(uint64_t* slot), void (*stopped)(void* argument), void* argument);
   void (*for_each_frozen)(void (*fn)(uint8_t* first, uint8_t* end, void* argument), void* argument);
-  // Calls work() where the calling thread, which allocates, may be stopped by others.
+  // Calls work(argument) where the calling thread, which allocates, may be stopped by others.
   void (*call_where_threads_stop)(void (*work)(void* argument), void* argument);
 };
 void set_sweep_support(const SweepSupport* support) noexcept;

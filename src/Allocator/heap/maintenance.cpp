@@ -228,6 +228,11 @@ void hurry_maintenance() noexcept {
   syscall(SYS_futex, &hurry, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }
 
+void call_maintenance() noexcept {
+  wake_maintenance();
+  hurry_maintenance();
+}
+
 void maintain(bool thorough, bool on_allocating_thread) noexcept {
   // A phase holds the lock, its hook does not: the hook may stop threads that wait for the lock here.
   auto phase = [&](const char* name, auto work) noexcept {

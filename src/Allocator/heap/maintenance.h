@@ -11,6 +11,8 @@ bool start_background_thread(const char* name, void* (*body)(void*)) noexcept;
 void wake_maintenance() noexcept;
 // Frames are wanted, of sparse blocks or of dead ones that may be pinned: do not wait for the next tick. As cheap.
 void hurry_maintenance() noexcept;
+// Both.
+void call_maintenance() noexcept;
 
 // One round, on the calling thread: `thorough` recounts all pages and gives all spare memory back. No phase hook is called on a thread that allocates. It
 // stops others only to find what is pinned, when something waits for that.

@@ -85,11 +85,6 @@ uint64_t next_random() noexcept {
   return random_state;
 }
 
-void pause(uint64_t microseconds) noexcept {
-  timespec time = {static_cast<time_t>(microseconds / 1'000'000), static_cast<long>(microseconds % 1'000'000 * 1000)};
-  nanosleep(&time, nullptr);
-}
-
 bool is_live(const Walked& walked) noexcept { return walked.step == Step::kObject && (walked.header & core::kDeletedBit) == 0; }
 
 bool has_stack_pins(size_t block) noexcept { return arena.blocks[block].stack_pins.load(std::memory_order_relaxed) != 0; }
@@ -667,7 +662,7 @@ void wait_for_frames() noexcept {
   thread_heap.paced_windows = 0;
   if (are_frames_there() || !are_frames_coming() || !is_over_budget()) return;
   count(promotion_counters.frame_waits, 1);
-  for (uint64_t start = os::nanoseconds(); !are_frames_there() && are_frames_coming() && os::nanoseconds() - start < kNanosecondsAtMost;) pause(kMicrosecondsBetween);
+  for (uint64_t start = os::nanoseconds(); !are_frames_there() && are_frames_coming() && os::nanoseconds() - start < kNanosecondsAtMost;) os::pause(kMicrosecondsBetween);
   if (!are_frames_there()) thread_heap.paced_windows = core::kWindowsPerBlock;
 }
 
@@ -678,7 +673,7 @@ void pace() noexcept {
     thread_heap.paced_windows = 0;
     return;
   }
-  pause(kMicroseconds);
+  os::pause(kMicroseconds);
 }
 
 uint64_t promote(PromotionScope scope, bool may_stop) noexcept {
@@ -722,7 +717,7 @@ PromotionPause::~PromotionPause() { lock.unlock(); }
 
 void promote_for_ever(void (*round_done)(const char*)) noexcept {
   while (true) {
-    pause(core::knobs.stress.promote);
+    os::pause(core::knobs.stress.promote);
     promote(PromotionScope::kRandom);
     round_done("promotion");
     if ((core::knobs.stress.dedangle || should_sweep()) && dedangle()) round_done("de-dangling");
@@ -741,7 +736,7 @@ void refresh_pins() noexcept {
 
 void refresh_pins_for_ever() noexcept {
   while (true) {
-    pause(kMicrosecondsBetweenRefreshes);
+    os::pause(kMicrosecondsBetweenRefreshes);
     refresh_pins();
   }
 }

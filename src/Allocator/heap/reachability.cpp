@@ -1,7 +1,6 @@
 #include "heap/reachability.h"
 
 #include <string.h>
-#include <time.h>
 
 #include <algorithm>
 #include <atomic>
@@ -36,13 +35,8 @@ namespace {
 
 const RootSupport* support = nullptr;
 
-// Bytes, when reclaim() was last called.
+// Bytes, when reclaim() was last called. Stored by whoever called it, in any order: a hint for should_reclaim().
 std::atomic<uint64_t> live_then{0};
-
-void pause(uint64_t nanoseconds) noexcept {
-  timespec time = {static_cast<time_t>(nanoseconds / 1'000'000'000), static_cast<long>(nanoseconds % 1'000'000'000)};
-  nanosleep(&time, nullptr);
-}
 
 // Reserved as large as it can become.
 template <typename Item>
@@ -339,10 +333,10 @@ int64_t reclaim() noexcept {
 }
 
 void wait_for_finalizers() noexcept {
-  constexpr uint64_t kWait = 1'000'000'000, kStep = 1'000'000;
+  constexpr uint64_t kMicroseconds = 1'000'000, kStep = 1'000;
   size_t left = finalizable_count();
-  for (uint64_t waited = 0; waited < kWait && left != 0; waited += kStep) {
-    pause(kStep);
+  for (uint64_t waited = 0; waited < kMicroseconds && left != 0; waited += kStep) {
+    os::pause(kStep);
     size_t before = left;
     left = finalizable_count();
     if (left != before) waited = 0;
@@ -358,7 +352,7 @@ bool should_reclaim() noexcept {
 
 void reclaim_for_ever(void (*round_done)(const char*)) noexcept {
   while (true) {
-    pause(uint64_t{core::knobs.stress.reclaim} * 1000);
+    os::pause(core::knobs.stress.reclaim);
     if (reclaim() >= 0) round_done("deletion of what no root reaches");
   }
 }

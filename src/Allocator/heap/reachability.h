@@ -14,7 +14,7 @@ namespace freehold::heap {
 
 struct ReachabilityCounters {
   std::atomic<uint64_t> searches, abandoned;  // abandoned: no memory for marks
-  std::atomic<uint64_t> reclaims;             // searches after which all was deleted
+  std::atomic<uint64_t> reclaims;             // searches after which what they found was deleted: released when that is done
   std::atomic<uint64_t> finalizable;          // found before their finalizers had run
   std::atomic<uint64_t> objects, bytes;       // deleted
   std::atomic<uint64_t> longest_stop;         // nanoseconds
@@ -56,6 +56,7 @@ SearchResult find_unreachable_types(UnreachableType* entries, size_t capacity) n
 // thread, weak handles no longer lead to what no root reaches, and the next time they go too. Returns how many went, or -1 where find_unreachable says false.
 int64_t reclaim() noexcept;
 
+// Who sees one more sees all that it deleted.
 inline uint64_t reclaims() noexcept { return reachability_counters.reclaims.load(std::memory_order_acquire); }
 
 // Until no object that a search has found waits for its finalizer, or none has ended for a second. The caller can be stopped.

@@ -147,6 +147,11 @@ uint64_t nanoseconds() noexcept {
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
 }
 
+void pause(uint64_t microseconds) noexcept {
+  timespec time = {static_cast<time_t>(microseconds / 1'000'000), static_cast<long>(microseconds % 1'000'000 * 1000)};
+  nanosleep(&time, nullptr);
+}
+
 size_t resident_set() noexcept {
   int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
   if (file < 0) return 0;

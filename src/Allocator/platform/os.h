@@ -47,6 +47,7 @@ bool register_barrier() noexcept;
 void barrier_on_all_threads() noexcept;
 
 uint64_t nanoseconds() noexcept;  // of a clock that never goes back; signal-safe
+void pause(uint64_t microseconds) noexcept;  // at least; less if a signal comes. Signal-safe, but for errno
 size_t resident_set() noexcept;   // of this process
 
 // Fault injection. `specification` is a list CALL:N[+],… (the N-th call fails, with + all from there on); false when malformed.

@@ -80,8 +80,8 @@ public static class Heap
     /// <returns>How many objects were deleted; 0 under a garbage collector.</returns>
     /// <remarks>
     /// For what nobody can delete by hand, such as objects that a library makes inside and drops. Stops the other threads meanwhile, unlike <see cref="Delete"/>:
-    /// call it where a pause is no harm. The heap does it by itself before an allocation fails (FREEHOLD_RECLAIM=0: never). Objects whose finalizer has not run are given to the finalizer thread
-    /// (<see cref="GC.WaitForPendingFinalizers"/>), and the next call deletes them, with what they refer to. Weak references to what is found read null.
+    /// call it where a pause is no harm. The heap does it by itself before an allocation fails, unless FREEHOLD_RECLAIM is 0, and as FREEHOLD_RECLAIM_GROWTH
+    /// says. Objects whose finalizer has not run are given to the finalizer thread (<see cref="GC.WaitForPendingFinalizers"/>), and the next call deletes them, with what they refer to. Weak references to what is found read null.
     /// </remarks>
     /// <exception cref="InsufficientMemoryException">There is no memory for the marks.</exception>
     public static long Reclaim()

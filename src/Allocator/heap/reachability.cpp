@@ -79,6 +79,8 @@ class Marks {
     size_t unit = unit_of(object);
     return has_memory(unit) && (bits_[unit / 8] >> (unit % 8) & 1) != 0;
   }
+  // That is_marked and mark need not wait for memory soon.
+  void prefetch(uintptr_t address) const noexcept { __builtin_prefetch(bits_ + (address - arena.start) / core::kUnit / 8, 1); }
   // Whether it was not marked before. False too when there is no memory: then the marks are incomplete.
   bool mark(const Object* object) noexcept {
     size_t unit = unit_of(object);
@@ -199,15 +201,39 @@ class Marking {
   void mark_fields(const Object* object, const MethodTable* type, size_t size) noexcept {
     core::for_each_reference(object, type, size, [this](uint64_t* slot) noexcept {
       uint64_t value;
-      if (core::try_load(slot, &value)) mark(value, false);
+      if (core::try_load(slot, &value) && arena.contains(value)) mark_soon(value);
     });
   }
 
+  // When some others have been found, and what it leads to has come from memory (Cher, Hosking and Vitek, Software Prefetching for Mark-Sweep Garbage
+  // Collection, ASPLOS 2004).
+  void mark_soon(uintptr_t address) noexcept {
+    if (coming_ == kAhead) mark(take_first(), false);
+    // Most objects are smaller than a cache line and many lie in two.
+    constexpr size_t kFields = 40;
+    __builtin_prefetch(reinterpret_cast<const void*>(address));
+    __builtin_prefetch(reinterpret_cast<const void*>(address + kFields));
+    marks_.prefetch(address);
+    ahead_[(first_ + coming_++) % kAhead] = address;
+  }
+  uintptr_t take_first() noexcept {
+    uintptr_t address = ahead_[first_];
+    first_ = (first_ + 1) % kAhead;
+    coming_--;
+    return address;
+  }
+
   void mark_reached() noexcept {
-    while (!stack_.is_empty()) {
-      Object* object = stack_.pop();
-      Walked walked = look_at(object->start());
-      if (walked.step == Step::kObject) mark_fields(object, walked.type, walked.size);
+    while (true) {
+      if (!stack_.is_empty()) {
+        Object* object = stack_.pop();
+        Walked walked = look_at(object->start());
+        if (walked.step == Step::kObject) mark_fields(object, walked.type, walked.size);
+      } else if (coming_ != 0) {
+        mark(take_first(), false);
+      } else {
+        return;
+      }
     }
   }
 
@@ -238,6 +264,10 @@ class Marking {
 
   Marks marks_;
   Stack<Object*> stack_, left_over_;
+  // A ring of what mark_soon() was given.
+  static constexpr size_t kAhead = 16;
+  uintptr_t ahead_[kAhead] = {};
+  size_t first_ = 0, coming_ = 0;
   bool complete_ = true, found_dependents_ = false;
 };
 

@@ -7,7 +7,7 @@ internal sealed class GcSimulator(Options options, Publisher publisher, Bars bar
 
     public string Run()
     {
-        var programs = publisher.Publish("GcSimulator");
+        var programs = publisher.PublishWithNative("GcSimulator");
         var cells = new List<Cell>();
         var levels = options.Quick ? 20 : 23;
         int[] payloads = options.Quick ? [64] : [16, 64, 256];

@@ -23,7 +23,8 @@ internal sealed class Options
           --quick           fewer cells and smaller ones
           --repetitions N   runs of each cell and heap, interleaved (default 3; with --quick 1)
           --random-order    allocate-delete in random order too
-          --heaps LIST      of workstation, server, freehold (default all)
+          --heaps LIST      of workstation, server, freehold, and malloc: the native peers of gc-simulator and red-black-tree (default all)
+          --malloc LIBRARY  another malloc for the native peers, which are linked with it
           --no-publish      use what was published last (micro publishes each time)
           --models FOLDER   sources of the cost models (default: ../shared/models beside the repository, if there)
           --strict          exit with 1 when a bar is missed
@@ -43,6 +44,12 @@ internal sealed class Options
     public bool RandomOrder { get; private set; }
 
     public Variant[] Variants { get; private set; } = Variant.All;
+
+    /// <summary>Whether the native peers run too.</summary>
+    public bool Native { get; private set; } = true;
+
+    /// <summary>A library that brings malloc and free for the native peers, or null: the C library's.</summary>
+    public string? Malloc { get; private set; }
 
     public bool Publish { get; private set; } = true;
 
@@ -84,9 +91,15 @@ internal sealed class Options
                     options.RandomOrder = true;
                     break;
                 case "--heaps":
-                    var names = (arguments.ElementAtOrDefault(++i) ?? "").Split(',');
-                    options.Variants = [.. names.Select(name => Variant.All.FirstOrDefault(v => v.Heap == name)
-                        ?? throw new FormatException($"--heaps: '{name}' is not workstation, server or freehold."))];
+                    var heaps = (arguments.ElementAtOrDefault(++i) ?? "").Split(',').Select(name => Variant.All.Append(Variant.Native).FirstOrDefault(v => v.Heap == name)
+                        ?? throw new FormatException($"--heaps: '{name}' is not workstation, server, freehold or malloc.")).ToList();
+                    options.Native = heaps.Remove(Variant.Native);
+                    options.Variants = [.. heaps];
+                    break;
+                case "--malloc":
+                    options.Malloc = arguments.ElementAtOrDefault(++i) is { } library && File.Exists(library)
+                        ? Path.GetFullPath(library)
+                        : throw new FormatException("--malloc needs a library that exists.");
                     break;
                 case "--no-publish":
                     options.Publish = false;

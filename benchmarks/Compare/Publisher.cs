@@ -38,6 +38,22 @@ internal sealed class Publisher(Options options)
         return programs;
     }
 
+    /// <summary>The same, and the native peer of the project, if it is wanted.</summary>
+    public Dictionary<Variant, string> PublishWithNative(string project)
+    {
+        var programs = Publish(project);
+        if (options.Native)
+        {
+            var program = Path.Combine(OutputFolder(project, Variant.Native), project);
+            Directory.CreateDirectory(Path.GetDirectoryName(program)!);
+            string[] malloc = options.Malloc is { } library ? ["-Wl,--no-as-needed", library, "-Wl,-rpath," + Path.GetDirectoryName(library)] : [];
+            Command.RunOrThrow("c++", ["-std=c++20", "-O2", "-pthread", Path.Combine(options.Root, "benchmarks", project, "native.cpp"), "-o", program, .. malloc]);
+            programs[Variant.Native] = program;
+        }
+
+        return programs;
+    }
+
     public string OutputFolder(string project, Variant variant) => Path.Combine(options.Output, "programs", variant.Heap, project);
 
     public IEnumerable<string> Arguments(string project, Variant variant) =>

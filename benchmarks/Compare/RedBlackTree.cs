@@ -7,7 +7,7 @@ internal sealed class RedBlackTree(Options options, Publisher publisher, Bars ba
 
     public string Run()
     {
-        var programs = publisher.Publish("RedBlackTree");
+        var programs = publisher.PublishWithNative("RedBlackTree");
         var number = options.Quick ? 1_000_000 : 10_000_000;
         var cell = new Cell($"{number:N0} nodes, {number:N0} operations", Time);
         for (var i = 0; i < options.Repetitions; i++)

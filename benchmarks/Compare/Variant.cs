@@ -10,4 +10,7 @@ internal sealed record Variant(string Heap, string[] Properties)
     public static readonly Variant Server = new("server", ["-p:FreeholdEnabled=false", "-p:ServerGarbageCollection=true"]);
 
     public static readonly Variant[] All = [Workstation, Server, Freehold];
+
+    /// <summary>Not a heap of .NET: the same work in C++, with the C library's malloc and free. What managing memory by hand costs without safety.</summary>
+    public static readonly Variant Native = new("malloc", []);
 }

@@ -51,7 +51,33 @@ internal static class Workload
         }
 
         csv.WriteCsv(Path.Combine(options.Output, file + ".csv"));
-        return table.ToMarkdown();
+        return table.ToMarkdown() + NativeTable(time, cells);
+    }
+
+    /// <summary>Freehold beside the native peer, where that ran.</summary>
+    private static string NativeTable(string time, List<Cell> cells)
+    {
+        var table = new Table(
+            "", "malloc ns", "Freehold ns", "malloc / Freehold", "peak MB malloc", "Freehold", "Freehold / malloc", "longest stall ms malloc", "(min)");
+        var measured = cells.Where(cell => cell.Variants.Any(variant => variant.Variant == Variant.Native)).ToList();
+        foreach (var cell in measured)
+        {
+            table.Add(
+                cell.Name, cell.Time(Variant.Native), cell.Time(Variant.Freehold), ToNative(cell),
+                cell.Megabytes(Variant.Native, "peak_resident_bytes"), cell.Megabytes(Variant.Freehold, "peak_resident_bytes"), PeakToNative(cell),
+                cell.Median(Variant.Native, "longest_stall_ms"), cell.Least(Variant.Native, "longest_stall_ms"));
+        }
+
+        return measured.Count == 0 ? "" : FormattableString.Invariant($"""
+
+            The same work in C++ with malloc and free, geometric means: its time / Freehold's {Mean(measured, ToNative):F2}, Freehold's peak / its peak {Mean(measured, PeakToNative):F2}.
+
+            {table.ToMarkdown()}
+            """);
+
+        static double ToNative(Cell cell) => cell.Time(Variant.Native) / cell.Time(Variant.Freehold);
+
+        static double PeakToNative(Cell cell) => cell.Megabytes(Variant.Freehold, "peak_resident_bytes") / cell.Megabytes(Variant.Native, "peak_resident_bytes");
     }
 
     private static double Mean(List<Cell> cells, Func<Cell, double> value) =>

@@ -24,3 +24,12 @@ sealed class Greeting(string text)
     public string Text => text;
     ~Greeting() => Console.WriteLine($"finalizer of '{text}'");
 }
+
+// Prints:
+// > 68 MB resident
+// > finalizer of 'hello'
+// > 4 MB resident
+// > greeting.Text: hello
+// > buffer[0]: DanglingReferenceException
+// > deleted twice: DoubleDeleteException
+// > weak reference: null

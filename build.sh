@@ -5,6 +5,9 @@
 #   ./build.sh pack     the package: artifacts/packages/Freehold.<version>.nupkg
 #   ./build.sh bench    Freehold beside the stock collectors
 #   ./build.sh stress   long random runs
+#   ./build.sh check    what is quick: native tests, golden IL, layers, words; --sanitize address|undefined|thread: the native tests under it
+#   ./build.sh fuzz     the fuzzers, ten minutes each
+#   ./build.sh coverage which lines of src/Allocator no native test runs
 # Arguments after the verb go to the script behind it. Every command is printed. Missing Debian packages are installed (as root) or named.
 set -euo pipefail
 source "$(dirname "$0")/eng/common.sh"
@@ -17,9 +20,12 @@ case "$verb" in
   test) exec eng/test.sh "$@" ;;
   demo) eng/pack.sh; exec samples/demo.sh "$@" ;;
   bench) eng/pack.sh; exec benchmarks/bench.sh "$@" ;;
+  check) exec eng/check.sh "$@" ;;
+  fuzz) exec tests/Fuzz/fuzz.sh "$@" ;;
+  coverage) exec eng/coverage.sh "$@" ;;
   stress) eng/pack.sh; exec tests/Stress/stress.sh "$@" ;;
   *)
-    sed -n 's/^# \{0,1\}//;2,8p' "$0"
+    sed -n 's/^# \{0,1\}//;2,11p' "$0"
     if [ "$verb" = help ]; then exit 0; fi
     echo "error: unknown verb '$verb'" >&2
     exit 2

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that the build needs, or says which to install.
+# Installs the Debian packages that the build needs, and those named as arguments, or says which to install.
 set -euo pipefail
 source "$(dirname "$0")/common.sh"
-needed=(cmake make g++ clang lld llvm binutils libgtest-dev libzydis-dev zlib1g-dev)
+needed=(cmake make g++ clang lld llvm binutils libgtest-dev libzydis-dev zlib1g-dev "$@")
 missing=()
 for package in "${needed[@]}"; do
   dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")

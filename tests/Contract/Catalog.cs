@@ -16,6 +16,7 @@ internal static class Catalog
         .. Reclaiming.All(),
         .. Collector.All(),
         .. Memory.All(),
+        .. Stopping.All(),
         .. AddressSpace.All(),
         .. Moving.All(),
         .. Debugging.All(),

@@ -1,10 +1,12 @@
 #include "diag/statistics.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "core/arena.h"
 #include "core/fault_counters.h"
 #include "core/knobs.h"
+#include "core/stop_counters.h"
 #include "heap/blocks.h"
 #include "heap/dedangling.h"
 #include "heap/forwarding.h"
@@ -14,6 +16,8 @@
 #include "heap/reachability.h"
 #include "heap/thread_heap.h"
 #include "platform/os.h"
+
+extern "C" const char __executable_start[] __attribute__((weak));
 
 namespace freehold::diag {
 
@@ -71,6 +75,12 @@ void collect_statistics(uint64_t* values, int32_t count) noexcept {
   figures[kReclaimedObjects] = load(searches.objects);
   figures[kReclaimedBytes] = load(searches.bytes);
   figures[kLongestReclaimStop] = load(searches.longest_stop);
+  const core::StopCounters& stops = core::stop_counters;
+  figures[kStops] = load(stops.stops);
+  figures[kLongestTimeToStop] = load(stops.longest);
+  figures[kTimeToStopPlace] = load(stops.place);
+  figures[kTimeToStopThread] = load(stops.name[0]);
+  figures[kTimeToStopThreadEnd] = load(stops.name[1]);
   for (int32_t i = 0; i < count; i++) values[i] = i < kFigureCount ? figures[i] : 0;
 }
 
@@ -119,6 +129,13 @@ void format_statistics(char* text, size_t capacity) noexcept {
   add("  kernel mappings    %14llu at most\n", count(kMappings));
   add("  addresses used     %14.1f MB, and again %.1f MB\n", mega(kAddressSpaceUsed), mega(kAddressSpaceReused));
   add("  dead but pinned    %14llu blocks; %llu stops to look for pins, the longest %.3f ms\n", count(kPinnedBlocks), count(kPinStops), milliseconds(kLongestPinStop));
+  add("  stops              %14llu; the threads needed %.3f ms at most to stand", count(kStops), milliseconds(kLongestTimeToStop));
+  if (v[kTimeToStopPlace] != 0) {
+    char name[16];
+    memcpy(name, &v[kTimeToStopThread], sizeof name);
+    add("; last \"%.15s\", at %#llx of the executable", name, count(kTimeToStopPlace) - reinterpret_cast<uintptr_t>(__executable_start));
+  }
+  add("%s", "\n");
   add("  protection         %14s\n", v[kUserfaultfd] != 0 ? "userfaultfd" : "mprotect");
   add("  pins are seen by   %14s\n", v[kMembarrier] != 0 ? "membarrier" : "fences");
 }

@@ -14,9 +14,10 @@ enum Figure : int32_t {
   kPromotionRounds, kPromotedBlocks, kPromotedObjects, kPromotedBytes, kPatchedFields, kLongestFreeze, kForwardingBytes,
   kSweeps, kSweptFields, kSweptRoots, kLongestSweepStop, kFrameWaits, kAddressSpaceReused,
   kReclaimedObjects, kReclaimedBytes, kLongestReclaimStop,
+  kStops, kLongestTimeToStop, kTimeToStopPlace, kTimeToStopThread, kTimeToStopThreadEnd,
   kFigureCount
 };
-static_assert(kFigureCount == 44, "System.HeapStatistics.Count");
+static_assert(kFigureCount == 49, "System.HeapStatistics.Count");
 
 // Fills values[0, count). Any thread.
 void collect_statistics(uint64_t* values, int32_t count) noexcept;

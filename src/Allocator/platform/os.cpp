@@ -164,6 +164,18 @@ size_t resident_set() noexcept {
   return strtoull(rest, nullptr, 10) * kPageSize;
 }
 
+void thread_name(uint32_t id, char* text, size_t capacity) noexcept {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/task/%u/comm", id);
+  text[0] = 0;
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return;
+  ssize_t length = read(file, text, capacity - 1);
+  close(file);
+  if (length > 0 && text[length - 1] == '\n') length--;
+  text[length > 0 ? length : 0] = 0;
+}
+
 bool inject_failures(const char* specification) noexcept {
   const char* at = specification;
   while (*at != 0) {

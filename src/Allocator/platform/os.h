@@ -49,6 +49,8 @@ void barrier_on_all_threads() noexcept;
 uint64_t nanoseconds() noexcept;  // of a clock that never goes back; signal-safe
 void pause(uint64_t microseconds) noexcept;  // at least; less if a signal comes. Signal-safe, but for errno
 size_t resident_set() noexcept;   // of this process
+// The name of a thread of this process, with a zero behind it, cut to fit; empty when there is no such thread any more.
+void thread_name(uint32_t id, char* text, size_t capacity) noexcept;
 
 // Fault injection. `specification` is a list CALL:N[+],… (the N-th call fails, with + all from there on); false when malformed.
 bool inject_failures(const char* specification) noexcept;

@@ -27,7 +27,7 @@ struct Thread {
   void* deferred_frame;                 // 72
   void* cached_frame;                   // 80
   Thread* next;                         // 88
-  uint64_t pthread;                     // 96
+  void* handle;                         // 96: of the runtime's, with the pthread_t in it
   void** hijacked_slot;                 // 104
   void* hijacked_address;               // 112
   uint64_t hijacked_flags;              // 120
@@ -35,15 +35,19 @@ struct Thread {
   void* abort_exception;                // 136
   uintptr_t thread_statics;             // 144: an array of arrays of objects that hold fields
   ThreadStaticRoot* thread_static_roots;  // 152
-  uint8_t rest[48];
+  uint8_t rest[24];
+  uint64_t thread_id;                     // 184: the kernel's
+  void* log;
+  const ucontext_t* interrupted;          // 200: where a signal stopped it, while transition_frame is kInterrupted
 
   static constexpr uint32_t kAttached = 1;
   static constexpr uint32_t kDetached = 2;
+  static constexpr uintptr_t kInterrupted = ~uintptr_t{1};
   // Null: none. All ones: the thread never ran managed code.
   static bool is_frame(const void* frame) noexcept { return frame != nullptr && ~reinterpret_cast<uintptr_t>(frame) != 0; }
 };
 static_assert(offsetof(Thread, state) == 56 && offsetof(Thread, transition_frame) == 64 && offsetof(Thread, next) == 88);
-static_assert(offsetof(Thread, abort_exception) == 136 && offsetof(Thread, thread_static_roots) == 152 && sizeof(Thread) == 208);
+static_assert(offsetof(Thread, abort_exception) == 136 && offsetof(Thread, thread_static_roots) == 152 && offsetof(Thread, interrupted) == 200 && sizeof(Thread) == 208);
 
 struct UnboxingStubs {
   uint8_t* start;

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdio>
 
+#include "core/stop_counters.h"
 #include "diag/verify.h"
 #include "heap/maintenance.h"
 #include "heap/walk.h"
@@ -29,16 +30,58 @@ void report_root(void** slot, ScanContext* context, uint32_t flags) noexcept {
   scan->fn({slot, (flags & kInterior) != 0, (flags & kPinned) != 0}, scan->argument);
 }
 
+// Whom the runtime last sent a signal, since it neither stood nor ran native code. The runtime calls from one thread at a time, which holds its lock of
+// threads. One argument is the thread, the other something of it: which, depends on the runtime's version.
+const void* last_signalled[2];
+uint64_t last_resumed = 0;  // written and read while the threads are stopped
+
+// Who had to be signalled last is who came last, or nearly: the runtime asks again and again, and signals those that still run.
+void note_stop(uint64_t nanoseconds) noexcept {
+  core::StopCounters& counters = core::stop_counters;
+  counters.stops.fetch_add(1, std::memory_order_relaxed);
+  if (nanoseconds <= counters.longest.load(std::memory_order_relaxed)) return;
+  counters.longest.store(nanoseconds, std::memory_order_relaxed);
+  uint64_t place = 0, name[2] = {};
+  for (Thread* thread = *runtime_instance()->threads; thread != nullptr; thread = thread->next) {
+    if (thread != last_signalled[0] && thread != last_signalled[1]) continue;
+    // A frame's first word is the address that it returns to.
+    void* frame = Thread::is_frame(thread->transition_frame) ? thread->transition_frame : thread->cached_frame;
+    if (reinterpret_cast<uintptr_t>(frame) == Thread::kInterrupted) place = thread->interrupted == nullptr ? 0 : static_cast<uint64_t>(thread->interrupted->uc_mcontext.gregs[REG_RIP]);
+    else if (Thread::is_frame(frame)) place = *static_cast<const uint64_t*>(frame);
+    os::thread_name(static_cast<uint32_t>(thread->thread_id), reinterpret_cast<char*>(name), sizeof name);
+  }
+  counters.place.store(place, std::memory_order_relaxed);
+  for (int i = 0; i < 2; i++) counters.name[i].store(name[i], std::memory_order_relaxed);
+}
+
 }  // namespace
+
+extern "C" {
+void __real_PalHijack(void* first, void* second);
+[[gnu::visibility("default")]] void __wrap_PalHijack(void* first, void* second) {
+  last_signalled[0] = first;
+  last_signalled[1] = second;
+  __real_PalHijack(first, second);
+}
+}
 
 void suspend_all() noexcept {
   // The runtime walks the stack of the thread that suspends from its deferred frame, which it expects to be set by those who may collect. A thread that
   // comes through a P/Invoke has the same in its transition frame.
   Thread& thread = tls_CurrentThread;
   if ((thread.state & Thread::kAttached) != 0 && thread.transition_frame != nullptr) thread.deferred_frame = thread.transition_frame;
+  // Suspensions exclude each other from here on, but others may wait here for their turn: the time before it is another stop's.
+  uint64_t start = os::nanoseconds();
   suspend_runtime(kSuspendForCollection);
+  uint64_t stopped = os::nanoseconds(), free = last_resumed > start ? last_resumed : start;
+  note_stop(stopped - free);
 }
-void resume_all() noexcept { restart_runtime(true); }
+
+void resume_all() noexcept {
+  last_signalled[0] = last_signalled[1] = nullptr;
+  last_resumed = os::nanoseconds();
+  restart_runtime(true);
+}
 
 void for_each_allocation_context(void (*fn)(heap::AllocationContext*, void*), void* argument) noexcept { enumerate_contexts(fn, argument); }
 

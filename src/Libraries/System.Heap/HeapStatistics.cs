@@ -1,10 +1,16 @@
+using System.Buffers.Binary;
+using System.Text;
+
 namespace System;
 
 /// <summary>Figures of the heap at one moment. Those that many threads change may be a few objects old.</summary>
 public readonly struct HeapStatistics
 {
     /// <summary>How many figures the native heap fills, in the order of the properties (src/Allocator/diag/statistics.h).</summary>
-    internal const int Count = 44;
+    internal const int Count = 49;
+
+    private readonly nint _placeOfLongest;
+    private readonly (ulong Start, ulong End) _threadOfLongest;
 
     internal HeapStatistics(ReadOnlySpan<ulong> values)
     {
@@ -51,6 +57,10 @@ public readonly struct HeapStatistics
         ReclaimedObjects = (long)values[41];
         ReclaimedBytes = (long)values[42];
         LongestReclaimStop = TimeSpan.FromMicroseconds(values[43] / 1000.0);
+        Stops = (long)values[44];
+        LongestTimeToStop = TimeSpan.FromMicroseconds(values[45] / 1000.0);
+        _placeOfLongest = (nint)values[46];
+        _threadOfLongest = (values[47], values[48]);
     }
 
     internal HeapStatistics(long allocatedBytes, long deletedBytes, long residentBytes, long doubleDeletes)
@@ -189,6 +199,36 @@ public readonly struct HeapStatistics
 
     /// <summary>The longest that threads were stopped for a search of what no root reaches (<see cref="Heap.FindUnreachable"/> too).</summary>
     public TimeSpan LongestReclaimStop { get; }
+
+    /// <summary>How often the threads were stopped, for whatever.</summary>
+    public long Stops { get; }
+
+    /// <summary>
+    /// The longest time from a request to stop until all threads stood: others wait that long, and then for the work of the stop. It is long where a thread
+    /// runs code without a safe point, or does not get a processor.
+    /// </summary>
+    public TimeSpan LongestTimeToStop { get; }
+
+    /// <summary>
+    /// Which thread the stop of <see cref="LongestTimeToStop"/> waited for last, and the method in which its managed code then stood, as a stack trace names it. Empty
+    /// when all threads stood at once.
+    /// </summary>
+    public string HeldUpBy
+    {
+        get
+        {
+            if (_placeOfLongest == 0)
+            {
+                return "";
+            }
+
+            Span<byte> name = stackalloc byte[2 * sizeof(ulong)];
+            BinaryPrimitives.WriteUInt64LittleEndian(name, _threadOfLongest.Start);
+            BinaryPrimitives.WriteUInt64LittleEndian(name[sizeof(ulong)..], _threadOfLongest.End);
+            int end = name.IndexOf((byte)0);
+            return $"{Encoding.UTF8.GetString(end < 0 ? name : name[..end])}{ObjectHistory.DescribeFrame(_placeOfLongest)}";
+        }
+    }
 
     /// <summary>Whether dead pages are watched with userfaultfd (otherwise with mprotect).</summary>
     public bool UsesUserfaultfd { get; }

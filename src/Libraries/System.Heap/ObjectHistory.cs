@@ -64,6 +64,9 @@ internal readonly struct ObjectHistory
         }
     }
 
+    /// <summary>The place as a stack trace names it: "   at Namespace.Type.Method()".</summary>
+    internal static string DescribeFrame(nint address) => new StackTrace([FrameAt(address, needFileInfo: false)]).ToString().TrimEnd();
+
     // What the framework makes the stack trace of an exception of. Its public constructors know only the frames of the current thread.
     [UnsafeAccessor(UnsafeAccessorKind.Constructor)]
     private static extern StackFrame FrameAt(nint address, bool needFileInfo);

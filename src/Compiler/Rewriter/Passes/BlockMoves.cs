@@ -1,3 +1,4 @@
+using System.Collections.Generic;
 using System.Linq;
 using Mono.Cecil;
 using Mono.Cecil.Cil;
@@ -5,22 +6,29 @@ using Mono.Cecil.Cil;
 namespace Freehold.Rewriter.Passes;
 
 /// <summary>
-/// Large copies and fills go to <c>freehold_memmove</c> and <c>freehold_memset</c> instead of libc. The stock P/Invokes run in preemptive mode,
-/// where a fault could not be turned into an exception of the caller; the new ones are imports, called like managed code, and the fault
-/// handler knows how to unwind them by one return address. Callers (<c>Buffer._Memmove</c>, <c>Buffer._ZeroMemory</c>) keep their pins.
+/// Large copies and fills go to <c>freehold_memmove</c> and <c>freehold_memset</c> instead of libc, piece by piece. The stock P/Invokes run in preemptive
+/// mode, where a fault could not be turned into an exception of the caller; the new ones are imports, called like managed code, and the fault
+/// handler knows how to unwind them by one return address. No thread can be stopped inside them, so that a safe point comes after each piece:
+/// who stops the threads waits for some microseconds, not for the copy of a gigabyte.
 /// </summary>
 /// <remarks>
+/// <c>Buffer._Memmove</c> and <c>_ZeroMemory</c> get new bodies, which pass references on: nothing is pinned, and no address is kept as a number over a
+/// safe point. <c>_BulkMoveWithWriteBarrier</c>, which moves references, has pieces already and gets the safe points.
 /// The native moves compare the addresses that they are given. <see cref="ReferenceComparisons"/> sees to it that these name one object in one way.
 /// </remarks>
 public sealed class BlockMoves : IRewritePass
 {
+    private const string Buffer = "System.Buffer";
     private const string Imports = "System.Runtime.RuntimeImports";
+
+    /// <summary>Bytes between two safe points: 10 microseconds or so, a thousand times what a safe point costs.</summary>
+    private const int Piece = 65536;
 
     /// <inheritdoc/>
     public string Name => nameof(BlockMoves);
 
     /// <inheritdoc/>
-    public int Version => 1;
+    public int Version => 2;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => role == AssemblyRole.CoreLib;
@@ -28,41 +36,166 @@ public sealed class BlockMoves : IRewritePass
     /// <inheritdoc/>
     public bool Run(AssemblyUnderRewrite assembly, PassStatistics statistics)
     {
-        Retarget(assembly, assembly.Method(Imports, "memmove", "System.Byte*", "System.Byte*", "System.UIntPtr"), "freehold_memmove", statistics);
-        Retarget(assembly, assembly.Method(Imports, "memset", "System.Byte*", "System.Int32", "System.UIntPtr"), "freehold_memset", statistics);
-        RequireWrapper(assembly, "__Memmove", "memmove");
-        RequireWrapper(assembly, "__ZeroMemory", "memset");
+        RequireCallers(assembly, assembly.Method(Buffer, "__Memmove", "System.Byte*", "System.Byte*", "System.UIntPtr"), "_Memmove");
+        RequireCallers(assembly, assembly.Method(Buffer, "__ZeroMemory", "System.Void*", "System.UIntPtr"), "_ZeroMemory");
+        RequireCallers(assembly, assembly.Method(Imports, "memmove", "System.Byte*", "System.Byte*", "System.UIntPtr"), "__Memmove");
+        RequireCallers(assembly, assembly.Method(Imports, "memset", "System.Byte*", "System.Int32", "System.UIntPtr"), "__ZeroMemory");
+        Move(assembly, statistics);
+        Zero(assembly, statistics);
+        PollBetweenPieces(assembly, statistics);
         return true;
     }
 
-    private static void Retarget(AssemblyUnderRewrite assembly, MethodDefinition method, string symbol, PassStatistics statistics)
+    /// <summary>
+    /// <c>if (len > Piece) { if (dest - src >= len) do { move(dest, src, Piece); dest += Piece; src += Piece; len -= Piece; poll } while (len > Piece);
+    /// else do { len -= Piece; move(dest + len, src + len, Piece); poll } while (len > Piece); } move(dest, src, len)</c>: the pieces go in the direction
+    /// that an overlap asks for.
+    /// </summary>
+    private static void Move(AssemblyUnderRewrite assembly, PassStatistics statistics)
     {
-        if (!method.IsPInvokeImpl || method.PInvokeInfo.EntryPoint != method.Name)
-        {
-            throw assembly.Unexpected(method, $"a P/Invoke of {method.Name}");
-        }
+        TypeSystem types = assembly.Module.TypeSystem;
+        ByReferenceType reference = new(types.Byte);
+        MethodDefinition move = InjectedRuntime.Import(assembly, "MoveBlock", "freehold_memmove", types.Void, reference, reference, types.UIntPtr);
+        MethodDefinition method = Emptied(assembly, "_Memmove", "System.Byte&", "System.Byte&", "System.UIntPtr");
+        Instruction forward = Instruction.Create(OpCodes.Ldarg_0), backward = Instruction.Create(OpCodes.Ldarg_2), rest = Instruction.Create(OpCodes.Ldarg_0);
+        method.Body.Append(
+            [
+                .. IfNoMoreThanPiece(OpCodes.Ble_Un_S, rest),
+                Instruction.Create(OpCodes.Ldarg_0),
+                Instruction.Create(OpCodes.Ldarg_1),
+                Instruction.Create(OpCodes.Call, InjectedRuntime.CurrentDifference(assembly)),
+                Instruction.Create(OpCodes.Ldarg_2),
+                Instruction.Create(OpCodes.Blt_Un_S, backward),
 
-        method.PInvokeInfo = null;
-        method.IsPInvokeImpl = false;
-        method.ImplAttributes = MethodImplAttributes.InternalCall;
-        foreach (CustomAttribute attribute in method.CustomAttributes.ToArray())
-        {
-            method.CustomAttributes.Remove(attribute);
-        }
+                forward,
+                Instruction.Create(OpCodes.Ldarg_1),
+                Instruction.Create(OpCodes.Ldc_I4, Piece),
+                Instruction.Create(OpCodes.Conv_U),
+                Instruction.Create(OpCodes.Call, move),
+                .. Advance(method.Parameters[0]),
+                .. Advance(method.Parameters[1]),
+                .. Shorten(method.Parameters[2]),
+                Poll(assembly),
+                .. IfNoMoreThanPiece(OpCodes.Bgt_Un_S, forward),
+                Instruction.Create(OpCodes.Br_S, rest),
 
-        method.CustomAttributes.Add(InjectedRuntime.ImportAttribute(assembly, symbol));
+                backward,
+                .. Shorten(method.Parameters[2]).Skip(1),
+                Instruction.Create(OpCodes.Ldarg_0),
+                Instruction.Create(OpCodes.Ldarg_2),
+                Instruction.Create(OpCodes.Add),
+                Instruction.Create(OpCodes.Ldarg_1),
+                Instruction.Create(OpCodes.Ldarg_2),
+                Instruction.Create(OpCodes.Add),
+                Instruction.Create(OpCodes.Ldc_I4, Piece),
+                Instruction.Create(OpCodes.Conv_U),
+                Instruction.Create(OpCodes.Call, move),
+                Poll(assembly),
+                .. IfNoMoreThanPiece(OpCodes.Bgt_Un_S, backward),
+
+                rest,
+                Instruction.Create(OpCodes.Ldarg_1),
+                Instruction.Create(OpCodes.Ldarg_2),
+                Instruction.Create(OpCodes.Call, move),
+                Instruction.Create(OpCodes.Ret),
+            ]);
         statistics.Rewrite(method.FullName);
     }
 
-    /// <summary>The imports must be reached only through Buffer's wrappers, whose callers pin.</summary>
-    private static void RequireWrapper(AssemblyUnderRewrite assembly, string wrapper, string import)
+    private static void Zero(AssemblyUnderRewrite assembly, PassStatistics statistics)
     {
-        MethodDefinition target = assembly.Type(Imports).Methods.Single(method => method.Name == import);
+        TypeSystem types = assembly.Module.TypeSystem;
+        MethodDefinition fill = InjectedRuntime.Import(assembly, "FillBlock", "freehold_memset", types.Void, new ByReferenceType(types.Byte), types.Int32, types.UIntPtr);
+        MethodDefinition method = Emptied(assembly, "_ZeroMemory", "System.Byte&", "System.UIntPtr");
+        Instruction piece = Instruction.Create(OpCodes.Ldarg_0), rest = Instruction.Create(OpCodes.Ldarg_0);
+        method.Body.Append(
+            [
+                .. IfNoMoreThanPiece(OpCodes.Ble_Un_S, rest, OpCodes.Ldarg_1),
+                piece,
+                Instruction.Create(OpCodes.Ldc_I4_0),
+                Instruction.Create(OpCodes.Ldc_I4, Piece),
+                Instruction.Create(OpCodes.Conv_U),
+                Instruction.Create(OpCodes.Call, fill),
+                .. Advance(method.Parameters[0]),
+                .. Shorten(method.Parameters[1]),
+                Poll(assembly),
+                .. IfNoMoreThanPiece(OpCodes.Bgt_Un_S, piece, OpCodes.Ldarg_1),
+                rest,
+                Instruction.Create(OpCodes.Ldc_I4_0),
+                Instruction.Create(OpCodes.Ldarg_1),
+                Instruction.Create(OpCodes.Call, fill),
+                Instruction.Create(OpCodes.Ret),
+            ]);
+        statistics.Rewrite(method.FullName);
+    }
+
+    /// <summary>The two loops, forwards and backwards, are right as they are; the call behind them moves the rest.</summary>
+    private static void PollBetweenPieces(AssemblyUnderRewrite assembly, PassStatistics statistics)
+    {
+        MethodDefinition method = assembly.Method(Buffer, "_BulkMoveWithWriteBarrier", "System.Byte&", "System.Byte&", "System.UIntPtr");
+        Instruction[] moves = [.. method.Body.Instructions.Where(instruction => instruction.Calls(Buffer, "__BulkMoveWithWriteBarrier"))];
+        if (moves.Length != 3 || moves[2].Next.OpCode != OpCodes.Ret)
+        {
+            throw assembly.Unexpected(method, "two loops and a rest");
+        }
+
+        method.Body.BeginEdit();
+        foreach (Instruction move in moves.Take(2))
+        {
+            method.Body.InsertAfter(move, Poll(assembly));
+            statistics.Rewrite(method.FullName);
+        }
+
+        method.Body.EndEdit();
+    }
+
+    /// <summary>The runtime's own safe point: a thread that is to stop stops here, with a frame from which its stack can be walked.</summary>
+    private static Instruction Poll(AssemblyUnderRewrite assembly) =>
+        Instruction.Create(OpCodes.Call, InjectedRuntime.Import(assembly, "SafePoint", "RhpGcPoll", assembly.Module.TypeSystem.Void));
+
+    private static Instruction[] IfNoMoreThanPiece(OpCode branch, Instruction target, OpCode? size = null) =>
+    [
+        Instruction.Create(size ?? OpCodes.Ldarg_2),
+        Instruction.Create(OpCodes.Ldc_I4, Piece),
+        Instruction.Create(OpCodes.Conv_U),
+        Instruction.Create(branch, target),
+    ];
+
+    private static IEnumerable<Instruction> Advance(ParameterDefinition place) => ByPiece(place, OpCodes.Add);
+
+    private static IEnumerable<Instruction> Shorten(ParameterDefinition size) => ByPiece(size, OpCodes.Sub);
+
+    private static Instruction[] ByPiece(ParameterDefinition parameter, OpCode operation) =>
+    [
+        Instruction.Create(parameter.Index switch { 0 => OpCodes.Ldarg_0, 1 => OpCodes.Ldarg_1, _ => OpCodes.Ldarg_2 }),
+        Instruction.Create(OpCodes.Ldc_I4, Piece),
+        Instruction.Create(OpCodes.Conv_U),
+        Instruction.Create(operation),
+        Instruction.Create(OpCodes.Starg_S, parameter),
+    ];
+
+    /// <summary>A method of Buffer that pins what it is given and hands it to libc, without its body.</summary>
+    private static MethodDefinition Emptied(AssemblyUnderRewrite assembly, string name, params string[] parameters)
+    {
+        MethodDefinition method = assembly.Method(Buffer, name, parameters);
+        if (!method.NoInlining || !method.Body.Variables.Any(variable => variable.IsPinned) || !method.Body.Instructions.Any(instruction => instruction.Calls(Buffer, "_" + name)))
+        {
+            throw assembly.Unexpected(method, "pinned references that are passed on");
+        }
+
+        method.Body.Clear();
+        method.Body.InitLocals = false;
+        return method;
+    }
+
+    /// <summary>What is replaced must be reached in no other way.</summary>
+    private static void RequireCallers(AssemblyUnderRewrite assembly, MethodDefinition target, string expected)
+    {
         foreach ((MethodDefinition caller, Instruction _) in assembly.CallsOf(target))
         {
-            if (caller.DeclaringType.FullName != "System.Buffer" || caller.Name != wrapper)
+            if (caller.DeclaringType.FullName != Buffer || caller.Name != expected)
             {
-                throw assembly.Unexpected(caller, $"{import} to be called by Buffer.{wrapper} only");
+                throw assembly.Unexpected(caller, $"{target.Name} to be called by Buffer.{expected} only");
             }
         }
     }

@@ -116,8 +116,6 @@ public sealed class TouchBeforePin : IRewritePass
 
         return method.DeclaringType.FullName switch
         {
-            // SpanHelpers has read both ends before, and the moves themselves can fault.
-            "System.Buffer" when method.Name is "_Memmove" or "_ZeroMemory" => "block move, throws by itself",
             // The header is read and changed by managed code right after; a fault there is thrown like any other. This is the path of lock.
             "System.Threading.ObjectHeader" => "object header, used by managed code only",
             "System.Threading.SyncTable" => "object header, used by managed code only",

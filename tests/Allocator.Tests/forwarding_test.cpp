@@ -42,7 +42,7 @@ class ForwardingTest : public HeapTest {
     uint32_t number = heap::make_forwarding(*draft);
     ASSERT_NE(number, heap::kNoForwarding);
     core::BlockRecord& record = core::arena.blocks[block];
-    record.next = number;
+    record.forwarding = number;
     record.state.store(core::BlockState::kForwarded);
     for (size_t unit = 0; unit < kUnits; unit++) {
       for (uintptr_t byte : {size_t{0}, random() % kUnit}) {
@@ -85,7 +85,7 @@ TEST_F(ForwardingTest, AfterAllTablesWentTheirBlocksAreDead) {
   draft->split = UINT32_MAX;
   ASSERT_TRUE(core::commit_tables(block, 1));
   core::BlockRecord& record = core::arena.blocks[block];
-  record.next = heap::make_forwarding(*draft);
+  record.forwarding = heap::make_forwarding(*draft);
   record.state.store(core::BlockState::kForwarded);
   ASSERT_EQ(heap::current_address(start + 8), start - kBlockSize + 8);
   heap::drop_all_forwardings();

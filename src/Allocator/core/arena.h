@@ -68,15 +68,18 @@ struct alignas(64) BlockRecord {
   uint16_t splits;                     // kernel mappings that released pages made of the block's one (mprotect); under the blocks' lock
   std::atomic<bool> populated;         // kLarge: every page has memory, or is dead; for others `initialised` tells
   std::atomic<bool> release_waits;     // dead pages keep their memory, since something in the block may be pinned
-  std::atomic<uint16_t> dead_pages;    // bits set in `dead`
+  std::atomic<uint16_t> dead_pages;    // bits set in `dead`; from kDeadPagesClosed on the block is out of the accounts
   uint16_t dead_last_round;            // what `dead_pages` was; under the lock of maintenance
-  uint32_t next;                       // list of pooled, of moved or of dead and pinned blocks; kHugeTail: distance to the first block of the run; kForwarded: its forwarding
+  uint32_t next;                       // list of pooled, of moved or of dead and pinned blocks; kHugeTail: distance to the first block of the run
   // Windows taken by the owner of their chunk, just before it initialises them, or by the maintenance thread, which makes them a filler when the
   // owner idles. Whoever sets the bit has the window.
   std::atomic<uint64_t> claimed;
   std::atomic<uint64_t> initialised;   // windows that are zeroed and handed out, or fillers: what may be walked
   std::atomic<uint64_t> chunk_starts;  // windows where a chunk begins, hence an object
-  uint32_t huge_pages;                 // kHuge: pages that the object needs; written before `state` says kLive
+  union {                              // written before `state` says kLive, or kForwarded
+    uint32_t huge_pages;               // kHuge: pages that the object needs
+    uint32_t forwarding;               // kForwarded: its table (heap/forwarding.h). It stays when the block has become something else: readers may be behind
+  };
   std::atomic<uint32_t> holders;       // who may allocate from it, and whether it has ended (heap/blocks.h: hold_block): 1 before `state` says kLive, then atomic additions
   uint64_t claimed_last_round;         // what `claimed` was; under the lock of maintenance
   std::atomic<uint8_t> stack_pins;     // 1: a thread may have pinned an object here (heap/pins.h)
@@ -89,7 +92,8 @@ struct alignas(64) BlockRecord {
   std::atomic<uint64_t> released[kPagesPerBlock / 64];  // dead pages without memory
   std::atomic<uint64_t> pinned[kPagesPerBlock / 64];    // debug mode: first pages of objects that a thread or a handle may have pinned
 };
-static_assert(sizeof(BlockRecord) == 256);
+inline constexpr uint16_t kDeadPagesClosed = 1 << 15;
+static_assert(sizeof(BlockRecord) == 256 && kPagesPerBlock < kDeadPagesClosed);
 static_assert(kBlocksPerGroup * sizeof(BlockRecord) % kPageSize == 0 && kBlocksPerGroup * kPagesPerBlock % kPageSize == 0 && kBlocksInGeneration0 % kBlocksPerGroup == 0);
 
 // What Arena::gone says of a group beyond the number of its blocks that are gone. All addresses of it are then without memory, and nobody gets one again

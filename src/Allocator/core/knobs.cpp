@@ -88,7 +88,7 @@ constexpr Knob kTable[] = {
     {{"FREEHOLD_RECLAIM_GROWTH", "System.Heap.ReclaimGrowth", "a number of percent"}, [](const char* t) noexcept { return parse_count(t, &knobs.reclaim_growth); }},
     {{"FREEHOLD_HUGE_PAGES", "System.Heap.HugePages", "0 or 1"}, [](const char* t) noexcept { return parse_switch(t, &knobs.huge_pages); }},
     {{"FREEHOLD_STRESS", nullptr, "promote[:MICROSECONDS], deletion:N, reclaim[:MICROSECONDS], fault, sites, dedangle, reuse, delay[:MICROSECONDS] and seed:N, separated by commas"}, [](const char* t) noexcept { return parse_stress(t); }},
-    {{"FREEHOLD_FAIL", nullptr, "CALL:N[+],… with mmap, mprotect, mremap, madvise, userfaultfd, register or membarrier"}, [](const char* t) noexcept { return os::inject_failures(t); }},
+    {{"FREEHOLD_FAIL", nullptr, "CALL:N[+],… with mmap, mprotect, mremap, madvise, userfaultfd, register, membarrier or probe"}, [](const char* t) noexcept { return os::inject_failures(t); }},
 };
 
 constexpr const char* kPrefix = "FREEHOLD_";

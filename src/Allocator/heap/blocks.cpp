@@ -157,7 +157,8 @@ void forget_pages(BlockRecord& record) noexcept {
   size_t released = 0;
   for (const auto& word : record.released) released += static_cast<size_t>(__builtin_popcountll(word.load(std::memory_order_relaxed)));
   block_counters.released_pages.fetch_sub(released, std::memory_order_relaxed);
-  block_counters.dead_pages_of_no_thread.fetch_sub(record.dead_pages.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  // Who comes with a page later takes its own count back.
+  block_counters.dead_pages_of_no_thread.fetch_sub(record.dead_pages.exchange(core::kDeadPagesClosed, std::memory_order_acq_rel), std::memory_order_relaxed);
   block_counters.mapping_splits.fetch_sub(record.splits, std::memory_order_relaxed);
   record.splits = 0;
 }
@@ -558,10 +559,14 @@ void mark_page_dead(size_t page) noexcept {
   uint64_t bit = uint64_t{1} << (in_block % 64);
   if ((record.dead[in_block / 64].fetch_or(bit, std::memory_order_acq_rel) & bit) != 0) return;
   // A counter that all threads write would cost each of them a cache miss for each page.
-  if (thread_heap.registered) thread_heap.dead_pages++;
-  else block_counters.dead_pages_of_no_thread.fetch_add(1, std::memory_order_relaxed);
-  if (record.dead_pages.fetch_add(1, std::memory_order_acq_rel) + 1u < kPagesPerBlock) return;
-  bury_dead_block(block);
+  auto count = [](uint64_t change) noexcept {
+    if (thread_heap.registered) thread_heap.dead_pages += change;
+    else block_counters.dead_pages_of_no_thread.fetch_add(change, std::memory_order_relaxed);
+  };
+  count(1);
+  unsigned before = record.dead_pages.fetch_add(1, std::memory_order_acq_rel);
+  if (before + 1 == kPagesPerBlock) bury_dead_block(block);
+  else if (before >= core::kDeadPagesClosed) count(~uint64_t{0});  // promotion has taken the block away meanwhile
 }
 
 size_t release_dead_pages(size_t block, size_t minimum_run) noexcept {
@@ -670,6 +675,11 @@ bool forward_block(size_t block, uint32_t forwarding) noexcept {
     if (to != kNoBlock) {
       Move move = move_block(block, to);
       inaccessible = move != Move::kRefused;
+      // The block is frozen. Where its frames keep that, it must go before they are used: once watched, stores would fault for ever.
+      if (move == Move::kDone && use_userfaultfd && os::moves_keep_protection() && !(os::watch(arena.block_start(to), kBlockSize) && os::write_protect(arena.block_start(to), kBlockSize, false))) {
+        give_back_or_keep(arena.block_start(to), kBlockSize);
+        move = Move::kLost;
+      }
       if (move != Move::kDone) {
         core::note_gone(to, 1);  // the address stays unused
         to = kNoBlock;
@@ -680,7 +690,7 @@ bool forward_block(size_t block, uint32_t forwarding) noexcept {
   {
     os::LockGuard guard(lock);
     forget_pages(record);
-    record.next = forwarding;
+    record.forwarding = forwarding;
     record.state.store(BlockState::kForwarded, std::memory_order_release);
     block_counters.live.fetch_sub(1, std::memory_order_relaxed);
     block_counters.forwarded.fetch_add(1, std::memory_order_relaxed);

@@ -94,9 +94,9 @@ uint32_t rank_in_bitmap(const Dense& dense, uint32_t unit) noexcept {
   return rank + count_bits(dense.live[word] & (bit - 1));
 }
 
-// The copy of what lay at `address`, or 0.
+// The copy of what lay at `address`, or 0. The table may go meanwhile, and another one come to its place: the caller looks at the state again.
 uintptr_t forwarded(const core::BlockRecord& record, uintptr_t address) noexcept {
-  Header* header = header_of(record.next);
+  Header* header = header_of(record.forwarding);
   uintptr_t before = address - 1;
   auto unit = static_cast<uint32_t>((before - arena.start) % core::kBlockSize / core::kUnit);
   uint32_t runs = __atomic_load_n(&header->runs, __ATOMIC_RELAXED);  // once: it says what follows
@@ -146,6 +146,14 @@ BlockState state_before(uintptr_t address) noexcept {
   return static_cast<BlockState>(head & 0xff);
 }
 
+// The copy of what lies at an address whose block was forwarded a moment ago, or 0. A sweep that retires the block first says so in its state, then drops the
+// table: what was read while the state was still the old one was read from the right table. (Loads of x86-64 stay in order; the compiler's stay around
+// those of try_load, which are volatile and clobber memory.) Only names of dead objects are left by then, and their answer is that they are dead.
+uintptr_t copy_of(uintptr_t address) noexcept {
+  uintptr_t copy = forwarded(record_before(address), address);
+  return state_before(address) == BlockState::kForwarded ? copy : 0;
+}
+
 }  // namespace
 
 thread_local constinit bool thread_promotes = false;
@@ -153,7 +161,7 @@ thread_local constinit bool thread_promotes = false;
 uintptr_t current_address(uintptr_t address) noexcept {
   while (arena.in_lower_half(address - 1)) {
     if (state_before(address) != BlockState::kForwarded) return address;
-    uintptr_t next = forwarded(record_before(address), address);
+    uintptr_t next = copy_of(address);
     if (next == 0) return address;
     address = next;
   }
@@ -181,7 +189,7 @@ Whereabouts whereabouts_of(uintptr_t address) noexcept {
   if (!arena.in_lower_half(address - 1)) return Whereabouts::kHere;
   switch (state_before(address)) {
     case BlockState::kFrozen: return Whereabouts::kFrozen;
-    case BlockState::kForwarded: return forwarded(record_before(address), address) != 0 ? Whereabouts::kMoved : Whereabouts::kDead;
+    case BlockState::kForwarded: return copy_of(address) != 0 ? Whereabouts::kMoved : Whereabouts::kDead;
     default: return Whereabouts::kHere;
   }
 }

@@ -54,7 +54,7 @@ struct ForwardingDraft {
   uint32_t split;
 };
 
-// Makes the table of a block that is to be copied. Its number is what BlockRecord::next holds once the block is kForwarded. kNoForwarding: no memory.
+// Makes the table of a block that is to be copied. Its number is what BlockRecord::forwarding holds once the block is kForwarded. kNoForwarding: no memory.
 // Promotion makes and drops tables, one thread at a time; all others only read.
 inline constexpr uint32_t kNoForwarding = UINT32_MAX;
 uint32_t make_forwarding(const ForwardingDraft& draft) noexcept;

@@ -20,6 +20,7 @@ namespace freehold::os {
 namespace {
 
 int userfaultfd_descriptor = -1;
+bool protection_moves = false;
 
 struct Injection {
   std::atomic<uint64_t> calls;
@@ -27,7 +28,7 @@ struct Injection {
   bool from_then_on;
 };
 Injection injections[kCallCount];
-constexpr const char* kCallNames[kCallCount] = {"mmap", "mprotect", "mremap", "madvise", "userfaultfd", "register", "membarrier"};
+constexpr const char* kCallNames[kCallCount] = {"mmap", "mprotect", "mremap", "madvise", "userfaultfd", "register", "membarrier", "probe"};
 
 // Counts the call; true when the test wants it to fail, with errno as the kernel would set it.
 bool injected_failure(Call call) noexcept {
@@ -98,6 +99,46 @@ bool keep_apart(void* start, size_t size, MappingKind kind) noexcept {
   return !injected_failure(Call::kMadvise) && madvise(start, size, kind == MappingKind::kOdd ? MADV_RANDOM : MADV_SEQUENTIAL) == 0;
 }
 
+namespace {
+
+bool register_range(int descriptor, void* start, size_t size) noexcept {
+  uffdio_register request = {};
+  request.range = {reinterpret_cast<uintptr_t>(start), size};
+  request.mode = UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP;
+  return ioctl(descriptor, UFFDIO_REGISTER, &request) == 0;
+}
+
+bool protect_range(int descriptor, void* start, size_t size, bool protect) noexcept {
+  uffdio_writeprotect request = {};
+  request.range = {reinterpret_cast<uintptr_t>(start), size};
+  request.mode = protect ? UFFDIO_WRITEPROTECT_MODE_WP : 0;
+  return ioctl(descriptor, UFFDIO_WRITEPROTECT, &request) == 0;
+}
+
+// Does to a page what promotion does to a block, and then has the kernel write there, which answers with an error where a thread would fault. True also when
+// the trial itself fails.
+bool probe_moves(int descriptor) noexcept {
+  if (injected_failure(Call::kProbe)) return true;
+  void* scratch = mmap(nullptr, 2 * kPageSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (scratch == MAP_FAILED) return true;
+  auto* page = static_cast<uint8_t*>(scratch);
+  uint8_t* target = page + kPageSize;
+  *const_cast<volatile uint8_t*>(page) = 1;
+  int ends[2] = {-1, -1};
+  bool tried = pipe2(ends, O_CLOEXEC) == 0 && write(ends[1], page, 1) == 1 && register_range(descriptor, page, kPageSize) && protect_range(descriptor, page, kPageSize, true) &&
+               mremap(page, kPageSize, kPageSize, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, target) != MAP_FAILED && register_range(descriptor, target, kPageSize);
+  bool writable = tried && read(ends[0], target, 1) == 1;
+  for (int end : ends) {
+    if (end >= 0) close(end);
+  }
+  munmap(scratch, 2 * kPageSize);
+  return !writable;
+}
+
+}  // namespace
+
+bool moves_keep_protection() noexcept { return protection_moves; }
+
 bool open_userfaultfd() noexcept {
   if (injected_failure(Call::kUserfaultfd)) return false;
   int descriptor = static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY));
@@ -110,26 +151,19 @@ bool open_userfaultfd() noexcept {
     return false;
   }
   userfaultfd_descriptor = descriptor;
+  protection_moves = probe_moves(descriptor);
   return true;
 }
 
 bool has_userfaultfd() noexcept { return userfaultfd_descriptor >= 0; }
 
 bool watch(void* start, size_t size) noexcept {
-  if (userfaultfd_descriptor < 0 || injected_failure(Call::kRegister)) return false;
-  uffdio_register request = {};
-  request.range = {reinterpret_cast<uintptr_t>(start), size};
-  request.mode = UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP;
-  return ioctl(userfaultfd_descriptor, UFFDIO_REGISTER, &request) == 0;
+  return userfaultfd_descriptor >= 0 && !injected_failure(Call::kRegister) && register_range(userfaultfd_descriptor, start, size);
 }
 
 bool write_protect(void* start, size_t size, bool protect) noexcept {
   // Lifting the protection is not made to fail: there is no way on from there.
-  if (protect && injected_failure(Call::kRegister)) return false;
-  uffdio_writeprotect request = {};
-  request.range = {reinterpret_cast<uintptr_t>(start), size};
-  request.mode = protect ? UFFDIO_WRITEPROTECT_MODE_WP : 0;
-  return ioctl(userfaultfd_descriptor, UFFDIO_WRITEPROTECT, &request) == 0;
+  return !(protect && injected_failure(Call::kRegister)) && protect_range(userfaultfd_descriptor, start, size, protect);
 }
 
 bool register_barrier() noexcept {

@@ -9,7 +9,7 @@ namespace freehold::os {
 
 inline constexpr size_t kPageSize = 4096;
 
-enum class Call : uint8_t { kMmap, kMprotect, kMremap, kMadvise, kUserfaultfd, kRegister, kMembarrier, kCount };
+enum class Call : uint8_t { kMmap, kMprotect, kMremap, kMadvise, kUserfaultfd, kRegister, kMembarrier, kProbe, kCount };
 inline constexpr size_t kCallCount = static_cast<size_t>(Call::kCount);
 
 // Address space without memory (PROT_NONE). Tries `hint` first; null when there is none. `alignment` is a power of two.
@@ -38,6 +38,9 @@ bool keep_apart(void* start, size_t size, MappingKind kind) noexcept;
 // userfaultfd, so that missing pages raise SIGBUS in the thread that uses them. False when the kernel forbids it.
 bool open_userfaultfd() noexcept;
 bool has_userfaultfd() noexcept;
+// Whether frames that are write-protected keep that when they move, as on kernels before 6.13: what is at the new address behaves until it is watched, then
+// writes fault for ever. Found out by open_userfaultfd(), by trying it.
+bool moves_keep_protection() noexcept;
 bool watch(void* start, size_t size) noexcept;
 // Makes writes to a watched range raise SIGBUS, or allows them again. No mapping is split.
 bool write_protect(void* start, size_t size, bool protect) noexcept;

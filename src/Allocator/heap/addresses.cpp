@@ -31,6 +31,7 @@ struct Region {
 
 os::Lock lock;  // guards the regions
 Region regions[kRegions];
+size_t reserve_used = 0;   // blocks from kReserveStart on
 size_t reserved_used = 0;  // blocks of the group behind the lower region, which is for emergencies
 std::atomic<bool> searching{false};
 std::atomic<bool> reuse_forbidden{false};
@@ -51,8 +52,10 @@ size_t group_of(Kind kind, size_t n) noexcept { return block_of(kind, n) / kBloc
 constexpr size_t group_start(size_t n) noexcept { return n / kBlocksPerGroup * kBlocksPerGroup; }
 constexpr size_t group_end(size_t n) noexcept { return group_start(n) + kBlocksPerGroup; }
 
-// The last block of a segment, which is never used.
-constexpr bool is_left_out(Kind kind, size_t n) noexcept { return kind == kPromoted && n % kBlocksInGeneration0 == kBlocksInGeneration0 - 1; }
+// The last block of a segment, which is never used, and the reserve.
+constexpr bool is_left_out(Kind kind, size_t n) noexcept {
+  return (kind == kPromoted && n % kBlocksInGeneration0 == kBlocksInGeneration0 - 1) || (kind == kLower && n >= kReserveStart && n < kBlocksPerGroup);
+}
 
 size_t groups_left(Kind kind) noexcept { return (size_of(kind) - regions[kind].frontier) / kBlocksPerGroup + regions[kind].unnamed; }
 
@@ -75,7 +78,7 @@ size_t find_run(Kind kind, size_t count) noexcept {
   // Tests do not wait for the end of a lap.
   if (core::knobs.stress.reuse && start % kBlocksPerGroup == 0 && region.unnamed != 0) start = 0;
   while (true) {
-    if (is_left_out(kind, start)) start++;
+    while (is_left_out(kind, start)) start++;
     if (start >= size || count > size - start) {
       if (next_lap || region.unnamed == 0) return kNoBlock;
       next_lap = true;
@@ -138,7 +141,8 @@ size_t take_run(Kind kind, size_t count) noexcept {
     if (!renewed) continue;
     if (start != region.next) {
       // Elsewhere: the rest of the group that this lap was in stays unused.
-      if (region.next % kBlocksPerGroup != 0) {
+      // (The first group of all is not used again: nobody counts its blocks.)
+      if (region.next % kBlocksPerGroup != 0 && !(kind == kLower && region.next < kBlocksPerGroup)) {
         size_t left = group_end(region.next) - region.next - (is_left_out(kind, group_end(region.next) - 1) ? 1 : 0);
         if (left != 0) core::note_gone(block_of(kind, region.next), left);
         region.frontier = std::max(region.frontier, group_end(region.next));
@@ -200,9 +204,16 @@ size_t next_huge_address(size_t count) noexcept {
   return take_run(kUpper, count);
 }
 
+size_t next_reserve_block() noexcept {
+  os::LockGuard guard(lock);
+  if (reserve_used == kBlocksPerGroup - kReserveStart || !core::commit_tables(kReserveStart, 1)) return kNoBlock;
+  return kReserveStart + reserve_used++;
+}
+
 size_t lower_frontier() noexcept {
   os::LockGuard guard(lock);
   size_t count = used_of(kLower);
+  if (reserve_used != 0) count = std::max(count, kBlocksPerGroup);
   return count == 0 ? 0 : block_of(kLower, count - 1) + 1;
 }
 
@@ -273,7 +284,7 @@ void end_search(bool complete) noexcept {
 
 void reset_addresses() noexcept {
   for (Region& region : regions) region = {};
-  reserved_used = 0;
+  reserved_used = reserve_used = 0;
   searching = reuse_forbidden = short_of_addresses = out_of_addresses = false;
 }
 

@@ -20,12 +20,18 @@ inline constexpr size_t kNoBlock = SIZE_MAX;
 // Blocks that stay without huge pages at the start of the heap: small programs pay for the pages they touch.
 inline constexpr size_t kSmallStart = 2;
 
+// The last blocks of the first group are handed out only by next_reserve_block(): they are mapped from the start, so that an OutOfMemoryException can be
+// thrown when the kernel has no mapping left for another block.
+inline constexpr size_t kReserveStart = core::kBlocksPerGroup - 4;
+
 // All functions here: any thread; the caller may hold the blocks' lock.
 
 // The next address of generation 0, of the higher generations, or of a run of blocks for a huge object. kNoBlock: none is left, or the kernel refuses
 // memory for the tables. `emergency`: the last group of generation 0 is kept for what throws an OutOfMemoryException.
 size_t next_address(bool emergency = false) noexcept;
 size_t next_promoted_address() noexcept;
+// kNoBlock: all of them were used.
+size_t next_reserve_block() noexcept;
 size_t next_huge_address(size_t count) noexcept;
 
 // Blocks below these were handed out at some time: [0, lower) of the lower half of each segment, and [block_count/2, upper).

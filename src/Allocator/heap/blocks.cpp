@@ -6,6 +6,7 @@
 
 #include "core/knobs.h"
 #include "heap/maintenance.h"
+#include "heap/mappings.h"
 #include "heap/pins.h"
 #include "heap/prefault.h"
 #include "heap/promotion.h"
@@ -54,6 +55,7 @@ uint32_t pinned_head = kEndOfList;  // dead blocks and huge objects that wait fo
 size_t memory_limit = SIZE_MAX - kEmergencyMemory;
 
 bool use_userfaultfd = false;
+bool reserve_is_mapped = false;  // heap/addresses.h; written before there are threads
 std::atomic<bool> threads_hold{false};  // wait_for_threads()
 
 enum class Move { kDone, kLost, kRefused };
@@ -63,6 +65,10 @@ enum class Move { kDone, kLost, kRefused };
 Move move_block(size_t from, size_t to) noexcept {
   uint8_t* source = arena.block_start(from);
   uint8_t* target = arena.block_start(to);
+  if (!begin_move()) return Move::kRefused;
+  struct Moving {
+    ~Moving() { end_move(); }
+  } moving;
   if (use_userfaultfd) {
     // The kernel makes one mapping of what was one once: of frames and the empty mapping beside their new address which their old neighbours have left.
     // It would not watch any of it from then on (Linux 6.18), and a stale reference would read zeros. So every second block, counted by the place
@@ -121,10 +127,34 @@ void start_life(size_t block, BlockKind kind, bool dirty, bool backed) noexcept 
   block_counters.starting.fetch_sub(1, std::memory_order_relaxed);
 }
 
+bool is_full(const BlockRecord& record) noexcept { return record.kind == BlockKind::kLarge ? record.populated.load(std::memory_order_acquire) : record.initialised.load(std::memory_order_acquire) == ~uint64_t{0}; }
+
+// When mappings are short: watches a block and those of its neighbours that live, are full, and have the memory that they were born with. It all becomes one
+// mapping, with other runs that are watched already. Full means that all pages have memory, but for what nobody reads: so nothing that lives faults.
+bool watch_with_neighbours(size_t block) noexcept {
+  constexpr size_t kFarthest = 64;
+  auto joins = [](size_t neighbour) noexcept {
+    const BlockRecord& record = arena.blocks[neighbour];
+    return record.state.load(std::memory_order_acquire) == BlockState::kLive && (record.kind == BlockKind::kSmall || record.kind == BlockKind::kLarge) && !record.dirty && is_full(record);
+  };
+  constexpr size_t kHalf = core::kBlocksInGeneration0;
+  size_t first = block, end = block + 1;
+  while (first % kHalf != 0 && block - first < kFarthest && joins(first - 1)) first--;
+  while (end % kHalf != 0 && end - block < kFarthest && joins(end)) end++;
+  return os::watch(arena.block_start(first), (end - first) * kBlockSize);
+}
+
 // Makes dead memory inaccessible and gives it back. Where the kernel refuses (too many mappings), it stays as it is: deleted objects behave
 // as if they were alive. It must never be discarded while it is accessible: a stale reference would read zeros.
 bool give_back(uint8_t* start, size_t size) noexcept {
   return os::decommit(start, size) || (use_userfaultfd && os::watch(start, size) && os::discard(start, size));
+}
+
+// The same for a block of the lower half, with as few mappings as may be.
+bool give_block_back(size_t block) noexcept {
+  uint8_t* start = arena.block_start(block);
+  if (use_userfaultfd && are_mappings_short() && !arena.blocks[block].dirty && watch_with_neighbours(block) && os::discard(start, kBlockSize)) return true;
+  return give_back(start, kBlockSize);
 }
 
 void give_back_or_keep(uint8_t* start, size_t size) noexcept {
@@ -133,7 +163,7 @@ void give_back_or_keep(uint8_t* start, size_t size) noexcept {
 
 // Gives a block's memory back for good.
 void bury(size_t block) noexcept {
-  give_back_or_keep(arena.block_start(block), kBlockSize);
+  if (!give_block_back(block)) forbid_reuse();
   set_gone(block);
   if (end_address(block)) core::note_gone(block, 1);
   block_counters.gone_bytes.fetch_add(kBlockSize, std::memory_order_relaxed);
@@ -191,7 +221,7 @@ bool for_each_run_with_memory(size_t block, Function function) noexcept {
 // Readers go on, writers fault. With mprotect, pages without memory must stay without access.
 bool protect_from_writing(size_t block) noexcept {
   uint8_t* start = arena.block_start(block);
-  if (use_userfaultfd) return os::watch(start, kBlockSize) && os::write_protect(start, kBlockSize, true);
+  if (use_userfaultfd) return (are_mappings_short() ? watch_with_neighbours(block) : os::watch(start, kBlockSize)) && os::write_protect(start, kBlockSize, true);
   if (!arena.blocks[block].partly_released.load(std::memory_order_relaxed)) return os::protect_read(start, kBlockSize);
   return for_each_run_with_memory(block, [](uint8_t* run, size_t size) noexcept { return os::protect_read(run, size); });
 }
@@ -264,10 +294,27 @@ void for_each_held_block(Function function) noexcept {
 }  // namespace
 
 bool initialize_protection() noexcept {
+  // It takes no memory.
+  reserve_is_mapped = os::commit(arena.block_start(kReserveStart), (core::kBlocksPerGroup - kReserveStart) * kBlockSize);
   if (core::knobs.protection == core::Protection::kMprotect) return true;
   use_userfaultfd = os::open_userfaultfd();
   return use_userfaultfd || core::knobs.protection == core::Protection::kAuto;
 }
+
+namespace {
+
+// Where the kernel refuses, the usual reason is too many mappings: those that nothing needs go first. No locks.
+bool commit_somehow(uint8_t* start, size_t size) noexcept {
+  if (os::commit(start, size)) return true;
+  note_refusal(mappings());
+  collapse_moved(0);
+  if (os::commit(start, size)) return true;
+  drop_prefaulted();
+  trim_pool(0);
+  return os::commit(start, size);
+}
+
+}  // namespace
 
 void hold_block(size_t block) noexcept { arena.blocks[block].holders.fetch_add(1, std::memory_order_relaxed); }
 
@@ -331,12 +378,13 @@ size_t acquire_block(BlockKind kind, BlockUse use) noexcept {
     start_life(block, kind, false, true);
     return block;
   }
-  if (use == BlockUse::kShared && core::knobs.huge_pages) os::use_huge_pages(arena.block_start(block), kBlockSize, false);
-  if (!os::commit(arena.block_start(block), kBlockSize)) {
-    collapse_moved(0);  // the usual reason is too many mappings
-    if (!os::commit(arena.block_start(block), kBlockSize)) {
+  if (use == BlockUse::kShared && core::knobs.huge_pages && !are_mappings_short()) os::use_huge_pages(arena.block_start(block), kBlockSize, false);
+  if (!commit_somehow(arena.block_start(block), kBlockSize)) {
+    core::note_gone(block, 1);
+    // What throws an OutOfMemoryException has memory that is mapped already.
+    block = thread_heap.emergency != 0 && reserve_is_mapped ? next_reserve_block() : kNoBlock;
+    if (block == kNoBlock) {
       block_counters.starting.fetch_sub(1, std::memory_order_relaxed);
-      core::note_gone(block, 1);
       return kNoBlock;
     }
   }
@@ -349,7 +397,7 @@ bool prefault_block(size_t at_most) noexcept {
   size_t block;
   {
     os::LockGuard guard(lock);
-    if (block_counters.prefaulted.load(std::memory_order_relaxed) >= at_most || pool_head != kEndOfList || over_limit(2 * kBlockSize) || are_addresses_short()) return false;
+    if (are_mappings_short() || block_counters.prefaulted.load(std::memory_order_relaxed) >= at_most || pool_head != kEndOfList || over_limit(2 * kBlockSize) || are_addresses_short()) return false;
     block = next_address();
     if (block == kNoBlock) return false;
     block_counters.prefaulted.fetch_add(1, std::memory_order_relaxed);
@@ -391,8 +439,8 @@ size_t acquire_huge(size_t bytes) noexcept {
     block_counters.huge_bytes.fetch_add(huge_memory(bytes), std::memory_order_relaxed);
   }
   // Huge pages where the object fills them.
-  if (core::knobs.huge_pages && bytes >= kBlockSize) os::use_huge_pages(arena.block_start(block), bytes / kBlockSize * kBlockSize, true);
-  if (!os::commit(arena.block_start(block), count * kBlockSize)) {
+  if (core::knobs.huge_pages && bytes >= kBlockSize && !are_mappings_short()) os::use_huge_pages(arena.block_start(block), bytes / kBlockSize * kBlockSize, true);
+  if (!commit_somehow(arena.block_start(block), count * kBlockSize)) {
     block_counters.huge_bytes.fetch_sub(huge_memory(bytes), std::memory_order_relaxed);
     core::note_gone(block, count);
     return kNoBlock;
@@ -504,13 +552,13 @@ size_t release_pages(size_t block, size_t minimum_run) noexcept {
     size_t size = (run.end - run.first) * kPageSize;
     bool done;
     if (use_userfaultfd) {
-      watched = watched || os::watch(arena.block_start(block), populated * kPageSize);
+      if (!watched) watched = are_mappings_short() && populated == kPagesPerBlock ? watch_with_neighbours(block) : os::watch(arena.block_start(block), populated * kPageSize);
       done = watched && os::discard(start, size);
     } else {
       // A run between accessible pages makes three mappings of one; beside released pages it becomes a part of theirs. Its neighbours are not in
       // this round: two runs never touch.
       size_t neighbours = (run.first > 0 && bit(record.released, run.first - 1) ? 1 : 0) + (run.end < kPagesPerBlock && bit(record.released, run.end) ? 1 : 0);
-      done = (neighbours != 0 || mappings() + 2 <= core::knobs.map_budget) && os::decommit(start, size);
+      done = (neighbours != 0 || mappings() + 2 <= mapping_budget()) && os::decommit(start, size);
       if (done) {
         uint64_t splits = 2 - 2 * neighbours;  // wraps to -2 when it joins two runs
         record.splits = static_cast<uint16_t>(record.splits + splits);
@@ -686,7 +734,7 @@ bool forward_block(size_t block, uint32_t forwarding) noexcept {
       }
     }
   }
-  if (!inaccessible && !give_back(start, kBlockSize)) return false;
+  if (!inaccessible && !give_block_back(block)) return false;
   {
     os::LockGuard guard(lock);
     forget_pages(record);
@@ -702,7 +750,7 @@ bool forward_block(size_t block, uint32_t forwarding) noexcept {
     }
   }
   // A store through a stale reference: where a huge page may come, the kernel clears one before it looks who watches the address.
-  if (use_userfaultfd && core::knobs.huge_pages) os::use_huge_pages(start, kBlockSize, false);
+  if (use_userfaultfd && core::knobs.huge_pages && !are_mappings_short()) os::use_huge_pages(start, kBlockSize, false);
   return true;
 }
 
@@ -818,6 +866,7 @@ void reset_blocks() noexcept {
   threads_hold.store(false);
   memory_limit = SIZE_MAX - kEmergencyMemory;
   use_userfaultfd = false;
+  reset_mappings();
   new (&block_counters) BlockCounters();
 }
 

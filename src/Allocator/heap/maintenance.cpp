@@ -16,6 +16,7 @@
 #include "heap/chunks.h"
 #include "heap/dedangling.h"
 #include "heap/large.h"
+#include "heap/mappings.h"
 #include "heap/pins.h"
 #include "heap/prefault.h"
 #include "heap/promotion.h"
@@ -242,6 +243,7 @@ void maintain(bool thorough, bool on_allocating_thread) noexcept {
     }
     if (!on_allocating_thread) phase_done(name);
   };
+  watch_mappings(mappings());
   if (thorough || should_recount()) phase("recount", [] { recount(); });
   if (thorough || dead_pages_weigh()) {
     phase("release of dead pages", [&] {

@@ -198,6 +198,32 @@ size_t resident_set() noexcept {
   return strtoull(rest, nullptr, 10) * kPageSize;
 }
 
+size_t mappings_at_most() noexcept {
+  static std::atomic<size_t> known{0};  // every reader finds the same
+  size_t most = known.load(std::memory_order_relaxed);
+  if (most != 0) return most;
+  most = 65'530;  // the kernel's own default
+  if (int file = open("/proc/sys/vm/max_map_count", O_RDONLY | O_CLOEXEC); file >= 0) {
+    char text[32] = {};
+    if (read(file, text, sizeof text - 1) > 0 && strtoull(text, nullptr, 10) != 0) most = strtoull(text, nullptr, 10);
+    close(file);
+  }
+  known.store(most, std::memory_order_relaxed);
+  return most;
+}
+
+size_t count_lines(const char* path) noexcept {
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  size_t lines = 0;
+  char text[4096];
+  for (ssize_t length; (length = read(file, text, sizeof text)) > 0;) {
+    for (ssize_t i = 0; i < length; i++) lines += text[i] == '\n' ? 1 : 0;
+  }
+  close(file);
+  return lines;
+}
+
 void thread_name(uint32_t id, char* text, size_t capacity) noexcept {
   char path[64];
   snprintf(path, sizeof path, "/proc/self/task/%u/comm", id);

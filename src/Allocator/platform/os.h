@@ -52,6 +52,10 @@ void barrier_on_all_threads() noexcept;
 uint64_t nanoseconds() noexcept;  // of a clock that never goes back; signal-safe
 void pause(uint64_t microseconds) noexcept;  // at least; less if a signal comes. Signal-safe, but for errno
 size_t resident_set() noexcept;   // of this process
+// How many mappings the kernel allows a process (vm.max_map_count). Read once.
+size_t mappings_at_most() noexcept;
+// Lines of a file of /proc; 0 when it cannot be read.
+size_t count_lines(const char* path) noexcept;
 // The name of a thread of this process, with a zero behind it, cut to fit; empty when there is no such thread any more.
 void thread_name(uint32_t id, char* text, size_t capacity) noexcept;
 

@@ -1,0 +1,238 @@
+// Mappings run out: by the heap's own budget, or because somebody else has them.
+#include "heap/mappings.h"
+
+#include <sys/mman.h>
+
+#include "heap/addresses.h"
+#include "heap_fixture.h"
+
+namespace freehold::testing {
+namespace {
+
+using core::arena;
+using core::BlockKind;
+using core::BlockState;
+using core::kBlockSize;
+using core::Object;
+
+class MappingsTest : public HeapTest {
+ protected:
+  void configure(core::Knobs& knobs) override {
+    knobs.protection = core::Protection::kUserfaultfd;
+    knobs.address_space = uint64_t{8} << 40;
+  }
+
+  static bool is_readable(const void* address) {
+    uint64_t value;
+    return core::try_load(static_cast<const uint64_t*>(address), &value);
+  }
+
+  void be_thrifty() {
+    core::knobs.map_budget = 1;
+    heap::maintain(false, false);
+    ASSERT_TRUE(heap::are_mappings_short());
+  }
+
+  // Marks all pages of a block dead, as the deletion of its last objects does.
+  static void end_block(size_t block) {
+    for (size_t page = 0; page < core::kPagesPerBlock; page++) heap::mark_page_dead(block * core::kPagesPerBlock + page);
+  }
+};
+
+TEST_F(MappingsTest, TheBudgetOfUserfaultfdIsTheKernels) {
+  EXPECT_EQ(heap::mapping_budget(), os::mappings_at_most() / 4 * 3);
+  core::knobs.map_budget = 77;
+  EXPECT_EQ(heap::mapping_budget(), 77u);
+}
+
+// Recycling goes on until the budget is used up, and then needs no mapping any more; what was moved before stays where it is.
+TEST_F(MappingsTest, FramesMoveUntilTheBudgetIsUsedUp) {
+  size_t base = heap::count_mappings();
+  core::knobs.map_budget = base + 200;
+  constexpr uint32_t kLength = 1000;
+  constexpr size_t kPerBlock = kBlockSize / 1024;
+  std::vector<Object*> kept, dead;
+  for (int round = 0; round < 40; round++) {
+    std::vector<Object*> doomed;
+    for (size_t i = 0; i < 20 * kPerBlock; i++) {
+      doomed.push_back(allocate(&bytes_type.table, kLength));
+      ASSERT_NE(doomed.back(), nullptr);
+    }
+    for (Object* object : doomed) heap::delete_object(object);
+    dead.push_back(doomed[10 * kPerBlock]);
+    for (size_t i = 0; i < 10 * kPerBlock; i++) {
+      kept.push_back(allocate(&bytes_type.table, kLength));
+      memset(reinterpret_cast<uint8_t*>(kept.back()) + 16, round + 1, kLength);
+    }
+    heap::maintain(false, false);
+  }
+  EXPECT_TRUE(heap::are_mappings_short());
+  EXPECT_GT(heap::block_counters.recycled.load(), 50u);
+  heap::maintain(true, false);
+  // A round's blocks more than the budget: it is looked at once in a tick.
+  EXPECT_LT(heap::count_mappings(), base + 200 + 80);
+  expect_valid("beyond the budget");
+  for (size_t i = 0; i < kept.size(); i++) {
+    const auto* bytes = reinterpret_cast<const uint8_t*>(kept[i]) + 16;
+    ASSERT_EQ(bytes[0], i / (10 * kPerBlock) + 1);
+    ASSERT_EQ(bytes[kLength - 1], bytes[0]);
+  }
+  for (Object* object : dead) EXPECT_FALSE(is_readable(object));
+}
+
+// A terabyte of addresses, every second block of which is dead: one mapping for all, not one for each. Nobody touches the blocks, as the test has no terabyte.
+TEST_F(MappingsTest, ATerabyteOfBlocksTakesFewMappings) {
+  heap::set_limit(uint64_t{2} << 40);
+  be_thrifty();
+  size_t base = heap::count_mappings();
+  constexpr size_t kBlocks = (uint64_t{1} << 40) / kBlockSize;
+  std::vector<size_t> blocks;
+  for (size_t i = 0; i < kBlocks; i++) {
+    size_t block = heap::acquire_block(BlockKind::kSmall);
+    ASSERT_NE(block, heap::kNoBlock) << i;
+    heap::unhold_block(block);
+    arena.blocks[block].claimed.store(~uint64_t{0});
+    arena.blocks[block].initialised.store(~uint64_t{0});  // as if they were full
+    blocks.push_back(block);
+  }
+  for (size_t i = 0; i < kBlocks; i += 2) {
+    end_block(blocks[i]);
+    if (i % 4096 == 0) heap::trim_pool(0);
+  }
+  heap::trim_pool(0);
+  EXPECT_EQ(heap::block_counters.live.load(), kBlocks / 2);
+  EXPECT_LT(heap::count_mappings(), base + 2'000);
+  for (size_t i = 100; i + 1 < kBlocks; i += 10'000) {
+    EXPECT_FALSE(is_readable(arena.block_start(blocks[i / 2 * 2]))) << i;
+    EXPECT_EQ(arena.blocks[blocks[i / 2 * 2]].state.load(), BlockState::kGone);
+  }
+}
+
+// A live neighbour that is watched with a dead block loses nothing, and goes on to be used.
+TEST_F(MappingsTest, NeighboursThatAreWatchedLiveOn) {
+  be_thrifty();
+  std::vector<Object*> all;
+  for (size_t bytes = 0; bytes < 12 * kBlockSize; bytes += 1024) {
+    all.push_back(allocate(&bytes_type.table, 1000));
+    memset(reinterpret_cast<uint8_t*>(all.back()) + 16, 0x5a, 1000);
+  }
+  size_t middle = arena.block_index(reinterpret_cast<uintptr_t>(all[all.size() / 2]));
+  std::vector<Object*> left;
+  Object* dead = nullptr;
+  for (Object* object : all) {
+    if (arena.block_index(reinterpret_cast<uintptr_t>(object) + 1000) != middle && arena.block_index(reinterpret_cast<uintptr_t>(object)) != middle) {
+      left.push_back(object);
+    } else {
+      dead = dead == nullptr && arena.block_index(reinterpret_cast<uintptr_t>(object)) == middle ? object : dead;
+      heap::delete_object(object);
+    }
+  }
+  heap::maintain(true, false);
+  EXPECT_FALSE(is_readable(dead));
+  for (Object* object : left) {
+    auto* bytes = reinterpret_cast<uint8_t*>(object) + 16;
+    ASSERT_EQ(bytes[0], 0x5a);
+    memset(bytes, 0x11, 1000);
+    ASSERT_EQ(heap::delete_object(object), heap::DeleteResult::kDeleted);
+  }
+  expect_valid("after all were deleted");
+}
+
+class UsedUpTest : public MappingsTest, public ::testing::WithParamInterface<core::Protection> {
+ protected:
+  void configure(core::Knobs& knobs) override {
+    MappingsTest::configure(knobs);
+    knobs.protection = GetParam();
+  }
+
+  static constexpr size_t kPieces = 140'000;
+  uint8_t* region_ = nullptr;
+
+  // Somebody takes all mappings but `left` of them.
+  void use_up(size_t left) {
+    region_ = static_cast<uint8_t*>(mmap(nullptr, kPieces * core::kPageSize, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    ASSERT_NE(region_, MAP_FAILED);
+    size_t last = 0;
+    for (size_t i = 1; i < kPieces && mprotect(region_ + i * core::kPageSize, core::kPageSize, PROT_READ) == 0; i += 2) last = i;
+    ASSERT_LT(last, kPieces - 2) << "vm.max_map_count is larger than this test is made for";
+    for (size_t i = 0; i < left / 2; i++) ASSERT_EQ(mprotect(region_ + (last - 2 * i) * core::kPageSize, core::kPageSize, PROT_NONE), 0);
+  }
+
+  void TearDown() override {
+    if (region_ != nullptr) munmap(region_, kPieces * core::kPageSize);
+    MappingsTest::TearDown();
+  }
+};
+
+// What is next to memory that the heap has needs no mapping. What needs one is refused, and what throws the exception has memory.
+TEST_P(UsedUpTest, WithoutAMappingAllocationsFailAndNothingElse) {
+  std::vector<Object*> all;
+  for (int i = 0; i < 30'000; i++) all.push_back(allocate(&bytes_type.table, 1000));
+  for (size_t i = 0; i < all.size(); i++) {
+    if (i % 3 != 0) heap::delete_object(all[i]);
+  }
+  ASSERT_NO_FATAL_FAILURE(use_up(0));
+  size_t more = 0;
+  for (; more < 100'000; more++) {
+    Object* object = allocate(&bytes_type.table, 1000);
+    if (object == nullptr) break;
+    *(reinterpret_cast<uint8_t*>(object) + 500) = 1;
+    if (more % 2 == 0) heap::delete_object(object);
+  }
+  // A huge object is somewhere else.
+  Object* huge = allocate(&bytes_type.table, 30'000'000);
+  if (more == 100'000) {
+    EXPECT_EQ(huge, nullptr) << "the test has left mappings";
+  }
+  for (int i = 0; i < 20; i++) EXPECT_NE(allocate(&bytes_type.table, 300), nullptr) << "what throws an OutOfMemoryException";
+  for (size_t i = 0; i < all.size(); i += 3) EXPECT_EQ(heap::delete_object(all[i]), heap::DeleteResult::kDeleted);
+  heap::maintain(true, false);
+  expect_valid("without mappings");
+  munmap(region_, kPieces * core::kPageSize);
+  region_ = nullptr;
+  EXPECT_NE(allocate(&bytes_type.table, 30'000'000), nullptr);
+  for (int i = 0; i < 10'000; i++) ASSERT_NE(allocate(&bytes_type.table, 1000), nullptr);
+  expect_valid("with mappings again");
+}
+
+TEST_P(UsedUpTest, WithSixtyThousandOfOthersTheHeapGrowsOn) {
+  ASSERT_NO_FATAL_FAILURE(use_up(400));
+  std::vector<Object*> kept;
+  for (int round = 0; round < 30; round++) {
+    std::vector<Object*> doomed;
+    for (int i = 0; i < 20'000; i++) doomed.push_back(allocate(&bytes_type.table, 1000));
+    for (Object* object : doomed) {
+      ASSERT_NE(object, nullptr) << round;
+      heap::delete_object(object);
+    }
+    for (int i = 0; i < 10'000; i++) kept.push_back(allocate(&bytes_type.table, 1000));
+    ASSERT_NE(kept.back(), nullptr) << round;
+    heap::maintain(false, false);
+  }
+  expect_valid("in a heap of 300 MB");
+  for (Object* object : kept) ASSERT_EQ(heap::delete_object(object), heap::DeleteResult::kDeleted);
+  heap::maintain(true, false);
+  expect_valid("at the end");
+}
+
+// The blocks that are mapped from the start are used when nothing else is to be had, and are a part of the heap like others.
+TEST_P(UsedUpTest, TheReserveIsThere) {
+  allocate(&bytes_type.table, 1000);
+  os::inject_failures("mprotect:1+,mremap:1+");
+  while (allocate(&bytes_type.table, 30'000) != nullptr) continue;
+  std::vector<Object*> thrown;
+  for (int i = 0; i < 100; i++) {
+    Object* object = allocate(&node_type.table);
+    if (object != nullptr) thrown.push_back(object);
+  }
+  os::inject_failures("mprotect:18446744073709551615,mremap:18446744073709551615");
+  EXPECT_GT(thrown.size(), 50u);
+  expect_valid("with objects in the reserve");
+  for (Object* object : thrown) EXPECT_EQ(heap::delete_object(object), heap::DeleteResult::kDeleted);
+}
+
+INSTANTIATE_TEST_SUITE_P(, UsedUpTest, ::testing::Values(core::Protection::kUserfaultfd, core::Protection::kMprotect),
+                         [](const auto& info) { return info.param == core::Protection::kUserfaultfd ? "Userfaultfd" : "Mprotect"; });
+
+}  // namespace
+}  // namespace freehold::testing

@@ -45,6 +45,15 @@ TEST_F(MappingsTest, TheBudgetOfUserfaultfdIsTheKernels) {
   EXPECT_EQ(heap::mapping_budget(), 77u);
 }
 
+// Numbers that a test makes fail, or memory that is short, are no lack of mappings.
+TEST_F(MappingsTest, ARefusalAloneEndsNothing) {
+  allocate(&bytes_type.table, 1000);
+  os::inject_failures("mprotect:1+");
+  for (int i = 0; i < 10'000; i++) allocate(&bytes_type.table, 1000);
+  os::inject_failures("mprotect:18446744073709551615");
+  EXPECT_FALSE(heap::are_mappings_short());
+}
+
 // Recycling goes on until the budget is used up, and then needs no mapping any more; what was moved before stays where it is.
 TEST_F(MappingsTest, FramesMoveUntilTheBudgetIsUsedUp) {
   size_t base = heap::count_mappings();

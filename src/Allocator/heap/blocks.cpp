@@ -381,8 +381,8 @@ size_t acquire_block(BlockKind kind, BlockUse use) noexcept {
   if (use == BlockUse::kShared && core::knobs.huge_pages && !are_mappings_short()) os::use_huge_pages(arena.block_start(block), kBlockSize, false);
   if (!commit_somehow(arena.block_start(block), kBlockSize)) {
     core::note_gone(block, 1);
-    // What throws an OutOfMemoryException has memory that is mapped already.
-    block = thread_heap.emergency != 0 && reserve_is_mapped ? next_reserve_block() : kNoBlock;
+    // What throws an OutOfMemoryException has memory that is mapped already. (Copies must not lie there.)
+    block = thread_heap.emergency != 0 && use == BlockUse::kShared && reserve_is_mapped ? next_reserve_block() : kNoBlock;
     if (block == kNoBlock) {
       block_counters.starting.fetch_sub(1, std::memory_order_relaxed);
       return kNoBlock;

@@ -15,6 +15,9 @@ std::atomic<uint32_t> moves{0};  // under way
 // What was counted last, and what the heap's bound was then: since then the number has grown by no more than the bound has, and by what others mapped.
 std::atomic<size_t> counted{0}, bound_when_counted{0};
 
+// With mprotect the budget is for dead pages only.
+size_t enough() noexcept { return os::has_userfaultfd() ? mapping_budget() : os::mappings_at_most() / 4 * 3; }
+
 void end_moves() noexcept {
   mappings_short.store(true, std::memory_order_seq_cst);
   // A call of the kernel each: microseconds.
@@ -26,7 +29,7 @@ void count(size_t bound) noexcept {
   counted.store(all, std::memory_order_relaxed);
   bound_when_counted.store(bound, std::memory_order_relaxed);
   // Near its end, whoever has them: what is left is for stacks of threads, and for what else a program maps.
-  if (all > mapping_budget() || all > os::mappings_at_most() / 8 * 7) end_moves();
+  if (all > enough() || all > os::mappings_at_most() / 8 * 7) end_moves();
 }
 
 }  // namespace
@@ -50,7 +53,7 @@ size_t mapping_budget() noexcept {
 size_t count_mappings() noexcept { return os::count_lines("/proc/self/maps"); }
 
 void watch_mappings(size_t bound) noexcept {
-  if (!are_mappings_short() && counted.load(std::memory_order_relaxed) + bound > mapping_budget() + bound_when_counted.load(std::memory_order_relaxed)) count(bound);
+  if (!are_mappings_short() && counted.load(std::memory_order_relaxed) + bound > enough() + bound_when_counted.load(std::memory_order_relaxed)) count(bound);
 }
 
 void note_refusal(size_t bound) noexcept {

@@ -28,7 +28,7 @@ bool begin_move() noexcept;
 void end_move() noexcept;
 
 // How many mappings the heap may need until it becomes thrifty: FREEHOLD_MAP_BUDGET, or, with userfaultfd and if that is not set, three quarters of what the
-// kernel allows a process.
+// kernel allows a process. With mprotect it is the budget of single dead pages, and frames move until the process has those three quarters.
 size_t mapping_budget() noexcept;
 // All mappings of the process, as the kernel lists them: 20 ms for each 20,000. 0: not known.
 size_t count_mappings() noexcept;

@@ -11,6 +11,7 @@
 #include "heap/dedangling.h"
 #include "heap/forwarding.h"
 #include "heap/heap.h"
+#include "heap/mappings.h"
 #include "heap/pins.h"
 #include "heap/promotion.h"
 #include "heap/reachability.h"
@@ -126,7 +127,7 @@ void format_statistics(char* text, size_t capacity) noexcept {
   add("  dangling faults    %14llu\n", count(kDanglingFaults));
   add("  double deletes     %14llu\n", count(kDoubleDeletes));
   add("  pages recounted    %14llu\n", count(kRecounts));
-  add("  kernel mappings    %14llu at most\n", count(kMappings));
+  add("  kernel mappings    %14llu at most%s\n", count(kMappings), heap::are_mappings_short() ? "; they are short, memory is not recycled any more" : "");
   add("  addresses used     %14.1f MB, and again %.1f MB\n", mega(kAddressSpaceUsed), mega(kAddressSpaceReused));
   add("  dead but pinned    %14llu blocks; %llu stops to look for pins, the longest %.3f ms\n", count(kPinnedBlocks), count(kPinStops), milliseconds(kLongestPinStop));
   add("  stops              %14llu; the threads needed %.3f ms at most to stand", count(kStops), milliseconds(kLongestTimeToStop));

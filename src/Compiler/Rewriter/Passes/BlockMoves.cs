@@ -7,7 +7,7 @@ namespace Freehold.Rewriter.Passes;
 /// <summary>
 /// Large copies and fills go to <c>freehold_memmove</c> and <c>freehold_memset</c> instead of libc. The stock P/Invokes run in preemptive mode,
 /// where a fault could not be turned into an exception of the caller; the new ones are imports, called like managed code, and the fault
-/// handler knows how to unwind them by one return address. Callers (<c>Buffer._Memmove</c>, <c>Buffer._ZeroMemory</c>) keep their pins.
+/// handler knows how to unwind them by one return address. <see cref="ReferencesForPointers"/> makes their pointers, and those of their callers, refs.
 /// </summary>
 /// <remarks>
 /// The native moves compare the addresses that they are given. <see cref="ReferenceComparisons"/> sees to it that these name one object in one way.
@@ -54,7 +54,7 @@ public sealed class BlockMoves : IRewritePass
         statistics.Rewrite(method.FullName);
     }
 
-    /// <summary>The imports must be reached only through Buffer's wrappers, whose callers pin.</summary>
+    /// <summary>The imports must be reached only through Buffer's wrappers.</summary>
     private static void RequireWrapper(AssemblyUnderRewrite assembly, string wrapper, string import)
     {
         MethodDefinition target = assembly.Type(Imports).Methods.Single(method => method.Name == import);

@@ -28,6 +28,7 @@ public sealed class FrameworkTests(RewrittenFramework framework) : IClassFixture
     [InlineData("ObjectIdentity.ArrayStore", "System.Runtime.TypeCast", "StelemRef")]
     [InlineData("ReferenceComparisons.Memmove", "System.SpanHelpers", "Memmove")]
     [InlineData("ReferenceComparisons.BulkMove", "System.Buffer", "BulkMoveWithWriteBarrier")]
+    [InlineData("CurrentPointers.Digits", "System.Number/NumberBuffer", "get_DigitsPtr")]
     [InlineData("ReferencesForPointers.BlockMove", "System.Buffer", "_Memmove")]
     [InlineData("ReferencesForPointers.Header", "System.Threading.ObjectHeader", "TryGetHashCode")]
     [InlineData("ReferencesForPointers.Release", "System.Threading.ObjectHeader", "Release")]

@@ -73,7 +73,7 @@ public sealed class ErrorTests(PackageFixture machine)
         }
 
         Assert.DoesNotContain("FH0014", project.Publish("-p:NoWarn=FH0014").Output, StringComparison.Ordinal);
-        Assert.Contains("error FH0014", project.Publish("-p:TreatWarningsAsErrors=true").Output, StringComparison.Ordinal);
+        Assert.Contains("error FH0014", project.Publish("-p:WarningsAsErrors=FH0014").Output, StringComparison.Ordinal);
     }
 
     [Fact]

@@ -118,6 +118,28 @@ TEST_P(PinsTest, DeadBlockWaitsForTheThread) {
   expect_valid("after the pin has gone");
 }
 
+// Deep recursion: many pinned locals, of few objects and of many. What none of them holds is forgotten all the same.
+TEST_P(PinsTest, ManyPinnedLocalsHideNothing) {
+  std::vector<Object*> objects = fill_blocks();
+  Object* object = objects[objects.size() / 2];
+  Object* other = objects[0];
+  ASSERT_NE(block_of(object), block_of(other));
+  ASSERT_EQ(heap::pin(object), object);
+  ASSERT_EQ(heap::pin(other), other);
+  held.assign(200'000, other);
+  for (size_t i = 0; i < held.size(); i += 3) held[i] = objects.back();
+  held.push_back(object);
+  delete_all(objects);
+  EXPECT_EQ(look(), 0u) << "held by the last of 200,001 locals";
+  held.pop_back();
+  EXPECT_EQ(look(), 1u);
+  EXPECT_FALSE(heap::is_pinned(block_of(object)));
+  EXPECT_TRUE(heap::is_pinned(block_of(other)));
+  held.clear();
+  look();
+  expect_valid("at the end");
+}
+
 TEST_P(PinsTest, DeadBlockWaitsForItsHandles) {
   std::vector<Object*> objects = fill_blocks();
   Object* object = objects[objects.size() / 2];
@@ -308,6 +330,23 @@ TEST_P(DebugPinsTest, OnlyThePinnedObjectStays) {
   held.clear();
   EXPECT_GT(look(), 0u);
   EXPECT_EQ(heap::classify(inside), heap::AddressState::kDead);
+}
+
+TEST_P(DebugPinsTest, ManyPinnedObjectsHideNothing) {
+  constexpr size_t kCount = 20'000;
+  std::vector<Object*> objects;
+  for (size_t i = 0; i < kCount + 1; i++) objects.push_back(allocate(&small_type.table));
+  // Not in the order of their addresses.
+  for (size_t i = 0; i < kCount; i++) held.push_back(objects[i * 7 % kCount]);
+  for (Object* object : objects) heap::pin(object);
+  for (Object* object : objects) ASSERT_EQ(heap::delete_object(object), DeleteResult::kMayBePinned);
+  EXPECT_GT(look(), 0u);
+  uint64_t value;
+  EXPECT_FALSE(core::try_load(reinterpret_cast<const uint64_t*>(objects[kCount]), &value)) << "nobody holds it";
+  for (size_t i = 0; i < kCount; i++) ASSERT_EQ(objects[i]->type, &small_type.table) << i;
+  held.clear();
+  look();
+  for (Object* object : objects) ASSERT_FALSE(core::try_load(reinterpret_cast<const uint64_t*>(object), &value));
 }
 
 // The last object of a block dies while another is pinned: it goes, the other stays.

@@ -11,6 +11,8 @@ internal static class Catalog
         .. Throwing.All(),
         .. Deleting.All(),
         .. Pinning.All(),
+        .. ForeignMemory.All(),
+        .. Locking.All(),
         .. Weak.All(),
         .. Unreachable.All(),
         .. Reclaiming.All(),

@@ -63,6 +63,21 @@ public sealed class ContractTests
     [MemberData(nameof(SomeCases), 4)]
     public void KeptWhileReferencesAreMadeCurrent(string name) => Passes(Settings.Sweeping, "run", name);
 
+    // Enough work for a thread to be held up anywhere on the way to a header while the object moves and its old address is retired.
+    [Theory]
+    [InlineData("lock-inflated", "400", "20")]
+    [InlineData("lock-inflated-collect", "400", "20")]
+    [InlineData("lock-contended", "2000", "200")]
+    [InlineData("lock-contended-collect", "1000", "200")]
+    public void LocksOfMovingObjectsAreHeld(string name, string rounds, string roundsWhileMoving)
+    {
+        Passes(Settings.None, "run", name, rounds);
+        foreach (IReadOnlyDictionary<string, string> settings in new[] { Settings.Mprotect, Settings.Moving, Settings.Sweeping, Settings.Reclaiming })
+            Passes(settings, "run", name, roundsWhileMoving);
+        foreach (IReadOnlyDictionary<string, string> settings in new[] { Settings.Faulting, Settings.FaultingAtSites })
+            Passes(settings, "run", name, "3");
+    }
+
     [Theory]
     [InlineData("model", "5", "3000", "4")]
     [InlineData("model-collections", "6", "10000", "4")]

@@ -52,6 +52,30 @@ public sealed class ErrorTests(PackageFixture machine)
         AssertFails(project, "FH0003", project.Publish());
     }
 
+    /// <summary>Each time, and as an error only for those who want warnings to be errors.</summary>
+    [Fact]
+    public void ANumberWithoutAPinIsAWarning()
+    {
+        const string Source = """
+            using System.Runtime.CompilerServices;
+            unsafe
+            {
+                byte[] array = [1, 2, 3];
+                System.Console.WriteLine(*(byte*)Unsafe.AsPointer(ref array[1]));
+            }
+            """;
+        var project = new SampleProject(machine, "<AllowUnsafeBlocks>true</AllowUnsafeBlocks>", source: Source);
+        for (int i = 0; i < 2; i++)
+        {
+            CommandResult result = project.Publish();
+            Assert.True(result.ExitCode == 0, result.Output);
+            Assert.Matches(@"warning FH0014: .*Program::<Main>\$\(System\.String\[\]\), IL_[0-9a-f]{4} \(.*:5\)", result.Output);
+        }
+
+        Assert.DoesNotContain("FH0014", project.Publish("-p:NoWarn=FH0014").Output, StringComparison.Ordinal);
+        Assert.Contains("error FH0014", project.Publish("-p:WarningsAsErrors=FH0014").Output, StringComparison.Ordinal);
+    }
+
     [Fact]
     public void NoLinkerInPathIsRefused()
     {

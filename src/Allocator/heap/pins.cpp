@@ -13,6 +13,7 @@
 #include "heap/heap.h"
 #include "heap/maintenance.h"
 #include "heap/walk.h"
+#include "platform/growing_memory.h"
 #include "platform/os.h"
 
 namespace freehold::heap {
@@ -29,12 +30,41 @@ namespace {
 bool fence_in_pin = true;
 std::atomic<PinScanner> pin_scanner{nullptr};
 
-// What a scan has found in pinned locals: for small and large objects the byte before the place, for a huge one its first block. Used only while all
-// threads are stopped, by the one that has stopped them; so scans exclude each other.
-constexpr size_t kFoundAtMost = size_t{1} << 16;
-uintptr_t found[kFoundAtMost];
+// What a scan has found in pinned locals: the start of the block (the first, of a huge object), in debug mode the start of the page. Used only while all
+// threads are stopped, by the one that has stopped them; so scans exclude each other. As many as there are blocks, or pages of pinned objects.
+constexpr size_t kFoundStep = size_t{64} << 10;
+constinit os::GrowingMemory found_memory{size_t{1} << 30, kFoundStep};
+size_t found_capacity = 0;
 size_t found_count = 0;
 bool found_all = false;
+
+uintptr_t* found() noexcept { return reinterpret_cast<uintptr_t*>(found_memory.start()); }
+
+// In order, each once.
+void sort_found() noexcept {
+  std::sort(found(), found() + found_count);
+  found_count = static_cast<size_t>(std::unique(found(), found() + found_count) - found());
+}
+
+// Room for one more: deep recursion pins the same blocks over and over.
+bool make_room() noexcept {
+  if (found_memory.start() == nullptr && !found_memory.reserve()) return false;
+  sort_found();
+  if (found_count * 2 > found_capacity || found_capacity == 0) {
+    size_t wanted = found_capacity == 0 ? kFoundStep : found_capacity * 2 * sizeof(uintptr_t);
+    if (found_memory.reach(wanted)) found_capacity = wanted / sizeof(uintptr_t);
+  }
+  return found_count < found_capacity;
+}
+
+void note_found(uintptr_t place) noexcept {
+  if (found_count != 0 && found()[found_count - 1] == place) return;
+  if (found_count == found_capacity && !make_room()) {
+    found_all = false;  // no memory: nothing is forgotten this time
+    return;
+  }
+  found()[found_count++] = place;
+}
 
 // What a pin reads of a block in one load.
 struct Head {
@@ -191,9 +221,9 @@ void exclude_pinned(size_t block, uint64_t* pages) noexcept {
 void forget_stack_pins(size_t block) noexcept {
   BlockRecord& record = arena.blocks[block];
   if (!found_all) return;
-  const uintptr_t* end = found + found_count;
+  const uintptr_t* end = found() + found_count;
   auto start = reinterpret_cast<uintptr_t>(arena.block_start(block));
-  const uintptr_t* here = std::lower_bound(static_cast<const uintptr_t*>(found), end, start);
+  const uintptr_t* here = std::lower_bound(static_cast<const uintptr_t*>(found()), end, start);
   bool pinned = here != end && *here < start + core::kBlockSize;
   // One store of what is known now: threads that are not the runtime's, or in preemptive mode, read it beside this.
   record.stack_pins.store(pinned ? 1 : 0, std::memory_order_relaxed);
@@ -230,16 +260,15 @@ bool refresh_stack_pins(void (*forget)(void*), void* argument) noexcept {
             uintptr_t address = current_address(reinterpret_cast<uintptr_t>(pointer)) - 1;
             Head head;
             if (!arena.contains(address) || !load_head(arena.blocks[arena.block_index(address)], &head) || head.state == BlockState::kGone) return;
-            if (found_count == kFoundAtMost) {
-              found_all = false;
-              return;
+            if (core::knobs.debug && arena.in_lower_half(address)) {
+              note_found(address - address % core::kPageSize);
+            } else {
+              note_found(reinterpret_cast<uintptr_t>(arena.block_start(static_cast<size_t>(&record_of(address) - arena.blocks))));
             }
-            const BlockRecord& record = record_of(address);
-            found[found_count++] = arena.in_lower_half(address) ? address : reinterpret_cast<uintptr_t>(arena.block_start(static_cast<size_t>(&record - arena.blocks)));
           },
       .seen =
           [](void* of_caller) {
-            std::sort(found, found + found_count);
+            sort_found();
             static_cast<Caller*>(of_caller)->forget(static_cast<Caller*>(of_caller)->argument);
           },
       .argument = &caller};
@@ -254,6 +283,8 @@ bool refresh_stack_pins(void (*forget)(void*), void* argument) noexcept {
 void reset_pins() noexcept {
   fence_in_pin = true;
   pin_scanner.store(nullptr);
+  found_memory.release();
+  found_capacity = found_count = 0;
   new (&pin_counters) PinCounters();
 }
 

@@ -14,6 +14,9 @@ public sealed class AssemblyRewriter : IDisposable
     // COMIMAGE_FLAGS_IL_LIBRARY (corhdr.h), which Cecil has no name for: set in ReadyToRun images, whose flag of ILOnly is clear.
     private const ModuleAttributes ReadyToRun = (ModuleAttributes)0x4;
 
+    /// <summary>Behind an assembly's name: the file with what is to be said of it, one place a line. It does not exist when there is nothing to say.</summary>
+    public const string WarningsExtension = ".warnings";
+
     private readonly DefaultAssemblyResolver _resolver = new();
     private readonly IReadOnlyList<IRewritePass> _passes;
     private readonly Dictionary<IRewritePass, PassStatistics> _statistics;
@@ -62,6 +65,7 @@ public sealed class AssemblyRewriter : IDisposable
             changed |= pass.Run(assembly, _statistics[pass]);
         }
 
+        WriteWarnings(assembly.Warnings, output + WarningsExtension);
         if (!changed)
         {
             Copy(input, output);
@@ -85,7 +89,7 @@ public sealed class AssemblyRewriter : IDisposable
 
         using ModuleDefinition module = Read(input, new ReaderParameters { AssemblyResolver = _resolver });
         return module.GetTypes().SelectMany(type => type.Methods).Any(method =>
-            (method.HasBody && (method.Body.Variables.Any(variable => variable.IsPinned) || IdentitySites.MayHaveSites(method))) || Passes.NativeCallPins.Concerns(method)
+            (method.HasBody && (method.Body.Variables.Any(variable => variable.IsPinned) || IdentitySites.MayHaveSites(method) || NumberSites.MayHaveSites(method))) || Passes.NativeCallPins.Concerns(method)
             || Passes.NativeDelegatePins.Concerns(method));
     }
 
@@ -119,6 +123,14 @@ public sealed class AssemblyRewriter : IDisposable
         if (symbols is not null)
         {
             File.WriteAllBytes(Path.ChangeExtension(output, ".pdb"), symbols.ToArray());
+        }
+    }
+
+    private static void WriteWarnings(IReadOnlyCollection<string> warnings, string path)
+    {
+        if (warnings.Count > 0)
+        {
+            File.WriteAllLines(path, warnings);
         }
     }
 

@@ -18,6 +18,9 @@ public sealed class AssemblyUnderRewrite(ModuleDefinition module, AssemblyRole r
     /// <summary>What the assembly is to the program.</summary>
     public AssemblyRole Role { get; } = role;
 
+    /// <summary>What the author of an application should know of it: places, one a line.</summary>
+    public List<string> Warnings { get; } = [];
+
     /// <summary>The simple name, for messages.</summary>
     public string Name => Module.Assembly.Name.Name;
 

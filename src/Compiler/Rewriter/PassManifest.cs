@@ -14,7 +14,7 @@ public static class PassManifest
     /// <summary>The version of ILCompiler whose CoreLib the passes know.</summary>
     public const string FrameworkVersion = "9.0.22";
 
-    // TouchBeforePin is last: it also covers pinned locals in what the others inject.
+    // TouchBeforePin is behind the others: it also covers pinned locals in what they inject. NumberAudit looks at the result of all.
     /// <summary>All passes, in order.</summary>
     public static IReadOnlyList<IRewritePass> Passes { get; } =
     [
@@ -24,6 +24,7 @@ public static class PassManifest
         new BlockingImports(),
         new BlockMoves(),
         new StringHashes(),
+        new ReferencesForPointers(),
         new NativeCallPins(),
         new NativeDelegatePins(),
         new ObjectIdentity(),
@@ -31,6 +32,7 @@ public static class PassManifest
         new CurrentPointers(),
         new CompareExchange(),
         new TouchBeforePin(),
+        new NumberAudit(),
     ];
 
     /// <summary>Names the output of this build of the tool: the same id means the same output for the same input.</summary>

@@ -121,6 +121,7 @@ public static class Program
         try
         {
             rewriter.Rewrite(input, Path.Combine(unfinished, Path.GetFileName(output)), AssemblyRole.Application);
+            File.Delete(output + AssemblyRewriter.WarningsExtension);
             foreach (string written in Directory.EnumerateFiles(unfinished))
             {
                 File.Move(written, Path.Combine(directory, Path.GetFileName(written)), overwrite: true);

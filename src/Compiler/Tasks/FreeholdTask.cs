@@ -34,6 +34,10 @@ public abstract class FreeholdTask : Task
     /// <summary>Does the work; throws <see cref="FreeholdException"/> when it cannot.</summary>
     protected abstract void Run();
 
+    /// <summary>Logs a warning with its id and the page that documents it.</summary>
+    protected void LogWarning(string id, string message) =>
+        Log.LogWarning(null, id, null, $"{HelpLink}#{id.ToLowerInvariant()}", null, 0, 0, 0, 0, "{0}", message);
+
     private void LogError(string id, string message) =>
         Log.LogError(null, id, null, $"{HelpLink}#{id.ToLowerInvariant()}", null, 0, 0, 0, 0, "{0}", message);
 }

@@ -18,6 +18,9 @@ namespace Freehold.Tasks;
 /// </remarks>
 public sealed class RewriteApplication : FreeholdTask, ICancelableTask, IDisposable
 {
+    // Behind the name of a copy: what the rewriter has to say of it, one place a line.
+    private const string WarningsExtension = ".warnings";
+
     private readonly CancellationTokenSource _cancellation = new();
 
     /// <summary>What ilc compiles.</summary>
@@ -76,6 +79,11 @@ public sealed class RewriteApplication : FreeholdTask, ICancelableTask, IDisposa
             throw exception.InnerExceptions[0] is FreeholdException first ? first : new FreeholdException("FH0011", exception.InnerExceptions[0].Message);
         }
 
+        foreach (ITaskItem item in Inputs.Concat(References))
+        {
+            WarnOf(item);
+        }
+
         RewrittenInputs = [.. Inputs.Select(CopyOf)];
         RewrittenReferences = [.. References.Select(CopyOf)];
     }
@@ -89,6 +97,24 @@ public sealed class RewriteApplication : FreeholdTask, ICancelableTask, IDisposa
         var copy = new TaskItem(TargetOf(item));
         item.CopyMetadataTo(copy);
         return copy;
+    }
+
+    // Every time, whether the assembly was rewritten now or before.
+    private void WarnOf(ITaskItem item)
+    {
+        string file = TargetOf(item) + WarningsExtension;
+        if (!File.Exists(file))
+        {
+            return;
+        }
+
+        const int Named = 5;
+        string[] places = File.ReadAllLines(file);
+        string more = places.Length > Named ? $"; and {places.Length - Named} more, in {file}" : "";
+        LogWarning(
+            "FH0014",
+            $"{Path.GetFileName(item.ItemSpec)} makes a number or a pointer of a reference without a pin, which leads elsewhere when the object moves: "
+            + $"{string.Join("; ", places.Take(Named))}{more}. Use 'fixed' or a GCHandle of type Pinned for as long as it is used; where something else pins, NoWarn FH0014.");
     }
 
     // Batches of about the same size in bytes, one for each process.
@@ -126,7 +152,11 @@ public sealed class RewriteApplication : FreeholdTask, ICancelableTask, IDisposa
     private void RewriteAll(List<Assembly> batch, IEnumerable<string> searched)
     {
         // A build that is killed from here on leaves copies without a key, which the next one makes again.
-        batch.ForEach(assembly => File.Delete(assembly.KeyPath));
+        batch.ForEach(assembly =>
+        {
+            File.Delete(assembly.KeyPath);
+            File.Delete(assembly.Target + WarningsExtension);
+        });
         IEnumerable<string> applications = batch.SelectMany(assembly => new[] { "--application", assembly.Source, "--output", assembly.Target });
         IEnumerable<string> references = searched.SelectMany(folder => new[] { "--reference", folder });
         new RewriterProcess(DotNetHost, Rewriter).Run([.. applications, .. references], _cancellation.Token);

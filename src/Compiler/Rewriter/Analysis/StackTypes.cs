@@ -406,7 +406,13 @@ public sealed class StackTypes
             return ValueKinds.OfSignature(_method.Parameters[index].ParameterType);
         }
 
-        return _method.DeclaringType.IsValueType ? StackValue.Reference : ValueKinds.OfSignature(_method.DeclaringType);
+        if (!_method.DeclaringType.IsValueType)
+        {
+            return ValueKinds.OfSignature(_method.DeclaringType);
+        }
+
+        // A ref struct is on the stack.
+        return ValueKinds.IsByRefLike(_method.DeclaringType) ? StackValue.Reference | StackValue.Pinned : StackValue.Reference;
     }
 
     private StackValue Result(Instruction instruction, StackValue first, StackValue second)
@@ -432,7 +438,9 @@ public sealed class StackTypes
             case Code.Ldarga or Code.Ldarga_S or Code.Ldloca or Code.Ldloca_S:
                 // Nothing moves the stack.
                 return StackValue.Reference | StackValue.Pinned;
-            case Code.Ldsflda or Code.Unbox or Code.Refanyval:
+            case Code.Ldsflda:
+                return ValueKinds.IsOutsideHeap((FieldReference)instruction.Operand) ? StackValue.Reference | StackValue.Pinned : StackValue.Reference;
+            case Code.Unbox or Code.Refanyval:
                 return StackValue.Reference;
             case Code.Ldelem_Any or Code.Ldobj or Code.Unbox_Any:
                 return ValueKinds.OfToken((TypeReference)instruction.Operand);
@@ -466,6 +474,6 @@ public sealed class StackTypes
             or StackBehaviour.Popref_popi_popr8 or StackBehaviour.Popref_popi_popref => 3,
         StackBehaviour.PopAll => _depth,
         // Only ret: control ends there.
-        _ => 0,
+        _ => IsVoid(_method.ReturnType) ? 0 : 1,
     };
 }

@@ -24,7 +24,7 @@ public enum StackValue : ushort
     /// <summary>A managed pointer.</summary>
     Reference = 16,
 
-    /// <summary>Comes from a pinned local, or leads to the stack: a modifier of <see cref="Object"/> and <see cref="Reference"/>.</summary>
+    /// <summary>Comes from a pinned local, or leads to the stack or to data of the executable: a modifier of <see cref="Object"/> and <see cref="Reference"/>.</summary>
     Pinned = 32,
 
     /// <summary>A number that was made of a reference that is not pinned, by conversion: its address at that moment.</summary>

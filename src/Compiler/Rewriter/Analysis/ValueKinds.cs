@@ -1,3 +1,4 @@
+using System.Linq;
 using Mono.Cecil;
 
 namespace Freehold.Rewriter.Analysis;
@@ -65,6 +66,26 @@ public static class ValueKinds
 
         return OfSignature(type);
     }
+
+    /// <summary>
+    /// Whether a static field is known to lie outside the heap: one with initial data, which is in the executable, or one of numbers, which is in the
+    /// module's data section. Those of threads, and those with references, are fields of objects.
+    /// </summary>
+    public static bool IsOutsideHeap(FieldReference field)
+    {
+        if (field is FieldDefinition { Attributes: var attributes } && (attributes & FieldAttributes.HasFieldRVA) != 0)
+        {
+            return true;
+        }
+
+        return (field.FieldType.IsPrimitive || field.FieldType.IsPointer || field.FieldType.IsFunctionPointer)
+            && field is FieldDefinition { CustomAttributes: var marks }
+            && !marks.Any(mark => mark.AttributeType.FullName == "System.ThreadStaticAttribute");
+    }
+
+    /// <summary>Whether the type is a ref struct, whose values are on the stack only.</summary>
+    public static bool IsByRefLike(TypeDefinition type) =>
+        type.IsValueType && type.CustomAttributes.Any(mark => mark.AttributeType.FullName == "System.Runtime.CompilerServices.IsByRefLikeAttribute");
 
     /// <summary>The type's definition, or null where it cannot be found.</summary>
     public static TypeDefinition? Resolve(TypeReference type)

@@ -17,7 +17,7 @@ public sealed class CurrentPointers : IRewritePass
     public string Name => nameof(CurrentPointers);
 
     /// <inheritdoc/>
-    public int Version => 1;
+    public int Version => 2;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => true;
@@ -55,7 +55,7 @@ public sealed class CurrentPointers : IRewritePass
     {
         if ((operand & StackValue.Pinned) != 0)
         {
-            return "pinned, or on the stack";
+            return "pinned, on the stack or data of the executable";
         }
 
         if (site.Next.OpCode.Code == Code.Call && site.Next.Operand is MethodReference { Name: var next } called
@@ -64,17 +64,11 @@ public sealed class CurrentPointers : IRewritePass
             return "compared by its current name";
         }
 
-        if (assembly.Role == AssemblyRole.Application)
+        if (NumberUse.IsOnlyTested(method, site) || NumbersWithoutPin.Of(assembly, method) == NumbersWithoutPin.Moment)
         {
-            return null;
+            return "a null test, or the alignment at this moment";
         }
 
-        return method.DeclaringType.FullName switch
-        {
-            "System.Runtime.CompilerServices.Unsafe" => "a null test, or the alignment at this moment",
-            "Internal.Runtime.MethodTable" or "Internal.Runtime.DispatchMap" or "Internal.Runtime.RelativePointer" or "Internal.Runtime.RelativePointer`1" => "of the executable",
-            "System.Threading.ThreadBlockingInfo" or "System.Threading.ThreadBlockingInfo/Scope" or "System.Number/BigInteger" or "System.Number/NumberBuffer" => "of the stack",
-            _ => null,
-        };
+        return NumbersWithoutPin.OfType(assembly, method.DeclaringType);
     }
 }

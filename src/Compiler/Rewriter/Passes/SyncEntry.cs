@@ -35,7 +35,7 @@ public sealed class SyncEntry : IRewritePass
     public string Name => nameof(SyncEntry);
 
     /// <inheritdoc/>
-    public int Version => 2;
+    public int Version => 3;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => role == AssemblyRole.CoreLib;
@@ -89,38 +89,35 @@ public sealed class SyncEntry : IRewritePass
     /// {
     ///     bool released = true;
     ///     Lock entryLock = null;
-    ///     fixed (object pinned = obj)
+    ///     ref int header = ref the four bytes before the MethodTable pointer of obj;
+    ///     s_lock.Enter();
+    ///     try
     ///     {
-    ///         int* header = (int*)obj - 1;
-    ///         s_lock.Enter();
-    ///         try
+    ///         if (ObjectHeader.GetSyncEntryIndex(header, out int index))
     ///         {
-    ///             if (ObjectHeader.GetSyncEntryIndex(*header, out int index))
+    ///             ref Entry entry = ref s_entries[index];
+    ///             Lock candidate = entry.Lock;
+    ///             int thread = Environment.CurrentManagedThreadId;
+    ///             if (candidate.TryEnterOneShot(thread))
     ///             {
-    ///                 ref Entry entry = ref s_entries[index];
-    ///                 Lock candidate = entry.Lock;
-    ///                 int thread = Environment.CurrentManagedThreadId;
-    ///                 if (candidate.TryEnterOneShot(thread))
+    ///                 if (candidate._state == HeldAndUncontended)
     ///                 {
-    ///                     if (candidate._state == HeldAndUncontended)
-    ///                     {
-    ///                         int hash = entry.HashCode;
-    ///                         if (hash != 0) hash |= HeaderHoldsHash;
-    ///                         int old;
-    ///                         do old = *header; while (Interlocked.CompareExchange(ref *header, old &amp; OtherHeaderBits | hash, old) != old);
-    ///                         entry.Lock = null;
-    ///                         entry.Next = s_freeEntryList;
-    ///                         s_freeEntryList = index;
-    ///                         entryLock = candidate;
-    ///                     }
-    ///                     else released = false;
-    ///                     candidate.Exit(thread);
+    ///                     int hash = entry.HashCode;
+    ///                     if (hash != 0) hash |= HeaderHoldsHash;
+    ///                     int old;
+    ///                     do old = header; while (Interlocked.CompareExchange(ref header, old &amp; OtherHeaderBits | hash, old) != old);
+    ///                     entry.Lock = null;
+    ///                     entry.Next = s_freeEntryList;
+    ///                     s_freeEntryList = index;
+    ///                     entryLock = candidate;
     ///                 }
     ///                 else released = false;
+    ///                 candidate.Exit(thread);
     ///             }
+    ///             else released = false;
     ///         }
-    ///         finally { s_lock.Exit(); }
     ///     }
+    ///     finally { s_lock.Exit(); }
     ///     if (entryLock != null) FreeholdRuntime.Delete(entryLock);
     ///     return released;
     /// }
@@ -149,8 +146,7 @@ public sealed class SyncEntry : IRewritePass
         MethodBody body = method.Body;
         VariableDefinition released = Local(types.Boolean);
         VariableDefinition detached = Local(lockType);
-        VariableDefinition pinned = Local(new PinnedType(types.Object));
-        VariableDefinition header = Local(new PointerType(types.Int32));
+        VariableDefinition header = Local(new ByReferenceType(types.Int32));
         VariableDefinition index = Local(types.Int32);
         VariableDefinition entry = Local(new ByReferenceType(entryType));
         VariableDefinition candidate = Local(lockType);
@@ -172,9 +168,7 @@ public sealed class SyncEntry : IRewritePass
             Instruction.Create(OpCodes.Ldc_I4_1),
             Instruction.Create(OpCodes.Stloc, released),
             Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Stloc, pinned),
-            Instruction.Create(OpCodes.Ldloc, pinned),
-            Instruction.Create(OpCodes.Conv_U),
+            Instruction.Create(OpCodes.Call, assembly.Method("System.Runtime.CompilerServices.RuntimeHelpers", "GetMethodTableRef", "System.Object")),
             Instruction.Create(OpCodes.Ldc_I4_4),
             Instruction.Create(OpCodes.Sub),
             Instruction.Create(OpCodes.Stloc, header),

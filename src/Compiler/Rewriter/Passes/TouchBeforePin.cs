@@ -11,8 +11,9 @@ namespace Freehold.Rewriter.Passes;
 /// <list type="number">
 /// <item><c>freehold_pin</c> notes the pin and says where the object lies now and stays: that goes into the local;</item>
 /// <item>it is touched. Native code and the kernel do not fault in a way that could become an exception (a system call answers EFAULT), so a dangling
-/// reference must be found at the pin: <c>FreeholdRuntime.TouchObject(object)</c> throws when the deleted bit is set and faults when the page is gone,
-/// <c>FreeholdRuntime.TouchReference(ref byte)</c> reads one byte, unless the ref can be one that nobody may read.</item>
+/// reference must be found at the pin: <c>FreeholdRuntime.TouchObject(object)</c> throws when the deleted bit is set and faults when the page is gone;
+/// <c>FreeholdRuntime.TouchReference(ref byte before, ref byte now)</c> reads one byte where the pin gave another address: where the object lies now, or
+/// one that faults. What it left as it was is pinned, or no memory of the heap, which may be reserved, a device's or no address at all: nothing is read.</item>
 /// </list>
 /// <c>GCHandle</c> holds its target in a pinned local while it makes a handle of type Pinned, or gives one another target.
 /// </summary>
@@ -23,20 +24,18 @@ public sealed class TouchBeforePin : IRewritePass
     private const string PinObjectName = "PinObject";
     private const string PinReferenceName = "PinReference";
     private const string Handle = "System.Runtime.InteropServices.GCHandle";
+    private const string HandleType = "System.Runtime.InteropServices.GCHandleType";
+    private const string Imports = "System.Runtime.RuntimeImports";
     private const int DeletedBit = 1;
     private const int PinnedHandle = 3;
 
-    /// <summary>
-    /// Lower values are not addresses: null, and the 1 that <c>GetNonNullPinnableReference</c> makes for an empty span. Linux maps nothing there.
-    /// </summary>
-    private const int LowestAddress = 0x10000;
     private const int PageMask = 0xFFF;
 
     /// <inheritdoc/>
     public string Name => nameof(TouchBeforePin);
 
     /// <inheritdoc/>
-    public int Version => 3;
+    public int Version => 4;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => true;
@@ -69,6 +68,7 @@ public sealed class TouchBeforePin : IRewritePass
         MethodBody body = method.Body;
         body.BeginEdit();
         bool changed = false;
+        HashSet<Instruction> targets = [.. body.Instructions.SelectMany(branch => branch.Operand switch { Instruction one => [one], Instruction[] many => many, _ => [] })];
         foreach (Instruction store in body.Instructions.ToArray())
         {
             if (store.OpCode != OpCodes.Stloc || store.Operand is not VariableDefinition { VariableType: PinnedType pinned })
@@ -76,21 +76,24 @@ public sealed class TouchBeforePin : IRewritePass
                 continue;
             }
 
-            string? reason = ReasonToSkip(assembly, method, store);
-            if (reason is not null)
+            if (EndsFixed(store) && !targets.Contains(store))
             {
-                statistics.Skip(method.FullName, reason);
+                statistics.Skip(method.FullName, "end of a fixed statement");
                 continue;
             }
 
             VariableDefinition local = (VariableDefinition)store.Operand;
+            Instruction[] before = pinned.ElementType.IsByReference ? [Instruction.Create(OpCodes.Ldloc, local)] : [];
             body.InsertAfter(
                 store,
-                Instruction.Create(OpCodes.Ldloc, local),
-                Instruction.Create(OpCodes.Call, Pin(assembly, pinned.ElementType)),
-                Instruction.Create(OpCodes.Stloc, local),
-                Instruction.Create(OpCodes.Ldloc, local),
-                Instruction.Create(OpCodes.Call, Touch(assembly, pinned.ElementType)));
+                [
+                    .. before,
+                    Instruction.Create(OpCodes.Ldloc, local),
+                    Instruction.Create(OpCodes.Call, Pin(assembly, pinned.ElementType)),
+                    Instruction.Create(OpCodes.Stloc, local),
+                    Instruction.Create(OpCodes.Ldloc, local),
+                    Instruction.Create(OpCodes.Call, Touch(assembly, pinned.ElementType)),
+                ]);
             statistics.Rewrite(method.FullName);
             changed = true;
         }
@@ -99,35 +102,23 @@ public sealed class TouchBeforePin : IRewritePass
         return changed;
     }
 
-    private static string? ReasonToSkip(AssemblyUnderRewrite assembly, MethodDefinition method, Instruction store)
+    // The end of a fixed statement stores null. (A store that is also reached by a branch gets what is pinned that way: compilers write it so for arrays that may be empty.)
+    private static bool EndsFixed(Instruction store)
     {
-        // The end of a fixed statement stores null.
         Instruction? value = store.Previous;
-        if (value?.OpCode == OpCodes.Ldnull
-            || (value?.OpCode.Code is Code.Conv_U or Code.Conv_I && value.Previous?.OpCode == OpCodes.Ldc_I4 && value.Previous.Operand is 0))
-        {
-            return "end of a fixed statement";
-        }
-
-        if (assembly.Role != AssemblyRole.CoreLib)
-        {
-            return null;
-        }
-
-        return method.DeclaringType.FullName switch
-        {
-            // The header is read and changed by managed code right after; a fault there is thrown like any other. This is the path of lock.
-            "System.Threading.ObjectHeader" => "object header, used by managed code only",
-            "System.Threading.SyncTable" => "object header, used by managed code only",
-            _ => null,
-        };
+        return value?.OpCode == OpCodes.Ldnull
+            || (value?.OpCode.Code is Code.Conv_U or Code.Conv_I && value.Previous?.OpCode == OpCodes.Ldc_I4 && value.Previous.Operand is 0);
     }
 
     /// <summary>The touch that fits the type of the pinned local.</summary>
-    private static MethodReference Touch(AssemblyUnderRewrite assembly, TypeReference type) =>
-        type.IsByReference
-            ? InjectedRuntime.Method(assembly, TouchReferenceName, assembly.Module.TypeSystem.Void, new ByReferenceType(assembly.Module.TypeSystem.Byte))
-            : InjectedRuntime.Method(assembly, TouchObjectName, assembly.Module.TypeSystem.Void, assembly.Module.TypeSystem.Object);
+    private static MethodReference Touch(AssemblyUnderRewrite assembly, TypeReference type)
+    {
+        TypeSystem types = assembly.Module.TypeSystem;
+        ByReferenceType reference = new(types.Byte);
+        return type.IsByReference
+            ? InjectedRuntime.Method(assembly, TouchReferenceName, types.Void, reference, reference)
+            : InjectedRuntime.Method(assembly, TouchObjectName, types.Void, types.Object);
+    }
 
     /// <summary>The pin that fits it. What it returns has the type of what it gets, as far as the JIT and the collector's tables are concerned.</summary>
     private static MethodReference Pin(AssemblyUnderRewrite assembly, TypeReference type)
@@ -142,7 +133,8 @@ public sealed class TouchBeforePin : IRewritePass
     /// </summary>
     private static void PinTargetsOfHandles(AssemblyUnderRewrite assembly)
     {
-        MethodDefinition create = assembly.Method(Handle, ".ctor", "System.Object", "System.Runtime.InteropServices.GCHandleType");
+        RequireNoOtherPinnedHandles(assembly, assembly.Method(Imports, "RhHandleAlloc", "System.Object", HandleType));
+        MethodDefinition create = assembly.Method(Handle, ".ctor", "System.Object", HandleType);
         PinTarget(
             assembly,
             create,
@@ -161,6 +153,31 @@ public sealed class TouchBeforePin : IRewritePass
                 Instruction.Create(OpCodes.Call, assembly.Method(Handle, "IsPinned", "System.IntPtr")),
                 Instruction.Create(OpCodes.Brfalse, skip),
             ]);
+    }
+
+    /// <summary>
+    /// No other member may make a handle of type Pinned: its target would not be held by a pinned local. All others name the type as a constant, or have it
+    /// from their callers.
+    /// </summary>
+    private static void RequireNoOtherPinnedHandles(AssemblyUnderRewrite assembly, MethodDefinition allocate)
+    {
+        foreach ((MethodDefinition caller, Instruction call) in assembly.CallsOf(allocate))
+        {
+            if (caller.DeclaringType.FullName == Handle && caller.IsConstructor)
+            {
+                continue;
+            }
+
+            Instruction type = call.Previous;
+            if (caller.Parameters.LastOrDefault()?.ParameterType.FullName == HandleType && type.OpCode.Code is Code.Ldarg_1 or Code.Ldarg_2)
+            {
+                RequireNoOtherPinnedHandles(assembly, caller);
+            }
+            else if (type.OpCode.Code is not (Code.Ldc_I4_0 or Code.Ldc_I4_1 or Code.Ldc_I4_2 or Code.Ldc_I4_5))
+            {
+                throw assembly.Unexpected(caller, "handles of type Pinned to be made by GCHandle's constructor only");
+            }
+        }
     }
 
     private static void PinTarget(AssemblyUnderRewrite assembly, MethodDefinition method, ParameterDefinition target, Func<Instruction, Instruction[]> unlessPinned)
@@ -211,7 +228,7 @@ public sealed class TouchBeforePin : IRewritePass
             Instruction.Create(OpCodes.Call, InjectedRuntime.CreateDanglingReference(assembly)),
             Instruction.Create(OpCodes.Throw));
 
-        // if (o != null && (*(uint*)((nuint)o - 8) & DeletedBit) != 0) throw;
+        // if (o != null && (the word 8 bytes before o & DeletedBit) != 0) throw; by a ref, which a stop keeps current.
         // The deleted bit, not just the page: an object over two pages may have lost only the second.
         MethodDefinition touchObject = InjectedRuntime.AddMethod(owner, TouchObjectName, MethodAttributes.Public, types.Void, types.Object);
         touchObject.ImplAttributes = MethodImplAttributes.AggressiveInlining;
@@ -220,7 +237,7 @@ public sealed class TouchBeforePin : IRewritePass
             Instruction.Create(OpCodes.Ldarg_0),
             Instruction.Create(OpCodes.Brfalse_S, end),
             Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Conv_U),
+            Instruction.Create(OpCodes.Ldflda, assembly.Field("System.Object", "m_pEEType", "Internal.Runtime.MethodTable*")),
             Instruction.Create(OpCodes.Ldc_I4_8),
             Instruction.Create(OpCodes.Sub),
             Instruction.Create(OpCodes.Ldind_U4),
@@ -230,20 +247,18 @@ public sealed class TouchBeforePin : IRewritePass
             Instruction.Create(OpCodes.Call, fail),
             end);
 
-        // if ((nuint)&r >= LowestAddress && ((nuint)&r & PageMask) != 0) read r;
+        // if (before != now && ((nuint)&now & PageMask) != 0) read now;
         // The ref of an empty span may point one past the end of an object. Then the byte before it belongs to the object, and is on the same page
         // unless the ref is at the start of one: nothing is read there, as that page may be another's, dead or not mapped.
-        MethodDefinition touchReference = InjectedRuntime.AddMethod(
-            owner, TouchReferenceName, MethodAttributes.Public, types.Void, new ByReferenceType(types.Byte));
+        ByReferenceType reference = new(types.Byte);
+        MethodDefinition touchReference = InjectedRuntime.AddMethod(owner, TouchReferenceName, MethodAttributes.Public, types.Void, reference, reference);
         touchReference.ImplAttributes = MethodImplAttributes.AggressiveInlining;
         Instruction nothing = Instruction.Create(OpCodes.Ret);
         touchReference.Body.Append(
             Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Conv_U),
-            Instruction.Create(OpCodes.Ldc_I4, LowestAddress),
-            Instruction.Create(OpCodes.Conv_U),
-            Instruction.Create(OpCodes.Blt_Un_S, nothing),
-            Instruction.Create(OpCodes.Ldarg_0),
+            Instruction.Create(OpCodes.Ldarg_1),
+            Instruction.Create(OpCodes.Beq_S, nothing),
+            Instruction.Create(OpCodes.Ldarg_1),
             Instruction.Create(OpCodes.Conv_U),
             Instruction.Create(OpCodes.Ldc_I4, PageMask),
             Instruction.Create(OpCodes.Conv_U),
@@ -251,7 +266,7 @@ public sealed class TouchBeforePin : IRewritePass
             Instruction.Create(OpCodes.Brfalse_S, nothing),
             // A load whose result is dropped is only a null check to the JIT, and it removes those of addresses that it knows not to be null (a
             // string's first character, say), volatile or not. It knows nothing about a masked address, which lies on the same page.
-            Instruction.Create(OpCodes.Ldarg_0),
+            Instruction.Create(OpCodes.Ldarg_1),
             Instruction.Create(OpCodes.Conv_U),
             Instruction.Create(OpCodes.Ldc_I4, -8),
             Instruction.Create(OpCodes.Conv_I),

@@ -26,6 +26,8 @@ public static class PassManifest
         new StringHashes(),
         new NativeCallPins(),
         new NativeDelegatePins(),
+        new TypeIdentity(),
+        new BoxedContents(),
         new ObjectIdentity(),
         new ReferenceComparisons(),
         new CurrentPointers(),

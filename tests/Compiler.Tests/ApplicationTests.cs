@@ -52,6 +52,12 @@ public sealed class ApplicationTests : IDisposable
     [InlineData(nameof(Identity.ExchangeString))]
     [InlineData(nameof(Identity.ExchangeGeneric))]
     [InlineData(nameof(Identity.ExchangeNothing))]
+    [InlineData(nameof(Identity.Delegates))]
+    [InlineData(nameof(Identity.DerivedDistance))]
+    [InlineData(nameof(Identity.Types))]
+    [InlineData(nameof(Identity.Words))]
+    [InlineData(nameof(Identity.WordsByPointer))]
+    [InlineData(nameof(Identity.LongAddresses))]
     public void Identity_is_immune_to_moving(string method) => VerifyGolden(typeof(Identity), method);
 
     [Theory]
@@ -146,6 +152,9 @@ public sealed class ApplicationTests : IDisposable
     [InlineData("System.Runtime.RuntimeImports", "RhWaitForFullGCApproach")]
     [InlineData("System.Runtime.RuntimeImports", "memmove")]
     [InlineData("System.SpanHelpers", "Memmove")]
+    [InlineData("System.Runtime.RuntimeImports", "RhCompareObjectContentsAndPadding")]
+    [InlineData("System.Type", "op_Equality")]
+    [InlineData("System.Runtime.CompilerServices.Unsafe", "AsPointer")]
     public void A_member_of_another_version_is_an_error_that_names_it(string type, string member)
     {
         string sdk = AssertFailsWith(coreLib => coreLib.GetType(type).Methods.Single(method => method.Name == member).Name = member + "2", $"{type}::{member}");
@@ -154,6 +163,19 @@ public sealed class ApplicationTests : IDisposable
         Assert.Equal(1, Program.Main(["--sdk", sdk, "--framework", RewrittenFramework.Framework, "--output", output]));
         Assert.Equal([sdk], Directory.GetFileSystemEntries(_root));
     }
+
+    [Fact]
+    public void A_type_object_that_is_made_otherwise_is_an_error() => AssertFailsWith(
+        coreLib =>
+        {
+            TypeDefinition type = coreLib.GetType("System.RuntimeType");
+            MethodBody body = coreLib.GetType("System.Object").Methods.Single(method => method.Name == "ReferenceEquals").Body;
+            body.Instructions.Insert(0, Instruction.Create(OpCodes.Pop));
+            body.Instructions.Insert(0, Instruction.Create(OpCodes.Newobj, type.Methods.Single(method => method.IsConstructor && method.Parameters[0].ParameterType.IsPointer)));
+            body.Instructions.Insert(0, Instruction.Create(OpCodes.Conv_U));
+            body.Instructions.Insert(0, Instruction.Create(OpCodes.Ldc_I4_0));
+        },
+        "types to be made of a RuntimeTypeInfo only");
 
     // What StringHashes relies on in the methods that it unpins.
     [Theory]

@@ -1,3 +1,5 @@
+using System;
+using System.Collections.Generic;
 using System.IO;
 using System.Linq;
 using System.Text.Json;
@@ -27,6 +29,12 @@ public sealed class FrameworkTests(RewrittenFramework framework) : IClassFixture
     [InlineData("BlockMoves.BulkMove", "System.Buffer", "_BulkMoveWithWriteBarrier")]
     [InlineData("ObjectIdentity.ReferenceEquals", "System.Object", "ReferenceEquals")]
     [InlineData("ObjectIdentity.ArrayStore", "System.Runtime.TypeCast", "StelemRef")]
+    [InlineData("TypeIdentity.Equality", "System.Type", "op_Equality")]
+    [InlineData("TypeIdentity.Initialize", "System.Reflection.Runtime.TypeInfos.RuntimeTypeInfo", "InitializeType")]
+    [InlineData("ReferenceComparisons.AreSame", "System.Runtime.CompilerServices.Unsafe", "AreSame")]
+    [InlineData("ReferenceComparisons.ByteOffset", "System.Runtime.CompilerServices.Unsafe", "ByteOffset")]
+    [InlineData("ReferenceComparisons.IsAddressLessThan", "System.Runtime.CompilerServices.Unsafe", "IsAddressLessThan")]
+    [InlineData("CurrentPointers.AsPointer", "System.Runtime.CompilerServices.Unsafe", "AsPointer")]
     [InlineData("ReferenceComparisons.Memmove", "System.SpanHelpers", "Memmove")]
     [InlineData("ReferenceComparisons.BulkMove", "System.Buffer", "BulkMoveWithWriteBarrier")]
     [InlineData("CurrentPointers.Digits", "System.Number/NumberBuffer", "get_DigitsPtr")]
@@ -35,6 +43,41 @@ public sealed class FrameworkTests(RewrittenFramework framework) : IClassFixture
     [InlineData("ReferencesForPointers.Assign", "System.Threading.ObjectHeader", "AssignHashCode")]
     public void Method_is_as_the_golden_text_says(string golden, string type, string method) =>
         Golden.Verify(golden, IlText.Format(framework.CoreLib.GetType(type).Methods.Single(candidate => candidate.Name == method)));
+
+    [Fact]
+    public void Spans_of_elements_with_an_Equals_are_the_same_by_their_current_names() =>
+        Golden.Verify("ReferenceComparisons.SequenceEqual", IlText.Format(framework.CoreLib.GetType("System.SpanHelpers").Methods
+            .Single(method => method is { Name: "SequenceEqual", HasGenericParameters: true })));
+
+    [Fact]
+    public void Whatever_exchanges_objects_ends_in_the_exchange_that_knows_names()
+    {
+        MethodDefinition[] methods = [.. framework.CoreLib.GetType("System.Threading.Interlocked").Methods
+            .Where(method => method.Name == "CompareExchange" && (method.HasGenericParameters || method.ReturnType.FullName == "System.Object"))];
+        Assert.Equal(2, methods.Length);
+        Golden.Verify("CompareExchange.Interlocked", string.Concat(methods.OrderBy(method => method.HasGenericParameters).Select(IlText.Format)));
+    }
+
+    [Fact]
+    public void Contents_of_boxes_are_not_compared_as_words()
+    {
+        MethodDefinition import = framework.CoreLib.GetType("System.Runtime.RuntimeImports").Methods.Single(method => method.Name == "RhCompareObjectContentsAndPadding");
+        CustomAttribute attribute = Assert.Single(import.CustomAttributes, candidate => candidate.AttributeType.Name == "RuntimeImportAttribute");
+        Assert.Equal("FreeholdSameContents", attribute.ConstructorArguments[^1].Value);
+    }
+
+    // What the compiler replaces by its name would never run the body that knows names; and what folds typeof(A) == typeof(B) must stay one of these.
+    [Fact]
+    public void Methods_that_know_names_are_no_intrinsics()
+    {
+        IEnumerable<MethodDefinition> ofUnsafe = framework.CoreLib.GetType("System.Runtime.CompilerServices.Unsafe").Methods
+            .Where(method => method.Name is "AreSame" or "ByteOffset" or "AsPointer" || method.Name.StartsWith("IsAddress", StringComparison.Ordinal));
+        Assert.Equal(5, ofUnsafe.Count(method => !IsIntrinsic(method)));
+        Assert.All(ofUnsafe, method => Assert.False(IsIntrinsic(method)));
+        Assert.True(framework.CoreLib.GetType("System.Type").Methods.Where(method => method.Name is "op_Equality" or "op_Inequality").All(IsIntrinsic));
+
+        static bool IsIntrinsic(MethodDefinition method) => method.CustomAttributes.Any(attribute => attribute.AttributeType.Name == "IntrinsicAttribute");
+    }
 
     [Theory]
     [InlineData("StringHashes.String", "GetNonRandomizedHashCode", 0)]
@@ -92,7 +135,7 @@ public sealed class FrameworkTests(RewrittenFramework framework) : IClassFixture
         Assert.Equal(PassManifest.PatchSetId, document.RootElement.GetProperty("PatchSet").GetString());
         string[] passes = [.. document.RootElement.GetProperty("Passes").EnumerateArray().Select(pass =>
             $"{pass.GetProperty("Pass").GetString()}: {pass.GetProperty("Seen").GetInt32()} = {pass.GetProperty("Rewritten").GetInt32()} + {pass.GetProperty("Skipped").EnumerateObject().Sum(reason => reason.Value.GetInt32())}")];
-        Assert.Equal(["ExceptionMapping: 1 = 1 + 0", "HandleReads: 3 = 2 + 1", "SyncEntry: 2 = 2 + 0", "BlockingImports: 2 = 2 + 0", "BlockMoves: 2 = 2 + 0", "StringHashes: 4 = 4 + 0", "ReferencesForPointers: 17 = 17 + 0", "NativeCallPins: 0 = 0 + 0", "NativeDelegatePins: 40 = 1 + 39", "ObjectIdentity: 4364 = 3350 + 1014", "ReferenceComparisons: 215 = 50 + 165", "CurrentPointers: 80 = 44 + 36", "CompareExchange: 390 = 191 + 199", "TouchBeforePin: 2083 = 1225 + 858", "NumberAudit: 2255 = 0 + 2255"], passes);
+        Assert.Equal(["ExceptionMapping: 1 = 1 + 0", "HandleReads: 3 = 2 + 1", "SyncEntry: 2 = 2 + 0", "BlockingImports: 2 = 2 + 0", "BlockMoves: 2 = 2 + 0", "StringHashes: 4 = 4 + 0", "NativeCallPins: 0 = 0 + 0", "NativeDelegatePins: 40 = 1 + 39", "TypeIdentity: 2 = 2 + 0", "BoxedContents: 1 = 1 + 0", "ObjectIdentity: 4364 = 3350 + 1014", "ReferenceComparisons: 215 = 51 + 164", "CurrentPointers: 80 = 42 + 38", "CompareExchange: 389 = 191 + 198", "TouchBeforePin: 2100 = 1225 + 875"], passes);
     }
 
     [Fact]

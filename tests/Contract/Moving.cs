@@ -141,7 +141,7 @@ internal static partial class Moving
         yield return new("moving-weak-table-many", _ => WeakTable());
         yield return new("moving-hash-set", _ => HashCodes());
         yield return new("moving-delete", _ => Deletes());
-        foreach (Case other in Addresses().Concat(Arguments()))
+        foreach (Case other in Addresses().Concat(Arguments()).Concat(Comparisons()))
             yield return other;
         yield return new("moving-field-is-mended", _ => FieldIsMended());
         yield return new("moving-element-is-mended", _ => ElementIsMended());

@@ -278,6 +278,29 @@ public sealed class ContractTests
         Assert.EndsWith("Throwing.cs:" + line, answer[1].Split(' ')[0]);
     }
 
+    // What a comparison of two typeof decides is decided when it is compiled.
+    [Fact]
+    public void ComparisonsOfTypesFold()
+    {
+        var start = new ProcessStartInfo("nm", [Publisher.Contract.Path + ".dbg"]) { RedirectStandardOutput = true };
+        using Process process = Process.Start(start)!;
+        string symbols = process.StandardOutput.ReadToEnd();
+        process.WaitForExit();
+        Assert.Contains("OnlyIfTypesDiffer", symbols);
+        Assert.DoesNotContain("OnlyIfTypesDoNotFold", symbols);
+    }
+
+    // Each comparison that is not an instruction, while other threads and settings move what is compared.
+    public static TheoryData<string> Comparisons() => [.. s_cases.Value.Where(name => name.StartsWith("moving-compare-", StringComparison.Ordinal))];
+
+    [Theory]
+    [MemberData(nameof(Comparisons))]
+    public void ComparisonsKnowNames(string name)
+    {
+        foreach (IReadOnlyDictionary<string, string> settings in new[] { Settings.Moving, Settings.Faulting, Settings.FaultingAtSites, Settings.Sweeping })
+            Passes(settings, "run", name);
+    }
+
     private static void Passes(IReadOnlyDictionary<string, string> settings, params IEnumerable<string> arguments)
     {
         Outcome outcome = Publisher.Contract.Run(settings, s_timeout, arguments);

@@ -80,6 +80,16 @@ public sealed class AssemblyUnderRewrite(ModuleDefinition module, AssemblyRole r
             : throw new RewriteException(Name, $"{type}::{field}", $"a field of type {fieldType} (found {found?.FieldType.FullName ?? "none"})");
     }
 
+    /// <summary>Gives a method that the compiler would expand, whatever its body says, a body that counts.</summary>
+    public void FillIntrinsic(MethodDefinition method, params IEnumerable<Instruction> instructions)
+    {
+        CustomAttribute intrinsic = method.CustomAttributes.SingleOrDefault(attribute => attribute.AttributeType.Name == "IntrinsicAttribute")
+            ?? throw Unexpected(method, "an intrinsic");
+        method.CustomAttributes.Remove(intrinsic);
+        method.Body.Clear();
+        method.Body.Append(instructions);
+    }
+
     /// <summary>Says that a method is not shaped as the pass expects.</summary>
     public RewriteException Unexpected(MethodReference method, string expected) => new(Name, method.FullName, expected);
 

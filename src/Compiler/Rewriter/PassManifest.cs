@@ -27,6 +27,8 @@ public static class PassManifest
         new ReferencesForPointers(),
         new NativeCallPins(),
         new NativeDelegatePins(),
+        new TypeIdentity(),
+        new BoxedContents(),
         new ObjectIdentity(),
         new ReferenceComparisons(),
         new CurrentPointers(),

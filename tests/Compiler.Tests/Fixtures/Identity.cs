@@ -140,4 +140,32 @@ public static unsafe class Identity
         Interlocked.CompareExchange(ref day, DayOfWeek.Monday, DayOfWeek.Friday);
         return Interlocked.CompareExchange(ref Field, value, null);
     }
+
+    /// <summary>Nothing to rewrite: the methods themselves know names.</summary>
+    public static bool Delegates(ref object? location, object value, object comparand, ref int left, ref int right)
+    {
+        delegate*<ref object?, object?, object?, object?> exchange = &Interlocked.CompareExchange;
+        delegate*<ref readonly int, ref readonly int, bool> same = &Unsafe.AreSame<int>;
+        delegate*<object?, object?, bool> equal = &ReferenceEquals;
+        return equal(exchange(ref location, value, comparand), comparand) && same(ref left, ref right);
+    }
+
+    /// <summary>References derived from one: as Unsafe did, without asking.</summary>
+    public static long DerivedDistance(ref int start, int length) =>
+        Unsafe.ByteOffset(ref start, ref Unsafe.Add(ref start, length)) + (Unsafe.AreSame(ref start, ref Unsafe.Add(ref start, length)) ? 1 : 0);
+
+    /// <summary>Types: the operator stays a call that the JIT knows, so that two typeof fold.</summary>
+    public static bool Types<T>(Type left, Type right) => typeof(T) == typeof(int) || left == right || left.GetType() != typeof(string);
+
+    /// <summary>References that are read as numbers, compared.</summary>
+    public static bool Words(object left, object right, nint number) =>
+        Unsafe.As<object, nint>(ref left) == Unsafe.As<object, nint>(ref right) || Unsafe.As<object, ulong>(ref left) < Unsafe.As<object, ulong>(ref right) || number == Unsafe.As<object, nint>(ref left);
+
+    /// <summary>The same, through pointers to them.</summary>
+#pragma warning disable CS8500
+    public static bool WordsByPointer(object left, object right) => *(long*)&left == *(long*)&right;
+#pragma warning restore CS8500
+
+    /// <summary>Addresses as numbers of 64 bits.</summary>
+    public static bool LongAddresses(ref int left, ref int right) => (ulong)Unsafe.AsPointer(ref left) == (ulong)Unsafe.AsPointer(ref right);
 }

@@ -8,7 +8,8 @@ namespace Freehold.Rewriter.Analysis;
 /// <summary>The instructions whose result depends on which name of an object they are given: comparisons, subtractions, and calls of methods that the JIT expands to these.</summary>
 public static class IdentitySites
 {
-    private const string Unsafe = "System.Runtime.CompilerServices.Unsafe";
+    /// <summary>The class whose methods compare, subtract and convert references.</summary>
+    public const string Unsafe = "System.Runtime.CompilerServices.Unsafe";
 
     /// <summary>Whether the instruction is one of them.</summary>
     public static bool IsSite(Instruction instruction) => IsComparison(instruction) || IsSubtraction(instruction) || IsCall(instruction);
@@ -39,10 +40,10 @@ public static class IdentitySites
     public static bool IsAsPointer(Instruction instruction) =>
         instruction.OpCode.Code == Code.Call && instruction.Operand is MethodReference { Name: "AsPointer" } called && IsOfUnsafe(called);
 
-    /// <summary>Whether the instruction names a compare-exchange that may be one of objects: called, or made a delegate of.</summary>
+    /// <summary>Whether the instruction calls a compare-exchange that may be one of objects.</summary>
     public static bool IsCompareExchange(Instruction instruction)
     {
-        if (instruction.OpCode.Code is not (Code.Call or Code.Ldftn) || instruction.Operand is not MethodReference { Name: "CompareExchange" or "InterlockedCompareExchange" } called)
+        if (instruction.OpCode.Code != Code.Call || instruction.Operand is not MethodReference { Name: "CompareExchange" or "InterlockedCompareExchange" } called)
         {
             return false;
         }
@@ -58,7 +59,7 @@ public static class IdentitySites
 
     private static bool IsOfUnsafe(MethodReference called) => called.DeclaringType.FullName is Unsafe or "Internal.Runtime.CompilerServices.Unsafe";
 
-    private static bool FollowsNumber(Instruction instruction) => instruction.Previous?.OpCode.Code is >= Code.Ldc_I4_M1 and <= Code.Ldc_R8 or Code.Ldlen or Code.Conv_I4 or Code.Conv_I8;
+    private static bool FollowsNumber(Instruction instruction) => instruction.Previous?.OpCode.Code is >= Code.Ldc_I4_M1 and <= Code.Ldc_R8 or Code.Ldlen or Code.Conv_I4;
 
     private static bool IsCall(Instruction instruction) =>
         instruction.OpCode.Code == Code.Call && (IsReferenceEquals(instruction) || UnsafeComparison(instruction) is not null || IsAsPointer(instruction) || IsCompareExchange(instruction));

@@ -254,7 +254,7 @@ public sealed class StackTypes
         {
             Value stored = Pop();
             Value known = _locals[local.Index];
-            StackValue address = (known.Kind & StackValue.Number) != 0 ? stored.Kind & StackValue.Address : StackValue.None;
+            StackValue address = (known.Kind & StackValue.Number) != 0 ? stored.Kind & (StackValue.Address | StackValue.ToObject) : stored.Kind & StackValue.ToObject;
             Value joined = new(known.Kind | address, JoinRoots(known.Root, stored.Root));
             _localsChanged |= joined != known;
             _locals[local.Index] = joined;
@@ -323,8 +323,11 @@ public sealed class StackTypes
             case "GetTypeFromHandle" when called.DeclaringType.FullName == "System.Type":
             case "GetType" when called.DeclaringType.FullName == "System.Object" && called.Parameters.Count == 0:
                 return StackValue.RuntimeType;
-            case "AsPointer" when called.DeclaringType.FullName == "System.Runtime.CompilerServices.Unsafe":
+            case "AsPointer" when called.DeclaringType.FullName == IdentitySites.Unsafe:
                 return AddressOf(argument);
+            case "As" when called is GenericInstanceMethod { GenericArguments: [var from, var to] } && called.DeclaringType.FullName == IdentitySites.Unsafe:
+                bool isWord = ValueKinds.OfSignature(from) == StackValue.Object && ValueKinds.OfSignature(to) == StackValue.Number;
+                return StackValue.Reference | (isWord ? StackValue.ToObject : StackValue.None);
             default:
                 return ValueKinds.OfSignature(called.ReturnType, called);
         }
@@ -378,8 +381,11 @@ public sealed class StackTypes
     /// <summary>A number made of a value: an address when the value was a reference or an address.</summary>
     private static StackValue AddressOf(StackValue value) =>
         (value & StackValue.Pinned) == 0 && (value & (StackValue.Reference | StackValue.Object | StackValue.Address)) != 0
-            ? StackValue.Number | StackValue.Address
-            : StackValue.Number;
+            ? StackValue.Number | StackValue.Address | (value & StackValue.ToObject)
+            : StackValue.Number | (value & StackValue.ToObject);
+
+    /// <summary>A number that is read through a pointer.</summary>
+    private static StackValue NumberAt(StackValue pointer) => (pointer & StackValue.ToObject) != 0 ? StackValue.Number | StackValue.Address : StackValue.Number;
 
     private VariableDefinition? LocalOf(Instruction instruction) => instruction.OpCode.Code switch
     {
@@ -432,23 +438,27 @@ public sealed class StackTypes
                 return ValueKinds.OfSignature(field.FieldType, field);
             case Code.Ldflda:
                 // Of a raw pointer, a raw pointer.
-                return (first & (StackValue.AnyObject | StackValue.Reference)) != 0 ? StackValue.Reference | (first & StackValue.Pinned) : first;
+                return (first & (StackValue.AnyObject | StackValue.Reference)) != 0 ? StackValue.Reference | (first & StackValue.Pinned) : first & ~StackValue.ToObject;
             case Code.Ldelema:
                 return StackValue.Reference | (first & StackValue.Pinned);
             case Code.Ldarga or Code.Ldarga_S or Code.Ldloca or Code.Ldloca_S:
                 // Nothing moves the stack.
-                return StackValue.Reference | StackValue.Pinned;
+                TypeReference type = instruction.Operand is VariableDefinition variable ? variable.VariableType : ((ParameterDefinition)instruction.Operand).ParameterType;
+                return StackValue.Reference | StackValue.Pinned | (ValueKinds.OfSignature(type) == StackValue.Object ? StackValue.ToObject : StackValue.None);
             case Code.Ldsflda:
                 return ValueKinds.IsOutsideHeap((FieldReference)instruction.Operand) ? StackValue.Reference | StackValue.Pinned : StackValue.Reference;
             case Code.Unbox or Code.Refanyval:
                 return StackValue.Reference;
+            case Code.Ldind_I or Code.Ldind_I8:
+                return NumberAt(first);
             case Code.Ldelem_Any or Code.Ldobj or Code.Unbox_Any:
-                return ValueKinds.OfToken((TypeReference)instruction.Operand);
+                StackValue value = ValueKinds.OfToken((TypeReference)instruction.Operand);
+                return value == StackValue.Number ? NumberAt(first) : value;
             case Code.Box or Code.Castclass or Code.Isinst:
                 return ((TypeReference)instruction.Operand).FullName == "System.RuntimeType" ? StackValue.RuntimeType : StackValue.Object;
             case Code.Newarr or Code.Ldelem_Ref or Code.Ldind_Ref:
                 return StackValue.Object;
-            case Code.Conv_U or Code.Conv_I or Code.Conv_Ovf_I or Code.Conv_Ovf_U or Code.Conv_Ovf_I_Un or Code.Conv_Ovf_U_Un:
+            case Code.Conv_U8 or Code.Conv_I8 or Code.Conv_U or Code.Conv_I or Code.Conv_Ovf_I or Code.Conv_Ovf_U or Code.Conv_Ovf_I_Un or Code.Conv_Ovf_U_Un:
                 return AddressOf(first);
             case Code.Add or Code.Add_Ovf or Code.Add_Ovf_Un:
                 return Moved(first | second);

@@ -27,7 +27,7 @@ public enum StackValue : ushort
     /// <summary>Comes from a pinned local, or leads to the stack or to data of the executable: a modifier of <see cref="Object"/> and <see cref="Reference"/>.</summary>
     Pinned = 32,
 
-    /// <summary>A number that was made of a reference that is not pinned, by conversion: its address at that moment.</summary>
+    /// <summary>A number that was made of a reference that is not pinned, by conversion or by reading it as a number: its address at that moment.</summary>
     Address = 64,
 
     /// <summary>Anything that is no reference: numbers, raw pointers, handles, structs.</summary>
@@ -38,6 +38,9 @@ public enum StackValue : ushort
 
     /// <summary>A value of a type that could not be resolved.</summary>
     Unresolved = 512,
+
+    /// <summary>Leads to a place that holds an object reference, a modifier of <see cref="Reference"/> and <see cref="Number"/>: what is read there as a number is an <see cref="Address"/>.</summary>
+    ToObject = 1024,
 
     /// <summary>All object references.</summary>
     AnyObject = Null | Literal | RuntimeType | Object,

@@ -8,7 +8,8 @@ namespace Freehold.Rewriter.Passes;
 /// <summary>
 /// Compare-exchange of object references. The memory and the comparand may hold different names of one object: the processor then finds them different
 /// though they are the same. <c>Interlocked.CompareExchange</c> of objects becomes <c>FreeholdRuntime.CompareExchange</c>, which tries again with the
-/// name that it saw. At the calls, since the JIT expands some of them.
+/// name that it saw. At the calls, since the JIT expands some of them; and the method for objects itself calls it, for delegates, function pointers and
+/// reflection. The generic one ends there too.
 /// </summary>
 public sealed class CompareExchange : IRewritePass
 {
@@ -19,7 +20,7 @@ public sealed class CompareExchange : IRewritePass
     public string Name => nameof(CompareExchange);
 
     /// <inheritdoc/>
-    public int Version => 2;
+    public int Version => 3;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => true;
@@ -36,7 +37,7 @@ public sealed class CompareExchange : IRewritePass
         foreach ((MethodDefinition method, Instruction site, StackTypes types) in assembly.ReachableSites(IdentitySites.IsCompareExchange))
         {
             MethodReference called = (MethodReference)site.Operand;
-            string? reason = ReasonToSkip(assembly, method, called, site.OpCode.Code == Code.Call ? types.Operands(site)[2] : StackValue.Object);
+            string? reason = ReasonToSkip(assembly, method, called, types.Operands(site)[2]);
             if (reason is not null)
             {
                 statistics.Skip(method.FullName, reason);
@@ -63,7 +64,7 @@ public sealed class CompareExchange : IRewritePass
             return comparand == StackValue.Null ? "with null" : "with what is frozen";
         }
 
-        return method.DeclaringType.FullName == Interlocked && called.DeclaringType.FullName == "System.Runtime.RuntimeImports" ? "the exchange itself" : null;
+        return null;
     }
 
     private static StackValue Exchanged(AssemblyUnderRewrite assembly, MethodDefinition method, GenericInstanceMethod called)
@@ -109,7 +110,10 @@ public sealed class CompareExchange : IRewritePass
         TypeSystem types = assembly.Module.TypeSystem;
         TypeDefinition owner = InjectedRuntime.Class(assembly);
         ByReferenceType reference = new(types.Object);
-        MethodDefinition exchange = assembly.Method(Interlocked, MethodName, "System.Object&", "System.Object", "System.Object");
+        MethodDefinition ofObjects = assembly.Method(Interlocked, MethodName, "System.Object&", "System.Object", "System.Object");
+        MethodDefinition exchange = InjectedRuntime.AddMethod(owner, "CompareExchangeNames", MethodAttributes.Assembly, types.Object, reference, types.Object, types.Object);
+        exchange.ImplAttributes = MethodImplAttributes.AggressiveInlining;
+        MoveBody(assembly, ofObjects, exchange);
         MethodDefinition same = assembly.Method(InjectedRuntime.FullName, "SameObject", "System.Object", "System.Object");
 
         // Another name of the comparand was seen: the exchange is to happen, with that name. What is seen then is the answer, another name included, as
@@ -140,7 +144,8 @@ public sealed class CompareExchange : IRewritePass
             end,
             Instruction.Create(OpCodes.Ret));
 
-        // seen = exchange(ref location, value, comparand); return seen == comparand ? seen : CompareExchangeSlow(ref location, value, comparand, seen);
+        // seen = exchange(ref location, value, comparand);
+        // return seen == comparand || comparand == null ? seen : CompareExchangeSlow(ref location, value, comparand, seen);
         MethodDefinition objects = InjectedRuntime.AddMethod(owner, MethodName, MethodAttributes.Public, types.Object, reference, types.Object, types.Object);
         objects.ImplAttributes = MethodImplAttributes.AggressiveInlining;
         VariableDefinition seen = new(types.Object);
@@ -155,6 +160,8 @@ public sealed class CompareExchange : IRewritePass
             Instruction.Create(OpCodes.Ldloc_0),
             Instruction.Create(OpCodes.Ldarg_2),
             Instruction.Create(OpCodes.Beq_S, done),
+            Instruction.Create(OpCodes.Ldarg_2),
+            Instruction.Create(OpCodes.Brfalse_S, done),
             Instruction.Create(OpCodes.Ldarg_0),
             Instruction.Create(OpCodes.Ldarg_1),
             Instruction.Create(OpCodes.Ldarg_2),
@@ -164,7 +171,36 @@ public sealed class CompareExchange : IRewritePass
             done,
             Instruction.Create(OpCodes.Ret));
 
+        ofObjects.Body.Append(
+            Instruction.Create(OpCodes.Ldarg_0),
+            Instruction.Create(OpCodes.Ldarg_1),
+            Instruction.Create(OpCodes.Ldarg_2),
+            Instruction.Create(OpCodes.Call, objects),
+            Instruction.Create(OpCodes.Ret));
         InjectGeneric(assembly, objects);
+    }
+
+    /// <summary>What the framework does, comparison of names included, goes to a method of its own.</summary>
+    private static void MoveBody(AssemblyUnderRewrite assembly, MethodDefinition from, MethodDefinition to)
+    {
+        if (from.Body.HasVariables || from.Body.HasExceptionHandlers || !from.Body.Instructions.Any(instruction => instruction.Calls("System.Runtime.RuntimeImports", "InterlockedCompareExchange")))
+        {
+            throw assembly.Unexpected(from, "a call of RuntimeImports.InterlockedCompareExchange, without locals");
+        }
+
+        from.Body.BeginEdit();
+        foreach (Instruction instruction in from.Body.Instructions)
+        {
+            if (instruction.Operand is ParameterDefinition parameter)
+            {
+                instruction.Operand = to.Parameters[parameter.Index];
+            }
+
+            to.Body.Instructions.Add(instruction);
+        }
+
+        to.Body.EndEdit();
+        from.Body.Clear();
     }
 
     /// <summary>

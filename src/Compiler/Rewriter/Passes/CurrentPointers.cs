@@ -7,7 +7,8 @@ namespace Freehold.Rewriter.Passes;
 /// <summary>
 /// <c>Unsafe.AsPointer</c> gives the current address. A raw pointer is of use while its object is pinned, and a pin makes pointers of the current name: code
 /// that pins one ref, makes a pointer of another that has an old name, and subtracts them, perhaps in another method, must get their distance. Nor does
-/// the kernel know old names.
+/// the kernel know old names. The method itself is no intrinsic any more and does the same, for delegates, function pointers and reflection; where an old name
+/// will do, its call becomes the conversion.
 /// </summary>
 public sealed class CurrentPointers : IRewritePass
 {
@@ -31,7 +32,13 @@ public sealed class CurrentPointers : IRewritePass
         bool changed = assembly.Role == AssemblyRole.CoreLib;
         if (changed)
         {
-            InjectedRuntime.Import(assembly, MethodName, "freehold_current_address", pointer, reference).IsPublic = true;
+            MethodDefinition current = InjectedRuntime.Import(assembly, MethodName, "freehold_current_address", pointer, reference);
+            current.IsPublic = true;
+            assembly.FillIntrinsic(
+                assembly.Method(IdentitySites.Unsafe, "AsPointer", null),
+                Instruction.Create(OpCodes.Ldarg_0),
+                Instruction.Create(OpCodes.Call, current),
+                Instruction.Create(OpCodes.Ret));
         }
 
         foreach ((MethodDefinition method, Instruction site, StackTypes types) in assembly.ReachableSites(IdentitySites.IsAsPointer))
@@ -40,6 +47,9 @@ public sealed class CurrentPointers : IRewritePass
             if (reason is not null)
             {
                 statistics.Skip(method.FullName, reason);
+                site.OpCode = OpCodes.Conv_U;
+                site.Operand = null;
+                changed = true;
                 continue;
             }
 

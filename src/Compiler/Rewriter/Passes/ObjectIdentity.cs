@@ -21,7 +21,7 @@ public sealed class ObjectIdentity : IRewritePass
     public string Name => nameof(ObjectIdentity);
 
     /// <inheritdoc/>
-    public int Version => 3;
+    public int Version => 4;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => true;
@@ -109,9 +109,9 @@ public sealed class ObjectIdentity : IRewritePass
             return null;
         }
 
-        // A shortcut: when it does not find the names equal, the contents are compared, and they are; of types, that are not the runtime's own.
+        // When the names are not equal, the strings are compared by their contents; types that may move, by the next step (TypeIdentity).
         return (method.DeclaringType.FullName, method.Name) is ("System.String", "Equals") or ("System.Type", "op_Equality")
-            ? "shortcut before a comparison of contents"
+            ? "shortcut before a comparison that does not look at names"
             : null;
     }
 

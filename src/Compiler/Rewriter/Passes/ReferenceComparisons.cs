@@ -10,6 +10,8 @@ namespace Freehold.Rewriter.Passes;
 /// Equality, order and distance of managed pointers. Two of them may lead into one object under different names; then the answer has to be that of
 /// its current name. Comparisons and subtractions, as instructions or as calls of <c>Unsafe</c>, which the JIT expands, become calls of methods of
 /// <c>FreeholdRuntime</c> that are inlined and ask for current addresses only when one of the two has bit 31 set, where promoted copies lie.
+/// The methods of <c>Unsafe</c> are no intrinsics any more and have bodies that ask too: whoever calls them otherwise, through a delegate, a function
+/// pointer or reflection, gets the same answer. Only the sites that may compare names as they are become instructions that do.
 /// Numbers that were made of references are treated like these: some methods subtract them.
 /// <c>SpanHelpers.Memmove</c> and <c>Buffer.BulkMoveWithWriteBarrier</c> go on only with original names. Else the source is named as the destination is
 /// when the two overlap, so that the overlap tests of the moves behind them, managed and native, are right as they are.
@@ -21,6 +23,7 @@ public sealed class ReferenceComparisons : IRewritePass
     private const string Greater = "ReferenceGreater";
     private const string Difference = "ReferenceDifference";
     private const string Offset = "ReferenceOffset";
+    private const string Derived = "DerivedOffset";
     private const string Source = "SourceOfMove";
 
     /// <summary>What <c>Buffer.BulkMoveWithWriteBarrier</c> moves at once.</summary>
@@ -30,7 +33,7 @@ public sealed class ReferenceComparisons : IRewritePass
     public string Name => nameof(ReferenceComparisons);
 
     /// <inheritdoc/>
-    public int Version => 3;
+    public int Version => 4;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => true;
@@ -58,7 +61,7 @@ public sealed class ReferenceComparisons : IRewritePass
 
         foreach (MethodDefinition method in assembly.MethodsOfOthers)
         {
-            List<Instruction> sites = [];
+            List<Instruction> sites = [], left = [];
             foreach (Instruction site in method.Body.Instructions.Where(IsCandidate))
             {
                 StackTypes types = assembly.StackTypesOf(method);
@@ -71,6 +74,11 @@ public sealed class ReferenceComparisons : IRewritePass
                 if (reason is not null)
                 {
                     statistics.Skip(method.FullName, reason);
+                    if (site.OpCode.Code == Code.Call)
+                    {
+                        left.Add(site);
+                    }
+
                     continue;
                 }
 
@@ -78,9 +86,9 @@ public sealed class ReferenceComparisons : IRewritePass
                 statistics.Rewrite(method.FullName);
             }
 
-            if (sites.Count > 0)
+            if (sites.Count + left.Count > 0)
             {
-                Rewrite(assembly, method, sites);
+                Rewrite(assembly, method, sites, left);
                 changed = true;
             }
         }
@@ -142,18 +150,34 @@ public sealed class ReferenceComparisons : IRewritePass
         return (method.DeclaringType.FullName, method.Name) switch
         {
             ("System.SpanHelpers", "Memmove") or ("System.Buffer", "_BulkMoveWithWriteBarrier") => "names made the same at the start",
-            // A shortcut: when it does not find the names equal, the contents are compared, and they are.
-            ("System.SpanHelpers", "SequenceEqual" or "SequenceCompareTo") when IdentitySites.UnsafeComparison(site) == "AreSame" => "shortcut before a comparison of contents",
+            // A shortcut: when it does not find the names equal, the bits are compared, and they are. Not where an Equals of the elements decides instead.
+            ("System.SpanHelpers", "SequenceEqual" or "SequenceCompareTo") when IdentitySites.UnsafeComparison(site) == "AreSame"
+                && method.Parameters[0].ParameterType.FullName is "System.Byte&" or "System.Char&" => "shortcut before a comparison of bits",
             _ => null,
         };
     }
 
-    private static void Rewrite(AssemblyUnderRewrite assembly, MethodDefinition method, List<Instruction> sites)
+    /// <summary>Rewrites the sites, and turns the calls among those that are left as they are into what <c>Unsafe</c> did.</summary>
+    private static void Rewrite(AssemblyUnderRewrite assembly, MethodDefinition method, List<Instruction> sites, List<Instruction> left)
     {
         TypeSystem types = assembly.Module.TypeSystem;
         ByReferenceType reference = new(types.Byte);
         MethodBody body = method.Body;
         body.BeginEdit();
+        foreach (Instruction site in left)
+        {
+            Instruction[] instructions = IdentitySites.UnsafeComparison(site) switch
+            {
+                "AreSame" => [Instruction.Create(OpCodes.Ceq)],
+                "IsAddressLessThan" => [Instruction.Create(OpCodes.Clt_Un)],
+                "IsAddressGreaterThan" => [Instruction.Create(OpCodes.Cgt_Un)],
+                "IsAddressLessThanOrEqualTo" => [Instruction.Create(OpCodes.Cgt_Un), .. Not()],
+                "IsAddressGreaterThanOrEqualTo" => [Instruction.Create(OpCodes.Clt_Un), .. Not()],
+                _ => [Call(Derived)],
+            };
+            body.Replace(site, instructions);
+        }
+
         foreach (Instruction site in sites)
         {
             Instruction? target = site.Operand as Instruction;
@@ -208,7 +232,7 @@ public sealed class ReferenceComparisons : IRewritePass
         body.EndEdit();
 
         Instruction Call(string name) => Instruction.Create(
-            OpCodes.Call, InjectedRuntime.Method(assembly, name, name is Difference or Offset ? types.IntPtr : types.Boolean, reference, reference));
+            OpCodes.Call, InjectedRuntime.Method(assembly, name, name is Difference or Offset or Derived ? types.IntPtr : types.Boolean, reference, reference));
 
         static Instruction[] Not() => [Instruction.Create(OpCodes.Ldc_I4_0), Instruction.Create(OpCodes.Ceq)];
     }
@@ -298,7 +322,28 @@ public sealed class ReferenceComparisons : IRewritePass
         Order(Greater, OpCodes.Cgt_Un, OpCodes.Cgt);
         Distance(Difference, OpCodes.Ldarg_0, OpCodes.Ldarg_1);
         Distance(Offset, OpCodes.Ldarg_1, OpCodes.Ldarg_0);
+        MethodDefinition derived = Inlined(Derived, types.IntPtr);
+        derived.Body.Append(Instruction.Create(OpCodes.Ldarg_1), Instruction.Create(OpCodes.Ldarg_0), Instruction.Create(OpCodes.Sub), Instruction.Create(OpCodes.Ret));
         InjectSource(assembly, reference, current);
+        foreach ((string name, string replacement, bool negated) in new[]
+        {
+            ("AreSame", Same, false), ("IsAddressLessThan", Less, false), ("IsAddressGreaterThan", Greater, false),
+            ("IsAddressLessThanOrEqualTo", Greater, true), ("IsAddressGreaterThanOrEqualTo", Less, true), ("ByteOffset", Offset, false),
+        })
+        {
+            FillUnsafe(name, replacement, negated);
+        }
+
+        // Not all of them are in every version.
+        void FillUnsafe(string name, string replacement, bool negated)
+        {
+            foreach (MethodDefinition method in assembly.Type(IdentitySites.Unsafe).Methods.Where(candidate => candidate.Name == name))
+            {
+                Instruction call = Instruction.Create(OpCodes.Call, assembly.Method(InjectedRuntime.FullName, replacement, reference.FullName, reference.FullName));
+                IEnumerable<Instruction> not = negated ? [Instruction.Create(OpCodes.Ldc_I4_0), Instruction.Create(OpCodes.Ceq)] : [];
+                assembly.FillIntrinsic(method, [Instruction.Create(OpCodes.Ldarg_0), Instruction.Create(OpCodes.Ldarg_1), call, .. not, Instruction.Create(OpCodes.Ret)]);
+            }
+        }
 
         MethodDefinition Inlined(string name, TypeReference returns)
         {

@@ -26,6 +26,7 @@ public static class PassManifest
         new StringHashes(),
         new NativeCallPins(),
         new NativeDelegatePins(),
+        new ReflectedCallPins(),
         new ObjectIdentity(),
         new ReferenceComparisons(),
         new CurrentPointers(),

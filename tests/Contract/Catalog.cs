@@ -11,6 +11,7 @@ internal static class Catalog
         .. Throwing.All(),
         .. Deleting.All(),
         .. Pinning.All(),
+        .. TailCalls.All(),
         .. Weak.All(),
         .. Unreachable.All(),
         .. Reclaiming.All(),

@@ -31,16 +31,17 @@ public sealed class NativeCallPins : IRewritePass
     public bool AppliesTo(AssemblyRole role) => true;
 
     /// <summary>Whether the pass may change the method.</summary>
-    public static bool Concerns(MethodDefinition method) => method.HasBody && method.Body.Instructions.Any(instruction => IsNativeCall(instruction) || MayNameNativeMethod(instruction));
+    public static bool Concerns(MethodDefinition method, AssemblyRole role) =>
+        method.HasBody && method.Body.Instructions.Any(instruction => IsNativeCall(instruction) || MayNameNativeMethod(instruction, role));
 
     /// <inheritdoc/>
     public bool Run(AssemblyUnderRewrite assembly, PassStatistics statistics)
     {
-        Callees callees = new(assembly);
+        Callees callees = new();
         bool changed = false;
         foreach (MethodDefinition method in assembly.MethodsWithBody.ToArray())
         {
-            Instruction[] sites = [.. method.Body.Instructions.Where(instruction => IsNativeCall(instruction) || (MayNameNativeMethod(instruction) && callees.NativeMethod(instruction) is not null))];
+            Instruction[] sites = [.. method.Body.Instructions.Where(instruction => IsNativeCall(instruction) || (MayNameNativeMethod(instruction, assembly.Role) && callees.NativeMethod(instruction) is not null))];
             if (sites.Length > 0)
             {
                 Rewrite(assembly, method, sites, callees);
@@ -101,11 +102,11 @@ public sealed class NativeCallPins : IRewritePass
         && instruction.Operand is CallSite { CallingConvention: MethodCallingConvention.C or MethodCallingConvention.StdCall or MethodCallingConvention.ThisCall or MethodCallingConvention.FastCall or Unmanaged } site
         && site.Parameters.Any(parameter => NeedsPin(parameter.ParameterType));
 
-    // By the signature alone, without looking at the method.
-    private static bool MayNameNativeMethod(Instruction instruction) =>
+    // By the signature alone, without looking at the method. No assembly of the framework calls a P/Invoke of another: a test says so.
+    private static bool MayNameNativeMethod(Instruction instruction, AssemblyRole role) =>
         instruction.OpCode.Code is Code.Call or Code.Ldftn
         && instruction.Operand is MethodReference { HasThis: false, CallingConvention: MethodCallingConvention.Default, DeclaringType: not GenericInstanceType } called and not GenericInstanceMethod
-        && (called is not MethodDefinition definition || definition.IsPInvokeImpl)
+        && (called is MethodDefinition definition ? definition.IsPInvokeImpl : role == AssemblyRole.Application)
         && called.Parameters.Any(parameter => PinnedArguments.WithoutModifiers(parameter.ParameterType) is { MetadataType: MetadataType.ByReference or MetadataType.Array or MetadataType.String or MetadataType.Class });
 
     /// <summary>For each parameter of a P/Invoke: would native code get the address of managed memory?</summary>
@@ -129,7 +130,7 @@ public sealed class NativeCallPins : IRewritePass
     }
 
     /// <summary>What the calls of an assembly lead to.</summary>
-    private sealed class Callees(AssemblyUnderRewrite assembly)
+    private sealed class Callees
     {
         private readonly Dictionary<MethodReference, MethodDefinition?> _natives = [];
         private readonly Dictionary<MethodReference, MethodDefinition> _pinning = [];
@@ -157,9 +158,7 @@ public sealed class NativeCallPins : IRewritePass
             return method;
         }
 
-        // No assembly of the framework calls a P/Invoke of another: a test says so.
         private MethodDefinition? Find(MethodReference called) =>
-            called as MethodDefinition
-            ?? (assembly.Role == AssemblyRole.Application && ValueKinds.Resolve(called.DeclaringType) is { } type ? MetadataResolver.GetMethod(type.Methods, called) : null);
+            called as MethodDefinition ?? (ValueKinds.Resolve(called.DeclaringType) is { } type ? MetadataResolver.GetMethod(type.Methods, called) : null);
     }
 }

@@ -24,7 +24,9 @@ internal static class PinnedArguments
         public VariableDefinition For(TypeReference type, bool pinned, int index)
         {
             TypeReference of = pinned ? new PinnedType(WithoutModifiers(type)) : WithoutModifiers(type);
-            (string, int) key = (of.FullName + (pinned ? " pinned" : ""), index);
+            // Two types may have one name: those of two assemblies, the parameters of a generic type and of a method in it.
+            string name = of.ContainsGenericParameter ? $"generic {_locals.Count}" : $"{of.FullName} {of.GetElementType().Scope?.Name}";
+            (string, int) key = (name + (pinned ? " pinned" : ""), index);
             if (!_locals.TryGetValue(key, out VariableDefinition? local))
             {
                 _locals[key] = local = new VariableDefinition(of);

@@ -1,11 +1,16 @@
 using System;
 using System.IO;
 using System.Linq;
+using System.Reflection.Metadata;
+using System.Reflection.PortableExecutable;
 using Freehold.Compiler.Fixtures;
 using Freehold.Rewriter;
 using Mono.Cecil;
 using Mono.Cecil.Cil;
 using Xunit;
+using ModuleDefinition = Mono.Cecil.ModuleDefinition;
+using MethodDefinition = Mono.Cecil.MethodDefinition;
+using TypeDefinition = Mono.Cecil.TypeDefinition;
 
 namespace Freehold.Compiler.Tests;
 
@@ -61,46 +66,39 @@ public sealed class ApplicationTests : IDisposable
     public void Identity_is_immune_to_moving(string method) => VerifyGolden(typeof(Identity), method);
 
     [Theory]
-    [InlineData(nameof(NativeCalls.Array))]
-    [InlineData("<native>" + nameof(NativeCalls.Array))]
-    [InlineData(nameof(NativeCalls.References))]
-    [InlineData(nameof(NativeCalls.Layout))]
-    [InlineData(nameof(NativeCalls.Pointer))]
-    [InlineData(nameof(NativeCalls.Delegate))]
+    [InlineData(nameof(NativeCalls.CallArray))]
+    [InlineData(nameof(NativeCalls.CallReferences))]
+    [InlineData(nameof(NativeCalls.CallLayout))]
+    [InlineData(nameof(NativeCalls.CallWide))]
+    [InlineData(nameof(NativeCalls.CallInLoop))]
+    [InlineData(nameof(NativeCalls.CallBeforeTailCall))]
+    [InlineData(nameof(NativeCalls.CallNothing))]
     [InlineData(nameof(NativeCalls.Call))]
     [InlineData(nameof(NativeCalls.CallOfPointers))]
+    [InlineData(nameof(NativeCalls.CallGeneric))]
+    [InlineData(nameof(NativeCalls.MakeDelegate))]
+    [InlineData(nameof(NativeCalls.MakeGenericDelegate))]
     public void Arguments_of_native_calls_are_pinned(string method) => VerifyGolden(typeof(NativeCalls), method);
 
     [Fact]
-    public void The_native_method_keeps_what_the_marshaller_reads()
+    public void A_native_method_stays_as_it_is()
     {
-        using ModuleDefinition module = Rewrite();
-        TypeDefinition type = module.GetType(typeof(NativeCalls).FullName);
-        MethodDefinition wrapper = type.Methods.Single(candidate => candidate.Name == nameof(NativeCalls.References));
-        MethodDefinition native = type.Methods.Single(candidate => candidate.Name == "<native>" + nameof(NativeCalls.References));
-        Assert.False(wrapper.IsPInvokeImpl);
-        Assert.Equal(("libc", "other_name", true), (native.PInvokeInfo.Module.Name, native.PInvokeInfo.EntryPoint, native.PInvokeInfo.SupportsLastError));
-        Assert.Equal([NativeType.LPStr, NativeType.None, NativeType.None], native.Parameters.Select(parameter => parameter.MarshalInfo?.NativeType ?? NativeType.None));
-        Assert.Equal(NativeType.Boolean, native.MethodReturnType.MarshalInfo.NativeType);
-        Assert.True(native.Parameters[2].IsOut);
+        using ModuleDefinition module = Rewrite(), original = ModuleDefinition.ReadModule(_input);
+        string[] Natives(ModuleDefinition of) => [.. of.GetType(typeof(NativeCalls).FullName).Methods.Where(method => method.IsPInvokeImpl).Select(method => IlText.Format(method)
+            + string.Concat(method.Parameters.Select(parameter => $"{parameter.Name} {parameter.Attributes} {parameter.MarshalInfo?.NativeType}\n")) + method.MethodReturnType.MarshalInfo?.NativeType)];
+        Assert.Equal(Natives(original), Natives(module));
+        Assert.NotEmpty(Natives(module));
+        Assert.DoesNotContain(module.GetTypes().Where(type => type.Name != "<Freehold>").SelectMany(type => type.Methods), method => method.Name.StartsWith("<native>", StringComparison.Ordinal));
     }
 
     [Fact]
-    public void Wrapper_of_an_unmanaged_call_is_as_the_golden_text_says()
+    public void Methods_around_calls_are_hidden_and_not_inlined()
     {
         using ModuleDefinition module = Rewrite();
-        TypeDefinition type = module.GetType(typeof(NativeCalls).FullName);
-        MethodDefinition wrapper = type.Methods.Single(candidate => candidate.Name.StartsWith("<native>Call.", StringComparison.Ordinal));
-        Assert.Equal("System.Diagnostics.StackTraceHiddenAttribute", Assert.Single(wrapper.CustomAttributes).AttributeType.FullName);
-        Golden.Verify("NativeCalls.Native.Call", IlText.Format(wrapper));
-    }
-
-    [Fact]
-    public void Wrappers_of_generic_unmanaged_calls_are_generic()
-    {
-        using ModuleDefinition module = Rewrite();
-        TypeDefinition type = module.GetType(typeof(NativeCalls).FullName), generic = type.NestedTypes.Single(nested => nested.HasGenericParameters);
-        Golden.Verify("NativeCalls.Generic", string.Concat(generic.Methods.Concat(type.Methods.Where(method => method.Name.Contains("CallGeneric", StringComparison.Ordinal))).Select(IlText.Format)));
+        TypeDefinition hidden = module.GetType("<Freehold>");
+        Assert.All(hidden.Methods, method => Assert.True(method.NoInlining));
+        Assert.All(hidden.Methods, method => Assert.Equal("System.Diagnostics.StackTraceHiddenAttribute", Assert.Single(method.CustomAttributes).AttributeType.FullName));
+        Golden.Verify("Hidden", string.Concat(hidden.Methods.Select(IlText.Format)));
     }
 
     [Theory]
@@ -113,16 +111,58 @@ public sealed class ApplicationTests : IDisposable
     [InlineData(nameof(NativeDelegates.CallRefusedSpan))]
     [InlineData(nameof(NativeDelegates.CallGeneric))]
     [InlineData(nameof(NativeDelegates.CallOther))]
+    [InlineData(nameof(NativeDelegates.MakeOfDelegate))]
     public void Arguments_of_delegates_that_may_be_native_are_pinned(string method) => VerifyGolden(typeof(NativeDelegates), method);
 
+    // The prefix must stand before a call, and that before the return, whatever takes the call's place.
     [Fact]
-    public void A_type_has_one_method_for_each_type_of_delegate()
+    public void Tail_calls_stay_valid()
     {
-        using ModuleDefinition module = Rewrite();
-        TypeDefinition type = module.GetType(typeof(NativeDelegates).FullName), generic = type.NestedTypes.Single(nested => nested.HasGenericParameters && nested.Name.StartsWith("In", StringComparison.Ordinal));
-        MethodDefinition[] added = [.. type.Methods.Concat(generic.Methods).Where(method => method.Name.StartsWith("<native>Invoke.", StringComparison.Ordinal))];
-        Assert.All(added, method => Assert.Equal("System.Diagnostics.StackTraceHiddenAttribute", Assert.Single(method.CustomAttributes).AttributeType.FullName));
-        Golden.Verify("NativeDelegates.Native", string.Concat(added.Append(generic.Methods.Single(method => method.Name == "Call")).Select(IlText.Format)));
+        string tails = Path.Combine(_root, "tails.dll");
+        using (ModuleDefinition module = ModuleDefinition.ReadModule(_input))
+        {
+            foreach (MethodDefinition method in module.GetTypes().SelectMany(type => type.Methods).Where(method => method.HasBody))
+            {
+                foreach (Instruction call in method.Body.Instructions.Where(instruction => instruction.OpCode.FlowControl == FlowControl.Call && instruction.OpCode != OpCodes.Newobj && instruction.Next?.OpCode == OpCodes.Ret).ToArray())
+                {
+                    Instruction copy = Instruction.Create(OpCodes.Nop);
+                    (copy.OpCode, copy.Operand) = (call.OpCode, call.Operand);
+                    (call.OpCode, call.Operand) = (OpCodes.Tail, null);
+                    method.Body.Instructions.Insert(method.Body.Instructions.IndexOf(call) + 1, copy);
+                }
+            }
+
+            module.Write(tails);
+        }
+
+        string output = Path.Combine(_root, "out", "tails.dll");
+        Assert.Equal(0, Program.Main(["--application", tails, "--output", output]));
+        using ModuleDefinition rewritten = ModuleDefinition.ReadModule(output);
+        Instruction[] prefixes = [.. rewritten.GetTypes().SelectMany(type => type.Methods).Where(method => method.HasBody).SelectMany(method => method.Body.Instructions).Where(instruction => instruction.OpCode == OpCodes.Tail)];
+        Assert.NotEmpty(prefixes);
+        Assert.All(prefixes, prefix => Assert.True(prefix.Next.OpCode.Code is Code.Call or Code.Callvirt or Code.Calli && prefix.Next.Next.OpCode.Code == Code.Ret, $"{prefix.Next} {prefix.Next.Next}"));
+
+        // No tail call of a method whose arguments this one holds, and the others are what they were.
+        string Of(Type type, string method) => IlText.Format(rewritten.GetType(type.FullName).Methods.Single(candidate => candidate.Name == method));
+        Assert.DoesNotContain("tail.", Of(typeof(NativeCalls), nameof(NativeCalls.CallArray)));
+        Assert.DoesNotContain("tail.", Of(typeof(NativeCalls), nameof(NativeCalls.Call)));
+        foreach ((Type type, string method) in new[] { (typeof(NativeDelegates), nameof(NativeDelegates.CallNumbers)), (typeof(Identity), nameof(Identity.Same)), (typeof(Identity), nameof(Identity.Exchange)), (typeof(Identity), nameof(Identity.Apart)), (typeof(Identity), nameof(Identity.AsPointer)) })
+        {
+            Assert.Contains("tail.", Of(type, method));
+        }
+
+        Golden.Verify("NativeDelegates.TailCall", Of(typeof(NativeDelegates), nameof(NativeDelegates.CallNumbers)));
+    }
+
+    [Fact]
+    public void A_call_with_variable_arguments_names_the_definition()
+    {
+        Assert.Equal(0, Program.Main(["--application", _input, "--output", Output]));
+        using PEReader file = new(File.OpenRead(Output));
+        MetadataReader metadata = file.GetMetadataReader();
+        System.Reflection.Metadata.MemberReference[] calls = [.. metadata.MemberReferences.Select(metadata.GetMemberReference).Where(member => new SignatureHeader(metadata.GetBlobBytes(member.Signature)[0]).CallingConvention == SignatureCallingConvention.VarArgs)];
+        // One of each overload, by what it returns.
+        Assert.Equal([0x08, 0x0A], calls.Select(call => (int)metadata.GetBlobBytes(metadata.GetMethodDefinition((MethodDefinitionHandle)call.Parent).Signature)[2]).Order());
     }
 
     [Fact]

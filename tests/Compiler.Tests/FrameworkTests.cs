@@ -112,7 +112,7 @@ public sealed class FrameworkTests(RewrittenFramework framework) : IClassFixture
                 // The portable reader throws when the id in the symbols is not the one in the assembly.
                 using ModuleDefinition module = ModuleDefinition.ReadModule(rewritten, new ReaderParameters { ReadSymbols = true, SymbolReaderProvider = new PortablePdbReaderProvider() });
                 using ModuleDefinition before = ModuleDefinition.ReadModule(original, new ReaderParameters { ReadSymbols = true, SymbolReaderProvider = new PortablePdbReaderProvider() });
-                Assert.Equal(before.Types.Count + (Path.GetFileName(original) == "System.Private.CoreLib.dll" ? 1 : 0), module.Types.Count);
+                Assert.Equal(before.Types.Count + (Path.GetFileName(original) == "System.Private.CoreLib.dll" ? 1 : 0) + (module.GetType("<Freehold>") is null ? 0 : 1), module.Types.Count);
                 sequencePoints += module.Types.SelectMany(type => type.Methods).Take(50).Sum(method => method.DebugInformation.SequencePoints.Count);
                 assemblies++;
             }
@@ -135,7 +135,29 @@ public sealed class FrameworkTests(RewrittenFramework framework) : IClassFixture
         Assert.Equal(PassManifest.PatchSetId, document.RootElement.GetProperty("PatchSet").GetString());
         string[] passes = [.. document.RootElement.GetProperty("Passes").EnumerateArray().Select(pass =>
             $"{pass.GetProperty("Pass").GetString()}: {pass.GetProperty("Seen").GetInt32()} = {pass.GetProperty("Rewritten").GetInt32()} + {pass.GetProperty("Skipped").EnumerateObject().Sum(reason => reason.Value.GetInt32())}")];
-        Assert.Equal(["ExceptionMapping: 1 = 1 + 0", "HandleReads: 3 = 2 + 1", "SyncEntry: 2 = 2 + 0", "BlockingImports: 2 = 2 + 0", "BlockMoves: 2 = 2 + 0", "StringHashes: 4 = 4 + 0", "NativeCallPins: 0 = 0 + 0", "NativeDelegatePins: 40 = 1 + 39", "TypeIdentity: 2 = 2 + 0", "BoxedContents: 1 = 1 + 0", "ObjectIdentity: 4364 = 3350 + 1014", "ReferenceComparisons: 215 = 51 + 164", "CurrentPointers: 80 = 42 + 38", "CompareExchange: 389 = 191 + 198", "TouchBeforePin: 2100 = 1225 + 875"], passes);
+        Assert.Equal(["ExceptionMapping: 1 = 1 + 0", "HandleReads: 3 = 2 + 1", "SyncEntry: 2 = 2 + 0", "BlockingImports: 2 = 2 + 0", "BlockMoves: 2 = 2 + 0", "StringHashes: 4 = 4 + 0", "NativeCallPins: 0 = 0 + 0", "NativeDelegatePins: 40 = 1 + 39", "ReflectedCallPins: 9 = 9 + 0", "ObjectIdentity: 4364 = 3350 + 1014", "ReferenceComparisons: 215 = 50 + 165", "CurrentPointers: 80 = 42 + 38", "CompareExchange: 390 = 191 + 199", "TouchBeforePin: 2104 = 1227 + 877"], passes);
+    }
+
+    // NativeCallPins looks for calls of other assemblies' P/Invokes in applications alone.
+    [Fact]
+    public void No_assembly_calls_a_native_method_of_another()
+    {
+        using DefaultAssemblyResolver resolver = new();
+        resolver.AddSearchDirectory(RewrittenFramework.Sdk);
+        resolver.AddSearchDirectory(RewrittenFramework.Framework);
+        int resolved = 0;
+        foreach (string path in Directory.EnumerateFiles(RewrittenFramework.Sdk, "*.dll").Concat(Directory.EnumerateFiles(RewrittenFramework.Framework, "*.dll")))
+        {
+            using ModuleDefinition module = ModuleDefinition.ReadModule(path, new ReaderParameters { AssemblyResolver = resolver });
+            foreach (MethodReference member in module.GetMemberReferences().OfType<MethodReference>().Where(member => !member.HasThis))
+            {
+                MethodDefinition? found = member.Resolve();
+                resolved += found is null ? 0 : 1;
+                Assert.False(found is { IsPInvokeImpl: true }, $"{module.Name} refers to {member}");
+            }
+        }
+
+        Assert.True(resolved > 5000, $"{resolved} methods");
     }
 
     [Fact]

@@ -13,6 +13,7 @@ internal static class Catalog
         .. Pinning.All(),
         .. ForeignMemory.All(),
         .. Locking.All(),
+        .. TailCalls.All(),
         .. Weak.All(),
         .. Unreachable.All(),
         .. Reclaiming.All(),

@@ -38,6 +38,19 @@ internal static class Expect
         throw new ContractException($"{what} did not throw {typeof(TException).Name}");
     }
 
+    /// <summary>
+    /// Waits for what another thread is about to do. By turns that this thread gets and not by the clock: on a busy machine neither gets many.
+    /// </summary>
+    public static void Eventually(Func<bool> condition, [CallerArgumentExpression(nameof(condition))] string? what = null)
+    {
+        for (int turn = 0; !condition(); turn++)
+        {
+            if (turn == 3_000)
+                throw new ContractException("not even after a while: " + what);
+            Thread.Sleep(10);
+        }
+    }
+
     /// <summary>Point 3: one of the two exceptions that a second delete may throw.</summary>
     public static void SecondDeleteThrows(object value)
     {

@@ -39,6 +39,11 @@ internal static unsafe partial class Moving
     private static extern nint Read(int file, byte[] target, nuint length);
 #pragma warning restore SYSLIB1054
 
+    private static readonly System.Reflection.MethodInfo s_import =
+        typeof(Moving).GetMethod(nameof(Read), System.Reflection.BindingFlags.NonPublic | System.Reflection.BindingFlags.Static, [typeof(int), typeof(byte[]), typeof(nuint), typeof(nint)])!;
+    private static readonly ReadArray s_delegate = Read;
+    private static readonly Func<int, byte[], nuint, nint, nint> s_function = Read;
+
     // Made at the first use: other cases have nothing to do with them.
     private static class Native
     {
@@ -69,6 +74,13 @@ internal static unsafe partial class Moving
         yield return Argument("import-layout", () => new Laid(), l => (Read(Native.Source, l, 16, 0), l.First, l.Second));
         yield return Argument("function-reference", () => new byte[Length], a => (ReadByFunction(Native.Function, Native.Source, ref a[9], Length - 9), a.Sum(x => x)));
         yield return Argument("delegate-array", () => new byte[Length], a => (Native.Array(Native.Source, a, Length, 0), a.Sum(x => x)));
+        yield return Argument("import-reflected", () => new byte[Length], a => (s_import.Invoke(null, [Native.Source, a, (nuint)Length, (nint)0]), a.Sum(x => x)));
+        yield return Argument("import-delegate", () => new byte[Length], a => (s_delegate(Native.Source, a, Length, 0), a.Sum(x => x)));
+        yield return Argument("import-function", () => new byte[Length], a => (s_function(Native.Source, a, Length, 0), a.Sum(x => x)));
+        yield return Argument("delegate-of-delegate", () => new byte[Length], a => (new ReadArray(Native.Array)(Native.Source, a, Length, 0), a.Sum(x => x)));
+        yield return Argument("delegate-multicast", () => new byte[Length], a => ((Native.Array + Native.Array)(Native.Source, a, Length, 0), a.Sum(x => x)));
+        yield return Argument("delegate-dynamic", () => new byte[Length], a => (Native.Array.DynamicInvoke(Native.Source, a, (nuint)Length, (nint)0), a.Sum(x => x)));
+        yield return Argument("delegate-import-dynamic", () => new byte[Length], a => (s_delegate.DynamicInvoke(Native.Source, a, (nuint)Length, (nint)0), a.Sum(x => x)));
         yield return Argument("delegate-reference", () => new Pair[20], p => (Native.Reference(Native.Source, ref p[3], 8, 0), p[2].Second, p[3].First, p[3].Second, p[4].First));
         yield return Argument("delegate-out", () => new long[20], a => (Native.Out(Native.Source, out a[19], 8, 0), a[18], a[19]));
         yield return Argument("delegate-layout", () => new Laid(), l => (Native.Laid(Native.Source, l, 16, 0), l.First, l.Second));

@@ -118,6 +118,8 @@ internal static unsafe partial class Pinning
         }
     }
 
+    private const int ReadCall = 0, WriteCall = 1;
+
     /// <summary>The end to read from, the end to write to.</summary>
     public static int[] Pipe()
     {
@@ -152,27 +154,27 @@ internal static unsafe partial class Pinning
             nint got = -2;
             int error = 0;
             Exception? failure = null;
-            var reader = new Thread(() =>
-            {
-                try
-                {
-                    got = read(ends[0], buffer);
-                    error = Marshal.GetLastPInvokeError();
-                }
-                catch (Exception exception)
-                {
-                    failure = exception;
-                }
-            });
-            reader.Start();
             // Not in read(2) yet, it may find the buffer gone: that is no failure of a pin.
-            Thread.Sleep(50);
+            var reader = new WaitingThread(
+                () =>
+                {
+                    try
+                    {
+                        got = read(ends[0], buffer);
+                        error = Marshal.GetLastPInvokeError();
+                    }
+                    catch (Exception exception)
+                    {
+                        failure = exception;
+                    }
+                },
+                ReadCall);
             neighbours.Release();
             Churn(2);
             Thread.Sleep(120);
             Churn(1);
             write(ends[1], message, Sent);
-            Expect.True(reader.Join(30_000), "the reader ends");
+            reader.Join();
             if (failure is not null)
                 throw new ContractException($"{length} bytes: the reader threw {failure}");
             if (got != Sent)
@@ -188,9 +190,7 @@ internal static unsafe partial class Pinning
         var neighbours = new Neighbours<string>(_ => new string('x', Length), 2 * Length + 22);
         string text = neighbours.Victim;
         nint written = 0;
-        var writer = new Thread(() => written = WriteText(ends[1], text, 2 * Length));
-        writer.Start();
-        Thread.Sleep(50);
+        var writer = new WaitingThread(() => written = WriteText(ends[1], text, 2 * Length), WriteCall);
         neighbours.Release();
         Churn(2);
         Thread.Sleep(120);
@@ -203,7 +203,7 @@ internal static unsafe partial class Pinning
             for (int i = 0; i < got; i++, total++)
                 Expect.True(part[i] == (total % 2 == 0 ? 'x' : 0), "the text arrives");
         }
-        Expect.True(writer.Join(30_000));
+        writer.Join();
         Expect.Equal((nint)(2 * Length), written);
     }
 
@@ -265,14 +265,12 @@ internal static unsafe partial class Pinning
                 Thread.Sleep(120);
                 pointer[0] = 7;
             }
-            bool gone = SpinWait.SpinUntil(() => IsGone(victim), 10_000);
-            Expect.True(gone, "the memory goes by itself");
+            Expect.Eventually(() => IsGone(victim), "the memory goes by itself");
         }
     }
 
     private static bool IsGone(byte[] array)
     {
-        Thread.Sleep(20);
         try
         {
             array[0] = 1;

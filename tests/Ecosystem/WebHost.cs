@@ -24,6 +24,8 @@ internal static class WebHost
         .. application.Urls.Select((url, i) => new HttpClient
         {
             BaseAddress = new Uri(url),
+            // On a busy machine an answer takes its time.
+            Timeout = Timeout.InfiniteTimeSpan,
             DefaultRequestVersion = i == 0 ? HttpVersion.Version11 : HttpVersion.Version20,
             DefaultVersionPolicy = HttpVersionPolicy.RequestVersionExact,
         }),

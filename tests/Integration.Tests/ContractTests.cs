@@ -6,10 +6,11 @@ namespace Freehold.Integration.Tests;
 /// <summary>Every case of tests/Contract, in one theory per setting.</summary>
 public sealed class ContractTests
 {
-    private static readonly TimeSpan s_timeout = TimeSpan.FromSeconds(120);
+    // Of processor time.
+    private static readonly TimeSpan s_limit = TimeSpan.FromMinutes(8);
 
     private static readonly Lazy<string[]> s_cases = new(() =>
-        Publisher.Contract.Run(null, s_timeout, "list").Output.Split('\n', StringSplitOptions.RemoveEmptyEntries));
+        Publisher.Contract.Run(null, s_limit, "list").Output.Split('\n', StringSplitOptions.RemoveEmptyEntries));
 
     // Needs arguments, a special setting, or is meant to crash: tests of their own, below.
     private static readonly string[] s_special = ["crash-", "debug-", "out-of-memory-", "out-of-addresses-", "reclaim-", "model"];
@@ -94,7 +95,7 @@ public sealed class ContractTests
     public void AGrowingHeapIsPrefaulted(string protection)
     {
         var settings = new Dictionary<string, string> { ["FREEHOLD_STATS"] = "1", ["FREEHOLD_PROTECTION"] = protection };
-        Outcome outcome = Publisher.Contract.Run(settings, s_timeout, "run", "resident-growing-heap");
+        Outcome outcome = Publisher.Contract.Run(settings, s_limit, "run", "resident-growing-heap");
         Assert.True(outcome.ExitCode == 0, outcome.ToString());
         Assert.Matches("[0-9]+ fresh \\([1-9][0-9]* prefaulted\\)", outcome.Error);
     }
@@ -166,7 +167,7 @@ public sealed class ContractTests
     public void AContainersMemoryIsTheLimit(string name)
     {
         using MemoryGroup? group = MemoryGroup.TryMake(400 << 20);
-        Outcome outcome = group!.Run(Publisher.Contract, s_timeout, "run", name, (300 << 20).ToString(CultureInfo.InvariantCulture));
+        Outcome outcome = group!.Run(Publisher.Contract, s_limit, "run", name, (300 << 20).ToString(CultureInfo.InvariantCulture));
         Assert.True(outcome.ExitCode == 0, outcome.ToString());
     }
 
@@ -193,7 +194,7 @@ public sealed class ContractTests
         var settings = new Dictionary<string, string>(Settings.Reusing);
         if (setting.Split('=') is [string name, string value])
             settings[name] = value;
-        Outcome outcome = Publisher.Contract.Run(settings, s_timeout, ["run", "model-reuse", .. arguments]);
+        Outcome outcome = Publisher.Contract.Run(settings, s_limit, ["run", "model-reuse", .. arguments]);
         Assert.True(outcome.ExitCode == 0 && outcome.Output.EndsWith("used again\nok\n", StringComparison.Ordinal), outcome.ToString());
         Assert.DoesNotContain("\n0 MB", outcome.Output);
     }
@@ -234,7 +235,7 @@ public sealed class ContractTests
     [InlineData("crash-fail-fast", 134)]
     public void ForeignFaultsEndTheProcess(string name, int exitCode)
     {
-        Outcome outcome = Publisher.Contract.Run(null, s_timeout, "run", name);
+        Outcome outcome = Publisher.Contract.Run(null, s_limit, "run", name);
         Assert.True(outcome.ExitCode == exitCode, outcome.ToString());
         Assert.DoesNotContain("ok\n", outcome.Output);
     }
@@ -242,7 +243,7 @@ public sealed class ContractTests
     [Fact]
     public void AnUnhandledDanglingReferenceIsDescribed()
     {
-        Outcome outcome = Publisher.Contract.Run(null, s_timeout, "run", "crash-unhandled-dangling");
+        Outcome outcome = Publisher.Contract.Run(null, s_limit, "run", "crash-unhandled-dangling");
         Assert.Contains("System.DanglingReferenceException", outcome.Error);
         Assert.Contains("Crashing", outcome.Error);
     }
@@ -250,7 +251,7 @@ public sealed class ContractTests
     [Fact]
     public void ThrowingWithoutAnyMemoryEndsTheProcessWithAMessage()
     {
-        Outcome outcome = Publisher.Contract.Run(new Dictionary<string, string> { ["FREEHOLD_HEAP_LIMIT"] = "64M" }, s_timeout, "run", "crash-out-of-memory");
+        Outcome outcome = Publisher.Contract.Run(new Dictionary<string, string> { ["FREEHOLD_HEAP_LIMIT"] = "64M" }, s_limit, "run", "crash-out-of-memory");
         Assert.True(outcome.ExitCode == 134, outcome.ToString());
         Assert.Contains("nothing is left to throw an OutOfMemoryException with", outcome.Error);
     }
@@ -258,14 +259,14 @@ public sealed class ContractTests
     [Fact]
     public void NativeCodeWithADeadPointerDoesNotHang()
     {
-        Outcome outcome = Publisher.Contract.Run(null, s_timeout, "run", "crash-native-gone");
+        Outcome outcome = Publisher.Contract.Run(null, s_limit, "run", "crash-native-gone");
         Assert.True(outcome.ExitCode is 0 or 134 or 135 or 139, outcome.ToString());
     }
 
     [Fact]
     public void TheTraceLeadsToTheLine()
     {
-        Outcome outcome = Publisher.Contract.Run(null, s_timeout, "run", "throw-trace");
+        Outcome outcome = Publisher.Contract.Run(null, s_limit, "run", "throw-trace");
         Assert.True(outcome.ExitCode == 0, outcome.ToString());
         string offset = outcome.Output.Split('\n').Single(line => line.StartsWith("ip ", StringComparison.Ordinal))[3..].Trim();
         var start = new ProcessStartInfo("addr2line", ["-f", "-e", Publisher.Contract.Path + ".dbg", "0x" + offset]) { RedirectStandardOutput = true };
@@ -303,7 +304,7 @@ public sealed class ContractTests
 
     private static void Passes(IReadOnlyDictionary<string, string> settings, params IEnumerable<string> arguments)
     {
-        Outcome outcome = Publisher.Contract.Run(settings, s_timeout, arguments);
+        Outcome outcome = Publisher.Contract.Run(settings, s_limit, arguments);
         Assert.True(outcome.ExitCode == 0 && outcome.Output.EndsWith("ok\n", StringComparison.Ordinal), string.Join(' ', arguments) + ": " + outcome);
     }
 }

@@ -5,8 +5,9 @@ namespace Freehold.Integration.Tests;
 /// <summary>Every program of tests/Differential prints on Freehold, byte for byte, what it prints on the stock runtime.</summary>
 public sealed class DifferentialTests
 {
-    private static readonly TimeSpan s_timeout = TimeSpan.FromSeconds(90);
-    private static readonly Comparison s_comparison = new(() => Publisher.DifferentialStock, Repository.Programs, s_timeout);
+    // Of processor time.
+    private static readonly TimeSpan s_limit = TimeSpan.FromMinutes(8);
+    private static readonly Comparison s_comparison = new(() => Publisher.DifferentialStock, Repository.Programs, s_limit);
 
     public static TheoryData<string> Programs() => [.. Repository.Programs];
 
@@ -54,9 +55,12 @@ public sealed class DifferentialTests
     [MemberData(nameof(Programs))]
     public void SameAsStockWhileWhatNoRootReachesIsDeleted(string program) => Compare(program, Settings.Reclaiming);
 
+    // Not where the frames themselves are compared: the stock program is optimised, and has fewer.
+    public static TheoryData<string> ProgramsUnoptimised() => [.. Repository.Programs.Where(name => name != "NativeFrames")];
+
     // What the JIT does not optimise keeps references in the frame from the method's first instruction to its last, and calls what else is folded or inlined.
     [Theory]
-    [MemberData(nameof(Programs))]
+    [MemberData(nameof(ProgramsUnoptimised))]
     public void SameAsStockUnoptimisedWhileEverythingMoves(string program) => s_comparison.AssertSame(program, Publisher.DifferentialUnoptimised, Settings.Moving);
 
     [Theory]

@@ -1,13 +1,14 @@
 using System.Diagnostics;
 using System.Text;
+using Freehold.Tests;
 
 namespace Freehold.Integration.Tests;
 
 /// <summary>What a run of an executable gave.</summary>
-/// <param name="ExitCode">The exit code; 128 + n when signal n ended it; null when it did not end in time.</param>
-public sealed record Outcome(int? ExitCode, string Output, string Error)
+/// <param name="ExitCode">The exit code; 128 + n when signal n ended it; null when it was ended, for the reason that <paramref name="Killed"/> says.</param>
+public sealed record Outcome(int? ExitCode, string Output, string Error, string? Killed = null)
 {
-    public override string ToString() => $"exit code {ExitCode?.ToString() ?? "none: it did not end in time"}\n--- output\n{Tail(Output)}\n--- error\n{Tail(Error)}";
+    public override string ToString() => $"exit code {ExitCode?.ToString() ?? $"none, {Killed}"}\n--- output\n{Tail(Output)}\n--- error\n{Tail(Error)}";
 
     private static string Tail(string text) => text.Length < 4_000 ? text : "…" + text[^4_000..];
 }
@@ -17,7 +18,8 @@ public sealed class Executable(string path)
 {
     public string Path => path;
 
-    public Outcome Run(IReadOnlyDictionary<string, string>? environment, TimeSpan timeout, params IEnumerable<string> arguments)
+    /// <summary>Runs it to its end, or until it has used so much processor time or hangs (<see cref="ProcessWatch"/>).</summary>
+    public Outcome Run(IReadOnlyDictionary<string, string>? environment, TimeSpan limit, params IEnumerable<string> arguments)
     {
         var start = new ProcessStartInfo(path, arguments) { RedirectStandardOutput = true, RedirectStandardError = true, RedirectStandardInput = true };
         // Nothing of the developer's own settings may change a result.
@@ -34,21 +36,21 @@ public sealed class Executable(string path)
         process.StandardInput.Close();
         process.BeginOutputReadLine();
         process.BeginErrorReadLine();
-        int? code = null;
-        if (process.WaitForExit(timeout))
-        {
+        string? killed = ProcessWatch.WaitForExit(process, limit, () => Length(output) + Length(error));
+        // Until what it said has come.
+        if (killed is null)
             process.WaitForExit();
-            code = process.ExitCode;
-        }
-        else
-        {
-            process.Kill(entireProcessTree: true);
-        }
         lock (output)
         {
             lock (error)
-                return new Outcome(code, output.ToString(), error.ToString());
+                return new Outcome(killed is null ? process.ExitCode : null, output.ToString(), error.ToString(), killed);
         }
+    }
+
+    private static long Length(StringBuilder builder)
+    {
+        lock (builder)
+            return builder.Length;
     }
 
     private static void Append(StringBuilder builder, string? line)

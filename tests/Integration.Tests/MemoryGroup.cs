@@ -43,8 +43,8 @@ public sealed class MemoryGroup : IDisposable
     }
 
     /// <summary>Runs a program whose process is in the group from its start.</summary>
-    public Outcome Run(Executable program, TimeSpan timeout, params string[] arguments) =>
-        new Executable("/bin/sh").Run(null, timeout, ["-c", "echo $$ > \"$0/cgroup.procs\" && exec \"$@\"", _folder, program.Path, .. arguments]);
+    public Outcome Run(Executable program, TimeSpan limit, params string[] arguments) =>
+        new Executable("/bin/sh").Run(null, limit, ["-c", "echo $$ > \"$0/cgroup.procs\" && exec \"$@\"", _folder, program.Path, .. arguments]);
 
     public void Dispose()
     {

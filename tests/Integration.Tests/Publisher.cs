@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using Freehold.Tests;
 
 namespace Freehold.Integration.Tests;
 
@@ -51,11 +52,9 @@ public static class Publisher
         using Process process = Process.Start(start)!;
         Task<string> text = process.StandardOutput.ReadToEndAsync();
         Task<string> error = process.StandardError.ReadToEndAsync();
-        if (!process.WaitForExit(TimeSpan.FromMinutes(10)))
-        {
-            process.Kill(entireProcessTree: true);
-            throw new TimeoutException($"publishing {name} took more than ten minutes");
-        }
+        // A quiet publish says nothing, but ilc, its child, always has something to do.
+        if (ProcessWatch.WaitForExit(process, TimeSpan.FromMinutes(30), () => 0) is { } killed)
+            throw new TimeoutException($"publishing {name}: {killed}");
         if (process.ExitCode != 0)
             throw new InvalidOperationException($"publishing {name} failed:\n{text.Result}\n{error.Result}");
         return new Executable(Path.Combine(output, project));

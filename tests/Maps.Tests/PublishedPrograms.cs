@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using System.Reflection;
+using Freehold.Tests;
 using Xunit;
 
 namespace Freehold.Maps.Tests;
@@ -72,9 +73,9 @@ public sealed class PublishedPrograms : IDisposable
 
         using Process process = Process.Start(start)!;
         Task<string> error = process.StandardError.ReadToEndAsync();
-        string output = process.StandardOutput.ReadToEnd() + error.Result;
-        process.WaitForExit();
-        return (process.ExitCode, output);
+        Task<string> said = process.StandardOutput.ReadToEndAsync();
+        string? killed = ProcessWatch.WaitForExit(process, TimeSpan.FromMinutes(30), () => 0);
+        return killed is null ? (process.ExitCode, said.Result + error.Result) : throw new TimeoutException($"{file} {arguments}: {killed}");
     }
 
     public (int Code, string Output) TryPublish(string name, string ilcArguments, params (string Name, string Value)[] environment)

@@ -2,6 +2,7 @@ using System;
 using System.Collections.Generic;
 using System.Diagnostics;
 using System.Text;
+using Freehold.Tests;
 
 namespace Freehold.Package.Tests;
 
@@ -40,14 +41,28 @@ public static class Command
         }
     }
 
+    /// <summary>Waits for a program of <see cref="Start"/>, which fails the test when it hangs.</summary>
+    public static CommandResult Wait(Process process, StringBuilder output)
+    {
+        string? killed = ProcessWatch.WaitForExit(process, TimeSpan.FromMinutes(30), () => Length(output));
+        if (killed is null)
+        {
+            process.WaitForExit();
+        }
+
+        lock (output)
+        {
+            return killed is null ? new CommandResult(process.ExitCode, output.ToString()) : throw new TimeoutException($"{killed}. It had said:\n{output}");
+        }
+    }
+
     /// <summary>Runs a program to its end.</summary>
     public static CommandResult Run(string directory, IReadOnlyDictionary<string, string?> environment, string program, params IEnumerable<string> arguments)
     {
         (Process process, StringBuilder output) = Start(directory, environment, program, arguments);
         using (process)
         {
-            process.WaitForExit();
-            return new CommandResult(process.ExitCode, output.ToString());
+            return Wait(process, output);
         }
     }
 
@@ -56,5 +71,13 @@ public static class Command
     {
         CommandResult result = Run(Environment.CurrentDirectory, new Dictionary<string, string?>(), program, arguments);
         return result.ExitCode == 0 ? result.Output : throw new InvalidOperationException($"{program} failed: {result.Output}");
+    }
+
+    private static long Length(StringBuilder output)
+    {
+        lock (output)
+        {
+            return output.Length;
+        }
     }
 }

@@ -28,6 +28,9 @@ public sealed class ErrorTests(PackageFixture machine)
         { "FH0009", ["-p:FreeholdProtection=none"] },
         { "FH0010", ["-p:NETCoreSdkVersion=9.0.300"] },
         { "FH0011", ["-p:FreeholdCacheDirectory=/proc/freehold"] },
+        { "FH0015", ["-p:FreeholdCacheDirectory=/nowhere/a$b"] },
+        { "FH0015", ["-p:FreeholdCacheDirectory=/nowhere/a\"b"] },
+        { "FH0015", ["-p:IntermediateOutputPath=obj/a`b/"] },
         { "FH0012", ["-p:IlcStandaloneGCSupport=true"] },
         { "FH0012", ["-p:IlcMultiModule=true"] },
         { "FH0012", ["-p:NativeLib=Static"] },
@@ -148,13 +151,53 @@ public sealed class ErrorTests(PackageFixture machine)
         Assert.Empty(engine.Errors);
     }
 
+    // Something in the file system other than a build that holds the lock: waiting would not help. Here the lock's file is a program that runs (ETXTBSY), which stops root too.
+    [Fact]
+    public void ADamagedToolchainThatCannotBeMadeAgainIsRefused()
+    {
+        string cache = Directory.CreateDirectory(Path.Combine(machine.Root, "held-" + Guid.NewGuid().ToString("N")[..8])).FullName;
+        string toolchain = Directory.CreateDirectory(Path.Combine(cache, "key")).FullName;
+        File.WriteAllText(Path.Combine(toolchain, "file"), "content");
+        Freehold.Tasks.ToolchainStamp.Write(toolchain);
+        string program = Path.Combine(cache, "key.lock");
+        File.Copy(Command.Tool("sh", "-c", "readlink -f $(command -v sleep)").Trim(), program);
+        (System.Diagnostics.Process process, _) = Command.Start(cache, new Dictionary<string, string?>(), program, "1000000");
+        try
+        {
+            var engine = new RecordingBuildEngine();
+            using (Freehold.Tasks.PrepareToolchain task = New(engine))
+            {
+                Assert.True(task.Execute());
+            }
+
+            File.WriteAllText(Path.Combine(toolchain, "file"), "changed");
+            using (Freehold.Tasks.PrepareToolchain task = New(engine))
+            {
+                Assert.False(task.Execute());
+            }
+
+            Assert.Equal(["FH0011"], engine.Errors);
+            Assert.Contains("'file' has changed", engine.Messages.Single(), StringComparison.Ordinal);
+        }
+        finally
+        {
+            process.Kill();
+            process.WaitForExit();
+        }
+
+        Freehold.Tasks.PrepareToolchain New(RecordingBuildEngine engine) => new()
+        {
+            BuildEngine = engine, HelpLink = "errors.md", CacheDirectory = cache, Key = "key", Manifest = "none", RuntimePackage = "none", Rewriter = "none",
+        };
+    }
+
     [Fact]
     public void EveryErrorIsDocumented()
     {
         string package = Path.Combine(machine.Packages, "freehold", PackageFixture.Version);
         _ = machine.Published;
         string page = File.ReadAllText(Path.Combine(package, "docs/errors.md"));
-        for (int number = 1; number <= 13; number++)
+        for (int number = 1; number <= 14; number++)
         {
             Assert.Contains($"\n## FH{number:D4}\n", page, StringComparison.Ordinal);
         }

@@ -4,10 +4,12 @@ using Microsoft.Build.Framework;
 
 namespace Freehold.Package.Tests;
 
-/// <summary>A build that remembers the ids of its errors.</summary>
+/// <summary>A build that remembers the ids and the messages of its errors.</summary>
 internal sealed class RecordingBuildEngine : IBuildEngine
 {
     public List<string> Errors { get; } = [];
+
+    public List<string> Messages { get; } = [];
 
     public bool ContinueOnError => false;
 
@@ -23,7 +25,11 @@ internal sealed class RecordingBuildEngine : IBuildEngine
     {
     }
 
-    public void LogErrorEvent(BuildErrorEventArgs e) => Errors.Add(e.Code);
+    public void LogErrorEvent(BuildErrorEventArgs e)
+    {
+        Errors.Add(e.Code);
+        Messages.Add(e.Message ?? "");
+    }
 
     public void LogMessageEvent(BuildMessageEventArgs e)
     {

@@ -46,7 +46,8 @@ public sealed class SampleProject
     /// <param name="properties">More XML for its property group.</param>
     /// <param name="items">More XML for its item group.</param>
     /// <param name="source">Its program.</param>
-    public SampleProject(PackageFixture machine, string properties = "", string items = "", string source = DefaultSource)
+    /// <param name="folder">Begins the name of its folder.</param>
+    public SampleProject(PackageFixture machine, string properties = "", string items = "", string source = DefaultSource, string folder = "project")
     {
         _machine = machine;
         _environment = new Dictionary<string, string?>
@@ -65,7 +66,7 @@ public sealed class SampleProject
             // No node may survive a test: it would keep files and hide a kill.
             ["MSBUILDDISABLENODEREUSE"] = "1",
         };
-        Folder = Directory.CreateDirectory(Path.Combine(machine.Root, "project " + Guid.NewGuid().ToString("N")[..8])).FullName;
+        Folder = Directory.CreateDirectory(Path.Combine(machine.Root, folder + " " + Guid.NewGuid().ToString("N")[..8])).FullName;
         File.WriteAllText(Path.Combine(Folder, "sample.csproj"), $"""
             <Project Sdk="Microsoft.NET.Sdk">
               <PropertyGroup>

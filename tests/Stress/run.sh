@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# That shrink.sh finds the smallest failing case of a program that fails from a known size on, and refuses what it cannot run.
+# That limited.sh ends what uses too much or hangs, and nothing else; that shrink.sh finds the smallest failing case of a program that fails from a known size on, and refuses what it cannot run.
 set -euo pipefail
 shrink="$(cd "$(dirname "$0")" && pwd)/shrink.sh"
 scratch=$(mktemp -d)
@@ -36,6 +36,28 @@ answers() {
     failed=$((failed + 1))
   fi
 }
+
+# ends <name> <exit code> <argument of limited.sh>…
+ends() {
+  local name=$1 wanted=$2 code=0
+  shift 2
+  "$(dirname "$shrink")/limited.sh" "$@" > "$scratch/output" 2>&1 || code=$?
+  if [ "$code" -eq "$wanted" ]; then
+    echo "ok: $name"
+    passed=$((passed + 1))
+  else
+    echo "FAILED: $name: exit code $code instead of $wanted"
+    cat "$scratch/output"
+    failed=$((failed + 1))
+  fi
+}
+
+ends code 7 60 bash -c 'sleep 0.3; exit 7'
+ends works 0 60 true
+ends processor-time 124 2 bash -c 'while true; do :; done'
+ends processor-time-of-children 124 2 bash -c 'bash -c "while true; do :; done"; true'
+ends hangs 125 --idle 3 60 sleep 1000
+ends speaks 0 --idle 3 60 bash -c 'for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 1; done'
 
 answers smallest 0 "FAULTY=1 $scratch/program run model 7 137 3" --attempts 1 FAULTY=1 -- "$scratch/program" run model 7 100000 16
 answers smallest-with-slots 0 "FAULTY=1 $scratch/program run model 7 137 3 40 10" --attempts 1 FAULTY=1 -- "$scratch/program" run model 7 100000 16 3000 10

@@ -11,7 +11,8 @@ usage() {
 }
 
 attempts=5
-limit=300
+limit=1200  # seconds of processor time; see limited.sh
+limited="$(cd "$(dirname "$0")" && pwd)/limited.sh"
 settings=()
 while [ $# -gt 0 ] && [ "$1" != -- ]; do
   case "$1" in
@@ -37,7 +38,7 @@ done
 fails() {
   local i
   for ((i = 0; i < attempts; i++)); do
-    env "${settings[@]}" timeout --signal=ABRT --kill-after=10 "$limit" "${fixed[@]}" "$@" > /dev/null 2>&1 || return 0
+    env "${settings[@]}" "$limited" "$limit" "${fixed[@]}" "$@" > /dev/null 2>&1 || return 0
   done
   return 1
 }

@@ -89,8 +89,8 @@ public sealed class AssemblyRewriter : IDisposable
 
         using ModuleDefinition module = Read(input, new ReaderParameters { AssemblyResolver = _resolver });
         return module.GetTypes().SelectMany(type => type.Methods).Any(method =>
-            (method.HasBody && (method.Body.Variables.Any(variable => variable.IsPinned) || IdentitySites.MayHaveSites(method) || NumberSites.MayHaveSites(method))) || Passes.NativeCallPins.Concerns(method)
-            || Passes.NativeDelegatePins.Concerns(method));
+            (method.HasBody && (method.Body.Variables.Any(variable => variable.IsPinned) || IdentitySites.MayHaveSites(method) || NumberSites.MayHaveSites(method)))
+            || Passes.NativeCallPins.Concerns(method, role) || Passes.NativeDelegatePins.Concerns(method));
     }
 
     // The framework is signed in public only and the application is loaded by no runtime: the strong name is left as it is.
@@ -120,6 +120,7 @@ public sealed class AssemblyRewriter : IDisposable
         using MemoryStream? symbols = module.SymbolReader is PortablePdbReader ? new MemoryStream() : null;
         writing.SymbolStream = symbols;
         module.Write(output, writing);
+        VariableArgumentCalls.Restore(module, output);
         if (symbols is not null)
         {
             File.WriteAllBytes(Path.ChangeExtension(output, ".pdb"), symbols.ToArray());

@@ -14,8 +14,14 @@ public static class IlEditing
     /// ones (whatever refers to it, branch, handler boundary or sequence point, then needs no change) and a copy of it comes last.
     /// </summary>
     /// <returns>The copy.</returns>
+    /// <remarks>A call with a prefix is one with it: what comes before such a call comes before the prefix.</remarks>
     public static Instruction InsertBefore(this MethodBody body, Instruction target, params IReadOnlyList<Instruction> inserted)
     {
+        while (target.Previous?.OpCode.OpCodeType == OpCodeType.Prefix)
+        {
+            target = target.Previous;
+        }
+
         Instruction copy = Instruction.Create(OpCodes.Nop);
         copy.OpCode = target.OpCode;
         copy.Operand = target.Operand;
@@ -32,9 +38,14 @@ public static class IlEditing
         return copy;
     }
 
-    /// <summary>Puts instructions behind one: whoever comes from it runs them, whoever jumps to what follows it does not.</summary>
+    /// <summary>Puts instructions behind one: whoever comes from it runs them, whoever jumps to what follows it does not. A call is no tail call any more then.</summary>
     public static void InsertAfter(this MethodBody body, Instruction target, params IReadOnlyList<Instruction> inserted)
     {
+        if (target.Previous?.OpCode.Code == Code.Tail)
+        {
+            target.Previous.OpCode = OpCodes.Nop;
+        }
+
         int index = body.Instructions.IndexOf(target) + 1;
         foreach (Instruction instruction in inserted)
         {
@@ -42,9 +53,18 @@ public static class IlEditing
         }
     }
 
-    /// <summary>Turns an instruction into others, in its place.</summary>
+    /// <summary>
+    /// Turns an instruction into others, in its place. The prefix <c>tail.</c> of a call stays if all that takes its place is another call: it must have the same
+    /// stack, and the return, right behind it.
+    /// </summary>
     public static void Replace(this MethodBody body, Instruction target, params IReadOnlyList<Instruction> replacement)
     {
+        if (target.Previous?.OpCode.Code == Code.Tail && replacement is not [{ OpCode.Code: Code.Call or Code.Callvirt or Code.Calli }])
+        {
+            // The instruction stays: somebody may jump to it.
+            target.Previous.OpCode = OpCodes.Nop;
+        }
+
         target.OpCode = replacement[0].OpCode;
         target.Operand = replacement[0].Operand;
         int index = body.Instructions.IndexOf(target) + 1;

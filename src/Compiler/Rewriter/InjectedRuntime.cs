@@ -58,7 +58,10 @@ public static class InjectedRuntime
     }
 
     /// <summary>The injected class, as an assembly other than CoreLib refers to it.</summary>
-    public static TypeReference Reference(ModuleDefinition module) => new(Namespace, ClassName, module, CoreLibOf(module));
+    public static TypeReference Reference(ModuleDefinition module) => Reference(module, Namespace, ClassName);
+
+    /// <summary>A class of CoreLib, as an assembly other than CoreLib refers to it.</summary>
+    public static TypeReference Reference(ModuleDefinition module, string @namespace, string name) => new(@namespace, name, module, CoreLibOf(module));
 
     /// <summary>[StackTraceHidden], for methods that stand between those of the source.</summary>
     public static CustomAttribute HiddenInStackTraces(ModuleDefinition module)

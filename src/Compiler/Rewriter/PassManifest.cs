@@ -27,6 +27,7 @@ public static class PassManifest
         new ReferencesForPointers(),
         new NativeCallPins(),
         new NativeDelegatePins(),
+        new ReflectedCallPins(),
         new TypeIdentity(),
         new BoxedContents(),
         new ObjectIdentity(),

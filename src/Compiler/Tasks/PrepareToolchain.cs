@@ -55,19 +55,13 @@ public sealed class PrepareToolchain : FreeholdTask, ICancelableTask, IDisposabl
         string cache = Path.GetFullPath(CacheDirectory.Length != 0 ? CacheDirectory : DefaultCacheDirectory());
         string final = Path.Combine(cache, Key);
         Toolchain = final + "/";
-        if (ToolchainStamp.IsIntact(final))
+        if (IsUsable(final))
         {
-            Log.LogMessage(MessageImportance.Low, "Freehold's toolchain is up to date: {0}", final);
             return;
         }
 
-        Directory.CreateDirectory(cache);
-        using CacheLock taken = CacheLock.Take(
-            final + ".lock",
-            () => Log.LogMessage(MessageImportance.High, "Another build prepares Freehold's toolchain; waiting for it"),
-            _cancellation.Token);
-
-        if (ToolchainStamp.IsIntact(final))
+        using CacheLock taken = TakeLock(cache, final);
+        if (IsUsable(final))
         {
             return;
         }
@@ -92,6 +86,46 @@ public sealed class PrepareToolchain : FreeholdTask, ICancelableTask, IDisposabl
         }
     }
 
+    private bool IsUsable(string final)
+    {
+        ToolchainStamp.State state = ToolchainStamp.Compare(final, out string difference);
+        Log.LogMessage(MessageImportance.Low, "Freehold's toolchain at {0}: {1} {2}", final, state, difference);
+        if (state == ToolchainStamp.State.Copied)
+        {
+            // Not under the lock: whoever does the same writes the same.
+            try
+            {
+                ToolchainStamp.Write(final);
+            }
+            catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
+            {
+                Log.LogMessage(MessageImportance.Low, "It is compared by its contents each time, as its folder cannot be written to: {0}", exception.Message);
+            }
+        }
+
+        return state != ToolchainStamp.State.Damaged;
+    }
+
+    private CacheLock TakeLock(string cache, string final)
+    {
+        try
+        {
+            Directory.CreateDirectory(cache);
+            return CacheLock.Take(
+                final + ".lock",
+                () => Log.LogMessage(MessageImportance.High, "Another build prepares Freehold's toolchain; waiting for it"),
+                _cancellation.Token);
+        }
+        catch (Exception exception) when ((exception is IOException or UnauthorizedAccessException) && Directory.Exists(final))
+        {
+            ToolchainStamp.Compare(final, out string difference);
+            throw new FreeholdException(
+                "FH0011",
+                $"The toolchain at '{final}' is not as it was made ({difference}), and cannot be made again there: {exception.Message} "
+                + "Copy it anew, make its folder writable, or set FreeholdCacheDirectory to another folder.");
+        }
+    }
+
     private void DeleteLeftovers(string cache)
     {
         foreach (string leftover in Directory.EnumerateDirectories(cache, Key + ".tmp-*"))
@@ -108,7 +142,7 @@ public sealed class PrepareToolchain : FreeholdTask, ICancelableTask, IDisposabl
         }
     }
 
-    private static string DefaultCacheDirectory()
+    internal static string DefaultCacheDirectory()
     {
         string? root = Environment.GetEnvironmentVariable("XDG_CACHE_HOME");
         if (string.IsNullOrEmpty(root))

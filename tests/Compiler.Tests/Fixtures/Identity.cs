@@ -67,6 +67,12 @@ public static unsafe class Identity
     /// <summary>Their distance, by the method and by addresses that became numbers.</summary>
     public static long Distance(ref int left, ref int right) => Unsafe.ByteOffset(ref left, ref right) + ((byte*)Unsafe.AsPointer(ref left) - (byte*)Unsafe.AsPointer(ref right));
 
+    /// <summary>The distance alone.</summary>
+    public static nint Apart(ref int left, ref int right) => Unsafe.ByteOffset(ref left, ref right);
+
+    /// <summary>A pointer of what is not pinned.</summary>
+    public static void* AsPointer(ref int place) => Unsafe.AsPointer(ref place);
+
     /// <summary>A cursor and its end: derived from one reference.</summary>
     public static int Cursor(ref int start, int length)
     {

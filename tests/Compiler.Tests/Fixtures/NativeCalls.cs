@@ -34,6 +34,71 @@ public static unsafe class NativeCalls
     [DllImport("libc")]
     public static extern void Delegate(Callback callback);
 
+    /// <summary>A text that is not copied.</summary>
+    [DllImport("libc", CharSet = CharSet.Unicode)]
+    public static extern int Wide(string text);
+
+    /// <summary>A text that is: no address of it gets out.</summary>
+    [DllImport("libc")]
+    public static extern int Copied(string text);
+
+    /// <summary>Holds the array.</summary>
+    public static int CallArray(int[] array) => Array(array, 3);
+
+    /// <summary>Holds the refs; the text is copied.</summary>
+    public static bool CallReferences(string text, ref int from, out long to) => References(text, in from, out to);
+
+    /// <summary>Holds the object.</summary>
+    public static void CallLayout(Time time) => Layout(time);
+
+    /// <summary>Holds the text.</summary>
+    public static int CallWide(string text) => Wide(text);
+
+    /// <summary>Lets go of each array.</summary>
+    public static int CallInLoop(int[][] arrays)
+    {
+        int sum = 0;
+        foreach (int[] array in arrays)
+        {
+            sum += Array(array, array.Length);
+        }
+
+        return sum;
+    }
+
+    /// <summary>The array is held elsewhere, or the stack would grow.</summary>
+    public static int CallBeforeTailCall(int[] array, int times)
+    {
+        Array(array, times);
+        return times == 0 ? 0 : CallBeforeTailCall(array, times - 1);
+    }
+
+    /// <summary>Must not change.</summary>
+    public static unsafe void CallNothing(byte* pointer, Callback callback)
+    {
+        Pointer(pointer, 0, 0);
+        Delegate(callback);
+        Copied("text");
+    }
+
+    /// <summary>Is marked as native.</summary>
+    public static NativeArray MakeDelegate() => Array;
+
+    /// <summary>Calls of such a delegate pin nothing: the method that it is made of does.</summary>
+    public static Func<int[], int, int> MakeGenericDelegate() => Array;
+
+    /// <summary>Variable arguments.</summary>
+    public static int Variable(string text, __arglist) => text.Length;
+
+    /// <summary>Another one of this name.</summary>
+    public static long Variable(long number, __arglist) => number;
+
+    /// <summary>Calls both.</summary>
+    public static long CallVariable(object one, object other) => Variable("", __arglist(1, "")) + Variable(1, __arglist(2.0)) + (one == other ? 1 : 0);
+
+    /// <summary>As <see cref="Array"/>.</summary>
+    public delegate int NativeArray(int[] array, int count);
+
     /// <summary>An unmanaged function with a ref.</summary>
     public static int Call(delegate* unmanaged[Cdecl]<ref int, int, int> function, ref int value) => function(ref value, 3);
 

@@ -53,6 +53,9 @@ public static class NativeDelegates
     /// <summary>Must not change.</summary>
     public static void CallGeneric(Generic<int> function, int[] array) => function(array);
 
+    /// <summary>Is marked as native, as its target may be.</summary>
+    public static Numbers MakeOfDelegate(Numbers function) => new(function);
+
     /// <summary>Must not change: a method of this name, but not a delegate's.</summary>
     public static void CallOther(Other other, int[] array) => other.Invoke(array);
 

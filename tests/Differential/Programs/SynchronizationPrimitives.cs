@@ -91,10 +91,10 @@ internal static partial class SynchronizationPrimitives
         using var countdown = new CountdownEvent(100);
         for (int i = 0; i < 100; i++)
             ThreadPool.QueueUserWorkItem(_ => countdown.Signal());
-        Console.WriteLine(countdown.Wait(20_000));
+        Console.WriteLine(countdown.Wait(Timeout.Infinite));
         var registered = new ManualResetEventSlim();
         ThreadPool.RegisterWaitForSingleObject(manual, (_, timedOut) => registered.Set(), null, 20_000, executeOnlyOnce: true);
-        Console.WriteLine(registered.Wait(20_000));
+        Console.WriteLine(registered.Wait(Timeout.Infinite));
     }
 
     private static void InterlockedMax(ref int target, int value)

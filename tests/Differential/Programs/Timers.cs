@@ -9,7 +9,7 @@ internal static partial class Timers
     {
         using var fired = new CountdownEvent(5);
         using (var timer = new Timer(state => ((CountdownEvent)state!).TryAddOrSignal(), fired, 1, 2))
-            Console.WriteLine(fired.Wait(20_000));
+            Console.WriteLine(fired.Wait(Timeout.Infinite));
         using (var periodic = new PeriodicTimer(TimeSpan.FromMilliseconds(2)))
         {
             int ticks = 0;
@@ -31,7 +31,7 @@ internal static partial class Timers
         int count = 0;
         for (int i = 0; i < 200; i++)
             timers.Add(new Timer(_ => Interlocked.Increment(ref count), null, i % 7, Timeout.Infinite));
-        SpinWait.SpinUntil(() => Volatile.Read(ref count) == 200, 20_000);
+        SpinWait.SpinUntil(() => Volatile.Read(ref count) == 200);
         foreach (Timer timer in timers)
             await timer.DisposeAsync();
         Console.WriteLine(count);

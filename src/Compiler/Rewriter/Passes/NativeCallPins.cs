@@ -1,18 +1,21 @@
 using System.Collections.Generic;
 using System.Linq;
+using Freehold.Rewriter.Analysis;
 using Mono.Cecil;
 using Mono.Cecil.Cil;
 
 namespace Freehold.Rewriter.Passes;
 
 /// <summary>
-/// The compiler's own marshalling code pins arrays, strings and refs that a P/Invoke takes, where no pass sees it. So the caller pins them around the call:
+/// The compiler's own marshalling code pins arrays, strings and refs that a P/Invoke takes, where no pass sees it. So whoever calls one pins them around the call:
 /// <list type="bullet">
-/// <item>a P/Invoke with such parameters becomes an ordinary method that holds its arguments in pinned locals and calls the P/Invoke, which gets another
-/// name. Whoever calls it, takes its address or finds it by reflection, in whatever assembly, comes through;</item>
-/// <item>an unmanaged <c>calli</c> with such parameters becomes a call of a method that does the same.</item>
+/// <item>a call of a P/Invoke with such parameters, of this assembly or another, and an unmanaged <c>calli</c>: see <see cref="PinnedArguments"/>. The P/Invoke itself stays
+/// as it is, for reflection and for stack traces;</item>
+/// <item>a delegate made of such a P/Invoke is marked as native, and whoever calls it pins (<see cref="NativeDelegatePins"/>). If its type is none that those calls look
+/// at, and for function pointers, the address is that of a method that pins.</item>
 /// </list>
-/// TouchBeforePin, which comes later, completes the pins. Source-generated P/Invokes (LibraryImport) pin in C# and have no such parameters left.
+/// Calls by reflection: <see cref="ReflectedCallPins"/>. TouchBeforePin, which comes later, completes the pins. Source-generated P/Invokes (LibraryImport) pin in C#
+/// and have no such parameters left.
 /// </summary>
 public sealed class NativeCallPins : IRewritePass
 {
@@ -22,94 +25,76 @@ public sealed class NativeCallPins : IRewritePass
     public string Name => nameof(NativeCallPins);
 
     /// <inheritdoc/>
-    public int Version => 3;
+    public int Version => 4;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => true;
 
-    /// <summary>Whether a method is one that the pass changes, or may contain one.</summary>
-    public static bool Concerns(MethodDefinition method) =>
-        method.IsPInvokeImpl ? NeedsPins(method) : method.HasBody && method.Body.Instructions.Any(IsNativeCall);
+    /// <summary>Whether the pass may change the method.</summary>
+    public static bool Concerns(MethodDefinition method, AssemblyRole role) =>
+        method.HasBody && method.Body.Instructions.Any(instruction => IsNativeCall(instruction) || MayNameNativeMethod(instruction, role));
 
     /// <inheritdoc/>
     public bool Run(AssemblyUnderRewrite assembly, PassStatistics statistics)
     {
+        Callees callees = new();
         bool changed = false;
-        foreach (MethodDefinition method in assembly.Module.GetTypes().SelectMany(type => type.Methods).ToArray())
+        foreach (MethodDefinition method in assembly.MethodsWithBody.ToArray())
         {
-            if (method.IsPInvokeImpl)
+            Instruction[] sites = [.. method.Body.Instructions.Where(instruction => IsNativeCall(instruction) || (MayNameNativeMethod(instruction, assembly.Role) && callees.NativeMethod(instruction) is not null))];
+            if (sites.Length > 0)
             {
-                if (NeedsPins(method))
-                {
-                    WrapPInvoke(method);
-                    statistics.Rewrite(method.FullName);
-                    changed = true;
-                }
-            }
-            else if (method.HasBody)
-            {
-                changed |= WrapNativeCalls(method, statistics);
+                Rewrite(assembly, method, sites, callees);
+                sites.ToList().ForEach(_ => statistics.Rewrite(method.FullName));
+                changed = true;
             }
         }
 
         return changed;
     }
 
-    private static void WrapPInvoke(MethodDefinition method)
+    private static void Rewrite(AssemblyUnderRewrite assembly, MethodDefinition method, Instruction[] sites, Callees callees)
     {
-        MethodDefinition native = new("<native>" + method.Name, method.Attributes, method.ReturnType)
+        MethodBody body = method.Body;
+        bool apart = PinnedArguments.HasTailCalls(method);
+        PinnedArguments.Locals locals = new(body);
+        body.BeginEdit();
+        foreach (Instruction site in sites)
         {
-            IsPrivate = true,
-            PInvokeInfo = method.PInvokeInfo,
-            ImplAttributes = method.ImplAttributes,
-        };
-        foreach (ParameterDefinition parameter in method.Parameters)
-        {
-            // A flag says that a table has a row for the parameter, and ilc believes it: each stays with its row.
-            ParameterDefinition same = new(parameter.Name, parameter.Attributes, parameter.ParameterType) { MarshalInfo = parameter.MarshalInfo, HasDefault = false };
-            CopyAttributes(parameter, same);
-            parameter.MarshalInfo = null;
-            parameter.HasFieldMarshal = false;
-            native.Parameters.Add(same);
-        }
-
-        native.MethodReturnType.MarshalInfo = method.MethodReturnType.MarshalInfo;
-        native.MethodReturnType.Attributes = method.MethodReturnType.Attributes;
-        method.MethodReturnType.MarshalInfo = null;
-        method.MethodReturnType.HasFieldMarshal = false;
-        CopyAttributes(method.MethodReturnType, native.MethodReturnType);
-        CopyAttributes(method, native);
-        method.DeclaringType.Methods.Add(native);
-
-        method.PInvokeInfo = null;
-        method.IsPInvokeImpl = false;
-        method.ImplAttributes = MethodImplAttributes.IL | MethodImplAttributes.Managed;
-        method.Body = new MethodBody(method) { InitLocals = true };
-        PinnedArguments.Append(method, method.Parameters, parameter => NeedsPin(parameter.ParameterType));
-        method.Body.Append(Instruction.Create(OpCodes.Call, native), Instruction.Create(OpCodes.Ret));
-    }
-
-    private static bool WrapNativeCalls(MethodDefinition method, PassStatistics statistics)
-    {
-        bool changed = false;
-        foreach (Instruction call in method.Body.Instructions.Where(IsNativeCall).ToArray())
-        {
-            CallSite site = (CallSite)call.Operand;
-            MethodDefinition wrapper = PinnedArguments.AddMethod(method.DeclaringType, method.Name, site.ReturnType, [.. site.Parameters, new ParameterDefinition(method.Module.TypeSystem.IntPtr)]);
-            // Signatures have the numbers of generic parameters: with as many of its own they mean the same there.
-            foreach (GenericParameter parameter in method.GenericParameters)
+            if (site.OpCode.Code == Code.Calli)
             {
-                wrapper.GenericParameters.Add(new GenericParameter(parameter.Name, wrapper));
+                CallSite signature = (CallSite)site.Operand;
+                (TypeReference, bool)[] arguments = [.. signature.Parameters.Select(parameter => (parameter.ParameterType, NeedsPin(parameter.ParameterType))), (assembly.Module.TypeSystem.IntPtr, false)];
+                // Signatures have the numbers of generic parameters, which mean nothing in another method.
+                bool inGeneric = method.HasGenericParameters || method.DeclaringType.HasGenericParameters;
+                Pin(site, Instruction.Create(OpCodes.Calli, signature), arguments, apart && !inGeneric ? method.Name : null, signature.ReturnType);
+                continue;
             }
 
-            PinnedArguments.Append(wrapper, wrapper.Parameters.Take(site.Parameters.Count), parameter => NeedsPin(parameter.ParameterType));
-            wrapper.Body.Append(Instruction.Create(OpCodes.Ldarg, wrapper.Parameters[^1]), Instruction.Create(OpCodes.Calli, site), Instruction.Create(OpCodes.Ret));
-            PinnedArguments.Call(call, wrapper);
-            statistics.Rewrite(method.FullName);
-            changed = true;
+            MethodReference called = (MethodReference)site.Operand;
+            bool[] pinned = PinsOf(callees.NativeMethod(site)!);
+            if (site.OpCode.Code == Code.Call)
+            {
+                Pin(site, Instruction.Create(OpCodes.Call, called), Arguments(), apart ? called.Name : null, called.ReturnType);
+            }
+            else if (NativeDelegatePins.PinsAllOf(site.Next, pinned))
+            {
+                body.InsertAfter(site.Next, Instruction.Create(OpCodes.Dup), Instruction.Create(OpCodes.Call, NativeDelegateMark.Set(assembly)));
+            }
+            else
+            {
+                site.Operand = callees.PinningMethod(called, () => PinnedArguments.AddMethod(assembly, called.Name, called.ReturnType, Arguments(), Instruction.Create(OpCodes.Call, called)));
+            }
+
+            (TypeReference, bool)[] Arguments() => [.. called.Parameters.Select(parameter => (parameter.ParameterType, pinned[parameter.Index]))];
         }
 
-        return changed;
+        body.EndEdit();
+
+        void Pin(Instruction site, Instruction call, IReadOnlyList<(TypeReference, bool)> arguments, string? methodApart, TypeReference returns) =>
+            body.Replace(site, methodApart is null
+                ? PinnedArguments.Around(locals, arguments, call)
+                : [Instruction.Create(OpCodes.Call, PinnedArguments.AddMethod(assembly, methodApart, returns, arguments, call))]);
     }
 
     private static bool IsNativeCall(Instruction instruction) =>
@@ -117,7 +102,18 @@ public sealed class NativeCallPins : IRewritePass
         && instruction.Operand is CallSite { CallingConvention: MethodCallingConvention.C or MethodCallingConvention.StdCall or MethodCallingConvention.ThisCall or MethodCallingConvention.FastCall or Unmanaged } site
         && site.Parameters.Any(parameter => NeedsPin(parameter.ParameterType));
 
-    private static bool NeedsPins(MethodDefinition method) => method.IsStatic && method.Parameters.Any(parameter => NeedsPin(parameter.ParameterType));
+    // By the signature alone, without looking at the method. No assembly of the framework calls a P/Invoke of another: a test says so.
+    private static bool MayNameNativeMethod(Instruction instruction, AssemblyRole role) =>
+        instruction.OpCode.Code is Code.Call or Code.Ldftn
+        && instruction.Operand is MethodReference { HasThis: false, CallingConvention: MethodCallingConvention.Default, DeclaringType: not GenericInstanceType } called and not GenericInstanceMethod
+        && (called is MethodDefinition definition ? definition.IsPInvokeImpl : role == AssemblyRole.Application)
+        && called.Parameters.Any(parameter => PinnedArguments.WithoutModifiers(parameter.ParameterType) is { MetadataType: MetadataType.ByReference or MetadataType.Array or MetadataType.String or MetadataType.Class });
+
+    /// <summary>For each parameter of a P/Invoke: would native code get the address of managed memory?</summary>
+    private static bool[] PinsOf(MethodDefinition native) => [.. native.Parameters.Select(parameter =>
+        PinnedArguments.WithoutModifiers(parameter.ParameterType) is { MetadataType: MetadataType.String }
+            ? PinnedArguments.IsWide(parameter, native.PInvokeInfo is { IsCharSetUnicode: true } or { IsCharSetAuto: true })
+            : NeedsPin(parameter.ParameterType))];
 
     /// <summary>Whether native code gets the address of managed memory. StringBuilders are copied, delegates and safe handles are not addresses of theirs.</summary>
     private static bool NeedsPin(TypeReference type)
@@ -130,14 +126,39 @@ public sealed class NativeCallPins : IRewritePass
 
         // A class with a layout is passed by its address when its fields need no conversion.
         return !type.IsValueType && !type.IsPointer && !type.IsFunctionPointer && !type.IsGenericParameter && !type.IsPrimitive
-            && type.Resolve() is { IsClass: true, IsValueType: false } definition && (definition.IsSequentialLayout || definition.IsExplicitLayout);
+            && ValueKinds.Resolve(type) is { IsClass: true, IsValueType: false } definition && (definition.IsSequentialLayout || definition.IsExplicitLayout);
     }
 
-    private static void CopyAttributes(ICustomAttributeProvider from, ICustomAttributeProvider to)
+    /// <summary>What the calls of an assembly lead to.</summary>
+    private sealed class Callees
     {
-        foreach (CustomAttribute attribute in from.CustomAttributes)
+        private readonly Dictionary<MethodReference, MethodDefinition?> _natives = [];
+        private readonly Dictionary<MethodReference, MethodDefinition> _pinning = [];
+
+        /// <summary>The P/Invoke that the instruction names, if it takes what must be pinned.</summary>
+        public MethodDefinition? NativeMethod(Instruction instruction)
         {
-            to.CustomAttributes.Add(attribute);
+            MethodReference called = (MethodReference)instruction.Operand;
+            if (!_natives.TryGetValue(called, out MethodDefinition? native))
+            {
+                _natives[called] = native = Find(called) is { IsPInvokeImpl: true, IsStatic: true } found && PinsOf(found).Contains(true) ? found : null;
+            }
+
+            return native;
         }
+
+        /// <summary>The method that pins around this one, made once.</summary>
+        public MethodDefinition PinningMethod(MethodReference called, System.Func<MethodDefinition> make)
+        {
+            if (!_pinning.TryGetValue(called, out MethodDefinition? method))
+            {
+                _pinning[called] = method = make();
+            }
+
+            return method;
+        }
+
+        private MethodDefinition? Find(MethodReference called) =>
+            called as MethodDefinition ?? (ValueKinds.Resolve(called.DeclaringType) is { } type ? MetadataResolver.GetMethod(type.Methods, called) : null);
     }
 }

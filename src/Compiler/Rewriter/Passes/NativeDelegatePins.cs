@@ -8,11 +8,10 @@ namespace Freehold.Rewriter.Passes;
 
 /// <summary>
 /// A delegate may be one that <c>Marshal.GetDelegateForFunctionPointer</c> made, and what such a one calls is the compiler's own marshalling code, where no pass sees
-/// its pins. So whoever invokes a delegate of a type that could be made so, with arguments whose addresses native code would get, pins them around the call: it calls
-/// a method that does. Which delegates are native is not known before they are called; the others pay for a pin.
+/// its pins. So whoever invokes a delegate of a type that could be made so, with arguments whose addresses native code would get, asks whether this one may be native
+/// (<see cref="NativeDelegateMark"/>): then the arguments are pinned around the call. Else the call is what it was, a tail call if it was one.
 /// <para>
 /// Of generic types there are no such delegates. What the marshaller copies needs no pin: texts that become UTF-8, arrays of references, classes with a layout.
-/// Delegates invoked by reflection, or as the target of another delegate, are not seen.
 /// </para>
 /// </summary>
 public sealed class NativeDelegatePins : IRewritePass
@@ -23,56 +22,129 @@ public sealed class NativeDelegatePins : IRewritePass
     public string Name => nameof(NativeDelegatePins);
 
     /// <inheritdoc/>
-    public int Version => 1;
+    public int Version => 2;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => true;
 
     /// <summary>Whether the pass may change the method.</summary>
-    public static bool Concerns(MethodDefinition method) => method.HasBody && method.Body.Instructions.Any(MayInvokeWithAddresses);
+    public static bool Concerns(MethodDefinition method) => method.HasBody && method.Body.Instructions.Any(instruction => MayInvokeWithAddresses(instruction) || IsAddressOfInvoke(instruction));
 
     /// <inheritdoc/>
     public bool Run(AssemblyUnderRewrite assembly, PassStatistics statistics)
     {
-        Dictionary<(TypeDefinition Caller, TypeDefinition Delegate), MethodDefinition> wrappers = [];
-        bool changed = false;
+        bool changed = assembly.Role == AssemblyRole.CoreLib;
+        if (changed)
+        {
+            NativeDelegateMark.Inject(assembly);
+        }
+
+        Dictionary<TypeDefinition, MethodDefinition> apart = [];
         foreach (MethodDefinition method in assembly.MethodsWithBody.Where(Concerns).ToArray())
         {
+            List<(Instruction Call, TypeDefinition Type, bool[] Pinned)> calls = [];
+            Instruction[] addresses = [.. method.Body.Instructions.Where(IsAddressOfInvoke)];
             foreach (Instruction call in method.Body.Instructions.Where(MayInvokeWithAddresses))
             {
-                MethodReference invoke = (MethodReference)call.Operand;
-                if (ValueKinds.Resolve(invoke.DeclaringType) is not { } type)
+                TypeReference declared = ((MethodReference)call.Operand).DeclaringType;
+                if (ValueKinds.Resolve(declared) is not { } type)
                 {
                     // No code that runs has such a call: ilc makes it throw.
                     statistics.Skip(method.FullName, "of a type that is not there");
-                    continue;
                 }
-
-                if (type is not { BaseType.FullName: "System.MulticastDelegate", HasGenericParameters: false })
+                else if (IsDelegate(type))
                 {
-                    continue;
+                    bool[] pinned = AddressesIn(type);
+                    if (pinned.Contains(true))
+                    {
+                        calls.Add((call, type, pinned));
+                        statistics.Rewrite(method.FullName);
+                    }
+                    else
+                    {
+                        statistics.Skip(method.FullName, "no argument whose address native code would get");
+                    }
                 }
+            }
 
-                bool[] pinned = AddressesIn(type);
-                if (!pinned.Contains(true))
-                {
-                    statistics.Skip(method.FullName, "no argument whose address native code would get");
-                    continue;
-                }
-
-                if (!wrappers.TryGetValue((method.DeclaringType, type), out MethodDefinition? wrapper))
-                {
-                    wrapper = AddWrapper(method.DeclaringType, invoke, pinned);
-                    wrappers.Add((method.DeclaringType, type), wrapper);
-                }
-
-                PinnedArguments.Call(call, wrapper);
-                statistics.Rewrite(method.FullName);
+            if (calls.Count + addresses.Length > 0)
+            {
+                Rewrite(assembly, method, calls, addresses, apart);
                 changed = true;
             }
         }
 
         return changed;
+    }
+
+    /// <summary>
+    /// Whether the instruction makes a delegate of a function on the stack, and calls of that delegate pin all that the function needs:
+    /// then the delegate is to be marked.
+    /// </summary>
+    public static bool PinsAllOf(Instruction? instruction, bool[] needed)
+    {
+        if (instruction?.OpCode.Code != Code.Newobj || instruction.Operand is not MethodReference { DeclaringType: not GenericInstanceType } constructor
+            || ValueKinds.Resolve(constructor.DeclaringType) is not { } type || !IsDelegate(type))
+        {
+            return false;
+        }
+
+        bool[] pinned = AddressesIn(type);
+        return pinned.Length == needed.Length && needed.Zip(pinned).All(pair => pair.Second || !pair.First);
+    }
+
+    // stack: delegate, arguments
+    //   stloc arguments; dup; call MayBeNative; brtrue native; ldloc arguments; [tail.] callvirt Invoke; ret, or br end
+    //   native: ldloc arguments; the call with pins
+    //   end:
+    private static void Rewrite(
+        AssemblyUnderRewrite assembly, MethodDefinition method, List<(Instruction Call, TypeDefinition Type, bool[] Pinned)> calls, Instruction[] addresses, Dictionary<TypeDefinition, MethodDefinition> apart)
+    {
+        MethodBody body = method.Body;
+        bool hasTailCalls = PinnedArguments.HasTailCalls(method);
+        PinnedArguments.Locals locals = new(body);
+        body.BeginEdit();
+        foreach (Instruction address in addresses)
+        {
+            body.InsertAfter(address.Next, Instruction.Create(OpCodes.Dup), Instruction.Create(OpCodes.Call, NativeDelegateMark.Set(assembly)));
+        }
+
+        foreach ((Instruction call, TypeDefinition type, bool[] pinned) in calls)
+        {
+            MethodReference invoke = (MethodReference)call.Operand;
+            Instruction again = Instruction.Create(call.OpCode, invoke), native = Instruction.Create(OpCodes.Nop);
+            (TypeReference, bool)[] arguments = [(invoke.DeclaringType, false), .. invoke.Parameters.Select(parameter => (parameter.ParameterType, pinned[parameter.Index]))];
+            VariableDefinition[] held = [.. invoke.Parameters.Select(parameter => locals.For(parameter.ParameterType, pinned: false, parameter.Index))];
+            List<Instruction> loads = [.. held.Select(local => Instruction.Create(OpCodes.Ldloc, local))];
+            List<Instruction> code = [.. held.Reverse().Select(local => Instruction.Create(OpCodes.Stloc, local))];
+            code.AddRange([Instruction.Create(OpCodes.Dup), Instruction.Create(OpCodes.Call, NativeDelegateMark.Test(assembly)), Instruction.Create(OpCodes.Brtrue, native), .. loads]);
+            if (call.Previous?.OpCode.Code == Code.Tail)
+            {
+                code.Add(Instruction.Create(OpCodes.Tail));
+            }
+
+            Instruction end = call.Next;
+            code.AddRange([again, PinnedArguments.IsInTailPosition(call) ? Instruction.Create(OpCodes.Ret) : Instruction.Create(OpCodes.Br, end), native]);
+            code.AddRange(held.Select(local => Instruction.Create(OpCodes.Ldloc, local)));
+            if (hasTailCalls)
+            {
+                if (!apart.TryGetValue(type, out MethodDefinition? wrapper))
+                {
+                    wrapper = PinnedArguments.AddMethod(assembly, type.Name, invoke.ReturnType, arguments, Instruction.Create(OpCodes.Callvirt, invoke));
+                    apart.Add(type, wrapper);
+                }
+
+                code.Add(Instruction.Create(OpCodes.Call, wrapper));
+            }
+            else
+            {
+                code.AddRange(PinnedArguments.Around(locals, arguments, Instruction.Create(OpCodes.Callvirt, invoke)));
+            }
+
+            body.Replace(call, code);
+        }
+
+        body.EndEdit();
     }
 
     // By the signature alone, without looking at the type.
@@ -81,13 +153,12 @@ public sealed class NativeDelegatePins : IRewritePass
         && instruction.Operand is MethodReference { Name: Invoke, HasThis: true, DeclaringType: not GenericInstanceType } invoke and not GenericInstanceMethod
         && invoke.Parameters.Any(parameter => PinnedArguments.WithoutModifiers(parameter.ParameterType) is ArrayType or ByReferenceType or { MetadataType: MetadataType.String });
 
-    private static MethodDefinition AddWrapper(TypeDefinition caller, MethodReference invoke, bool[] pinned)
-    {
-        MethodDefinition wrapper = PinnedArguments.AddMethod(caller, Invoke, invoke.ReturnType, [new ParameterDefinition(invoke.DeclaringType), .. invoke.Parameters]);
-        PinnedArguments.Append(wrapper, wrapper.Parameters, parameter => parameter.Index > 0 && pinned[parameter.Index - 1]);
-        wrapper.Body.Append(Instruction.Create(OpCodes.Callvirt, invoke), Instruction.Create(OpCodes.Ret));
-        return wrapper;
-    }
+    // A delegate whose target is another delegate, which may be native.
+    private static bool IsAddressOfInvoke(Instruction instruction) =>
+        instruction.OpCode.Code is Code.Ldftn or Code.Ldvirtftn && instruction.Next?.OpCode.Code == Code.Newobj
+        && instruction.Operand is MethodReference { Name: Invoke, HasThis: true, DeclaringType: not GenericInstanceType } invoke && ValueKinds.Resolve(invoke.DeclaringType) is { } type && IsDelegate(type);
+
+    private static bool IsDelegate(TypeDefinition type) => type is { BaseType.FullName: "System.MulticastDelegate", HasGenericParameters: false };
 
     /// <summary>For each parameter of a delegate type: would native code get the address of managed memory?</summary>
     private static bool[] AddressesIn(TypeDefinition type)
@@ -100,12 +171,7 @@ public sealed class NativeDelegatePins : IRewritePass
         {
             ArrayType array => IsPlain(array.ElementType),
             ByReferenceType reference => IsPlain(reference.ElementType),
-            { MetadataType: MetadataType.String } => (parameter.MarshalInfo?.NativeType ?? NativeType.LPTStr) switch
-            {
-                NativeType.LPWStr => true,
-                NativeType.LPTStr => wide,
-                _ => false,
-            },
+            { MetadataType: MetadataType.String } => PinnedArguments.IsWide(parameter, wide),
             _ => false,
         })];
     }

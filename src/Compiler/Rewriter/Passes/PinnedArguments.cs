@@ -1,64 +1,136 @@
-using System;
 using System.Collections.Generic;
 using System.Linq;
+using Freehold.Rewriter.Analysis;
 using Mono.Cecil;
 using Mono.Cecil.Cil;
 
 namespace Freehold.Rewriter.Passes;
 
-/// <summary>Methods that hold their arguments in pinned locals around a native call. TouchBeforePin completes the pins.</summary>
+/// <summary>
+/// Holds the arguments of native calls in pinned locals, which TouchBeforePin completes. In the caller itself, so that stack traces and reflection see what they see
+/// without; in a method of its own (<see cref="AddMethod"/>) where the caller makes calls that must not grow the stack: the JIT makes no implicit tail call
+/// in a method with pinned locals.
+/// </summary>
 internal static class PinnedArguments
 {
-    /// <summary>A static method of the type, with an empty body to fill and parameters of these types. Stack traces stay those of the source: it is hidden in them.</summary>
-    public static MethodDefinition AddMethod(TypeDefinition owner, string purpose, TypeReference returns, IEnumerable<ParameterDefinition> parameters)
+    private const string HiddenClass = "<Freehold>";
+
+    /// <summary>The locals of one method that hold arguments: sites share those of one type.</summary>
+    public sealed class Locals(MethodBody body)
     {
-        MethodDefinition method = InjectedRuntime.AddMethod(
-            owner, $"<native>{purpose}.{owner.Methods.Count}", MethodAttributes.Private, returns, [.. parameters.Select(parameter => parameter.ParameterType)]);
+        private readonly Dictionary<(string Type, int Index), VariableDefinition> _locals = [];
+
+        /// <summary>A local for an argument.</summary>
+        public VariableDefinition For(TypeReference type, bool pinned, int index)
+        {
+            TypeReference of = pinned ? new PinnedType(WithoutModifiers(type)) : WithoutModifiers(type);
+            // Two types may have one name: those of two assemblies, the parameters of a generic type and of a method in it.
+            string name = of.ContainsGenericParameter ? $"generic {_locals.Count}" : $"{of.FullName} {of.GetElementType().Scope?.Name}";
+            (string, int) key = (name + (pinned ? " pinned" : ""), index);
+            if (!_locals.TryGetValue(key, out VariableDefinition? local))
+            {
+                _locals[key] = local = new VariableDefinition(of);
+                body.Variables.Add(local);
+                // A pinned local that was never set must be null.
+                body.InitLocals = true;
+            }
+
+            return local;
+        }
+    }
+
+    /// <summary>
+    /// The call with its arguments in pinned locals, which are let go behind it. They are on the stack when it begins.
+    /// </summary>
+    /// <param name="locals">Those of the method.</param>
+    /// <param name="arguments">Types of the arguments, and whether each needs a pin; from the deepest on the stack on.</param>
+    /// <param name="call">The instruction.</param>
+    public static List<Instruction> Around(Locals locals, IReadOnlyList<(TypeReference Type, bool Pinned)> arguments, Instruction call)
+    {
+        int first = arguments.TakeWhile(argument => !argument.Pinned).Count();
+        VariableDefinition[] held = [.. arguments.Select((argument, i) => i < first ? null! : locals.For(argument.Type, argument.Pinned, i))];
+        List<Instruction> code = [];
+        for (int i = arguments.Count - 1; i >= first; i--)
+        {
+            code.Add(Instruction.Create(OpCodes.Stloc, held[i]));
+        }
+
+        for (int i = first; i < arguments.Count; i++)
+        {
+            code.Add(Instruction.Create(OpCodes.Ldloc, held[i]));
+        }
+
+        code.Add(call);
+        for (int i = first; i < arguments.Count; i++)
+        {
+            if (arguments[i].Pinned)
+            {
+                // As the end of a fixed statement in C#.
+                code.AddRange(held[i].VariableType is PinnedType { ElementType: ByReferenceType }
+                    ? [Instruction.Create(OpCodes.Ldc_I4, 0), Instruction.Create(OpCodes.Conv_U), Instruction.Create(OpCodes.Stloc, held[i])]
+                    : [Instruction.Create(OpCodes.Ldnull), Instruction.Create(OpCodes.Stloc, held[i])]);
+            }
+        }
+
+        return code;
+    }
+
+    /// <summary>
+    /// A static method that takes these arguments, pins those that need it and makes the call. It is in a class of its own, where no look at the program's types finds
+    /// it, hidden in stack traces, and never inlined: its pins would be the caller's.
+    /// </summary>
+    public static MethodDefinition AddMethod(AssemblyUnderRewrite assembly, string purpose, TypeReference returns, IReadOnlyList<(TypeReference Type, bool Pinned)> arguments, Instruction call)
+    {
+        TypeDefinition owner = Hidden(assembly);
+        MethodDefinition method = InjectedRuntime.AddMethod(owner, $"{purpose}.{owner.Methods.Count}", MethodAttributes.Assembly, returns, [.. arguments.Select(argument => argument.Type)]);
+        method.ImplAttributes = MethodImplAttributes.NoInlining;
         method.CustomAttributes.Add(InjectedRuntime.HiddenInStackTraces(owner.Module));
+        foreach (ParameterDefinition parameter in method.Parameters)
+        {
+            method.Body.Append(Instruction.Create(OpCodes.Ldarg, parameter));
+        }
+
+        method.Body.Append(Around(new Locals(method.Body), arguments, call));
+        method.Body.Append(Instruction.Create(OpCodes.Ret));
+        method.Body.EndEdit();
         return method;
     }
 
-    /// <summary>Those of the arguments that need it into pinned locals, then all of them onto the stack.</summary>
-    public static void Append(MethodDefinition method, IEnumerable<ParameterDefinition> arguments, Func<ParameterDefinition, bool> needsPin)
+    /// <summary>
+    /// Whether the method makes a call in tail position that could come back to it again and again: one of this assembly, or of code that it does not know.
+    /// </summary>
+    public static bool HasTailCalls(MethodDefinition method) => method.Body.Instructions.Any(instruction =>
+        IsInTailPosition(instruction) && instruction.Operand switch
+        {
+            MethodReference called => called.Resolve(method.Module) is { IsPInvokeImpl: false } || IsInvoke(called),
+            CallSite site => site.CallingConvention is MethodCallingConvention.Default or MethodCallingConvention.Generic,
+            _ => false,
+        });
+
+    /// <summary>Whether the instruction is a call, and nothing comes between it and the return.</summary>
+    public static bool IsInTailPosition(Instruction instruction)
     {
-        ParameterDefinition[] all = [.. arguments];
-        Dictionary<ParameterDefinition, VariableDefinition> pinned = [];
-        foreach (ParameterDefinition parameter in all.Where(needsPin))
+        if (instruction.OpCode.Code is not (Code.Call or Code.Callvirt or Code.Calli))
         {
-            VariableDefinition local = new(new PinnedType(WithoutModifiers(parameter.ParameterType)));
-            method.Body.Variables.Add(local);
-            method.Body.Append(Instruction.Create(OpCodes.Ldarg, parameter), Instruction.Create(OpCodes.Stloc, local));
-            pinned.Add(parameter, local);
+            return false;
         }
 
-        foreach (ParameterDefinition parameter in all)
+        Instruction? next = instruction.Next;
+        while (next?.OpCode.Code == Code.Nop)
         {
-            method.Body.Append(pinned.TryGetValue(parameter, out VariableDefinition? local)
-                ? Instruction.Create(OpCodes.Ldloc, local)
-                : Instruction.Create(OpCodes.Ldarg, parameter));
+            next = next.Next;
         }
 
-        method.Body.EndEdit();
+        return next?.OpCode.Code == Code.Ret;
     }
 
-    /// <summary>Turns a call into one of a static method of the same type, which has the generic parameters of the caller or none.</summary>
-    public static void Call(Instruction call, MethodDefinition method)
+    /// <summary>Whether a text goes to native code as it is, not as a copy.</summary>
+    public static bool IsWide(ParameterDefinition text, bool byDefault) => (text.MarshalInfo?.NativeType ?? NativeType.LPTStr) switch
     {
-        MethodReference called = method.DeclaringType.HasGenericParameters ? InOwnType(method) : method;
-        if (method.HasGenericParameters)
-        {
-            GenericInstanceMethod instance = new(called);
-            foreach (GenericParameter parameter in method.GenericParameters)
-            {
-                instance.GenericArguments.Add(parameter);
-            }
-
-            called = instance;
-        }
-
-        call.OpCode = OpCodes.Call;
-        call.Operand = called;
-    }
+        NativeType.LPWStr => true,
+        NativeType.LPTStr => byDefault,
+        _ => false,
+    };
 
     /// <summary>The type that optional and required modifiers are put on.</summary>
     public static TypeReference WithoutModifiers(TypeReference type)
@@ -71,25 +143,22 @@ internal static class PinnedArguments
         return type;
     }
 
-    private static MethodReference InOwnType(MethodDefinition method)
+    private static bool IsInvoke(MethodReference called) => called is { Name: "Invoke", HasThis: true };
+
+    private static MethodDefinition? Resolve(this MethodReference called, ModuleDefinition module) =>
+        called.GetElementMethod() is MethodDefinition definition ? definition
+        : called.DeclaringType.GetElementType() is TypeDefinition type && type.Module == module ? MetadataResolver.GetMethod(type.Methods, called.GetElementMethod()) : null;
+
+    private static TypeDefinition Hidden(AssemblyUnderRewrite assembly)
     {
-        GenericInstanceType owner = new(method.DeclaringType);
-        foreach (GenericParameter parameter in method.DeclaringType.GenericParameters)
+        TypeDefinition? type = assembly.Module.GetType(HiddenClass);
+        if (type is null)
         {
-            owner.GenericArguments.Add(parameter);
+            type = new TypeDefinition(
+                "", HiddenClass, TypeAttributes.NotPublic | TypeAttributes.Abstract | TypeAttributes.Sealed | TypeAttributes.BeforeFieldInit, assembly.Module.TypeSystem.Object);
+            assembly.Module.Types.Add(type);
         }
 
-        MethodReference reference = new(method.Name, method.ReturnType, owner) { HasThis = false };
-        foreach (GenericParameter parameter in method.GenericParameters)
-        {
-            reference.GenericParameters.Add(new GenericParameter(parameter.Name, reference));
-        }
-
-        foreach (ParameterDefinition parameter in method.Parameters)
-        {
-            reference.Parameters.Add(new ParameterDefinition(parameter.ParameterType));
-        }
-
-        return reference;
+        return type;
     }
 }

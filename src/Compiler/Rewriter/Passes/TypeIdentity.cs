@@ -8,7 +8,7 @@ namespace Freehold.Rewriter.Passes;
 /// <summary>
 /// Type objects. The JIT compares those of class <c>RuntimeType</c> as numbers, and <c>typeof(A) == typeof(B)</c> folds because they have one name for ever. The
 /// framework makes those of types with a MethodTable as frozen objects; others (generic parameters, say) by <c>new</c>: they become frozen objects too. That
-/// costs 24 bytes each, beside the description of the type, to which such a <c>RuntimeType</c> holds a handle that is never freed.
+/// costs 32 bytes each, beside the description of the type, to which such a <c>RuntimeType</c> holds a handle that is never freed.
 /// Types of other classes move; <c>Type.op_Equality</c> asks of two such whether they are one object before it calls <c>Equals</c>.
 /// </summary>
 public sealed class TypeIdentity : IRewritePass

@@ -74,11 +74,7 @@ public sealed class CurrentPointers : IRewritePass
             return "compared by its current name";
         }
 
-        if (NumberUse.IsOnlyTested(method, site) || NumbersWithoutPin.Of(assembly, method) == NumbersWithoutPin.Moment)
-        {
-            return "a null test, or the alignment at this moment";
-        }
-
-        return NumbersWithoutPin.OfType(assembly, method.DeclaringType);
+        // Not every number that is only tested: it may be compared with one that was made of a pinned reference, by its current name.
+        return NumbersWithoutPin.Of(assembly, method) == NumbersWithoutPin.Moment ? NumbersWithoutPin.Moment : NumbersWithoutPin.OfType(assembly, method.DeclaringType);
     }
 }

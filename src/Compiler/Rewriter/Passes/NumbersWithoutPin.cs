@@ -11,7 +11,7 @@ namespace Freehold.Rewriter.Passes;
 public static class NumbersWithoutPin
 {
     /// <summary>The reason of numbers for which the address at any moment does.</summary>
-    public const string Moment = "an alignment at this moment, which its callers may use as no more than a hint";
+    public const string Moment = "a null test, or the alignment at this moment, which callers may use as no more than a hint";
 
     private const string Executable = "what it leads to is data of the executable";
     private const string CallersPin = "it is part of the contract of the method that the caller pins";
@@ -40,6 +40,8 @@ public static class NumbersWithoutPin
         ["System.Runtime.InteropServices.Marshalling.PointerArrayMarshaller`2/ManagedToUnmanagedIn::ToUnmanaged"] = GeneratedPin,
         ["System.Runtime.InteropServices.Marshalling.ReadOnlySpanMarshaller`2/ManagedToUnmanagedIn::ToUnmanaged"] = GeneratedPin,
         ["System.Runtime.InteropServices.Marshalling.SpanMarshaller`2/ManagedToUnmanagedIn::ToUnmanaged"] = GeneratedPin,
+        ["System.Runtime.CompilerServices.Unsafe::IsNullRef"] = Moment,
+        ["System.Runtime.CompilerServices.Unsafe::IsOpportunisticallyAligned"] = Moment,
         ["System.Runtime.CompilerServices.Unsafe::OpportunisticMisalignment"] = Moment,
         ["System.Text.Encoding::GetByteCountWithFallback"] = CallersPointers,
         ["System.Text.Encoding::GetBytesWithFallback"] = CallersPointers,

@@ -64,12 +64,16 @@ public sealed class ContractTests
     public void KeptWhileReferencesAreMadeCurrent(string name) => Passes(Settings.Sweeping, "run", name);
 
     [Theory]
+    [MemberData(nameof(SomeCases), 9)]
+    public void KeptWhileThreadsAreHeldAnywhere(string name) => Passes(Settings.Preempting, "run", name);
+
+    [Theory]
     [InlineData("model", "5", "3000", "4")]
     [InlineData("model-collections", "6", "10000", "4")]
     [InlineData("model-collections", "7", "20000", "1")]
     public void TheModelsAgreeWhileEverythingMoves(params string[] arguments)
     {
-        foreach (IReadOnlyDictionary<string, string> settings in new[] { Settings.Moving, Settings.Faulting, Settings.FaultingAtSites, Settings.Sweeping, Settings.Reclaiming, Settings.MovingAtDeletions })
+        foreach (IReadOnlyDictionary<string, string> settings in new[] { Settings.Moving, Settings.Faulting, Settings.FaultingAtSites, Settings.Sweeping, Settings.Reclaiming, Settings.MovingAtDeletions, Settings.Preempting })
             Passes(settings, ["run", .. arguments]);
     }
 

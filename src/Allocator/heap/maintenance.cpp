@@ -190,6 +190,7 @@ bool start_background_thread(const char* name, void* (*body)(void*)) noexcept {
   sigfillset(&all);
   sigdelset(&all, SIGSEGV);
   sigdelset(&all, SIGBUS);
+  sigdelset(&all, kPreemptionSignal);
   pthread_sigmask(SIG_BLOCK, &all, &before);
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);

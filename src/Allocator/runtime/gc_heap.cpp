@@ -16,6 +16,7 @@
 #include "runtime/frozen_segments.h"
 #include "runtime/gc_heap.h"
 #include "runtime/memory_moves.h"
+#include "runtime/preemption.h"
 #include "runtime/runtime_config.h"
 #include "runtime/runtime_imports.h"
 #include "runtime/stack_trace.h"
@@ -121,6 +122,7 @@ const GcHeapTable kTable = {
     .wait_until_complete =
         [](GcHeap*, bool) {
           running.wait();
+          hold_after_stop();
           return uint32_t{0};
         },
     // A thread ends: its chunk is given back. The runtime calls this for nothing else.
@@ -197,6 +199,7 @@ bool start() noexcept {
   heap::set_sweep_support(&sweep_support);
   heap::set_root_support(&root_support);
   heap::set_stack_walker(walk_stack);
+  if (core::knobs.stress.preempt != 0 && !start_preemption()) return false;
   if (core::knobs.verify) heap::set_phase_hook(verify_after_phase);
   if (core::knobs.statistics) atexit(print_statistics);
   return true;

@@ -10,6 +10,7 @@ internal static class Catalog
         .. UsesOfSpans.All(),
         .. Throwing.All(),
         .. Deleting.All(),
+        .. Finalizing.All(),
         .. Pinning.All(),
         .. Weak.All(),
         .. Unreachable.All(),

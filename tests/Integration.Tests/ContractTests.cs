@@ -129,6 +129,7 @@ public sealed class ContractTests
     [InlineData("reclaim-threads")]
     [InlineData("reclaim-finalizers")]
     [InlineData("reclaim-limit")]
+    [InlineData("reclaim-loops")]
     public void WhatIsForgottenGoesBeforeAnAllocationFails(string name)
     {
         Passes(new Dictionary<string, string> { ["FREEHOLD_HEAP_LIMIT"] = "64M" }, "run", name);
@@ -218,6 +219,10 @@ public sealed class ContractTests
     [InlineData("crash-native-null", 139)]
     [InlineData("crash-native-wild", 139)]
     [InlineData("crash-managed-wild", 134)]
+    [InlineData("crash-managed-wild-read-in-heap", 134)]
+    [InlineData("crash-managed-wild-write-in-heap", 134)]
+    [InlineData("crash-managed-wild-above-heap", 134)]
+    [InlineData("crash-native-wild-in-heap", 139)]
     [InlineData("crash-unhandled-dangling", 134)]
     [InlineData("crash-stack-overflow", 139)]
     [InlineData("crash-fail-fast", 134)]
@@ -242,6 +247,14 @@ public sealed class ContractTests
         Outcome outcome = Publisher.Contract.Run(new Dictionary<string, string> { ["FREEHOLD_HEAP_LIMIT"] = "64M" }, s_timeout, "run", "crash-out-of-memory");
         Assert.True(outcome.ExitCode == 134, outcome.ToString());
         Assert.Contains("nothing is left to throw an OutOfMemoryException with", outcome.Error);
+    }
+
+    [Fact]
+    public void ConservativeScanningIsRefused()
+    {
+        Outcome outcome = Publisher.Contract.Run(new Dictionary<string, string> { ["DOTNET_gcConservative"] = "1" }, s_timeout, "run", "gc-bytes");
+        Assert.True(outcome.ExitCode is not null and not 0, outcome.ToString());
+        Assert.StartsWith("Freehold: conservative scanning of stacks", outcome.Error);
     }
 
     [Fact]

@@ -23,7 +23,7 @@ enum Kind : uint8_t { kLower, kPromoted, kUpper, kRegions };
 // Its blocks are numbered in the order in which a lap comes by; a group has kBlocksPerGroup numbers in a row.
 struct Region {
   size_t next = 0;      // of this lap
-  size_t frontier = 0;  // behind all that were ever handed out, or left out
+  size_t frontier = 0;  // behind all that were ever handed out, or left out. Stored under the lock, atomically: signal handlers read it without
   size_t unnamed = 0;   // groups that may be handed out again
   size_t short_below = SIZE_MAX;  // groups
   size_t reused = 0;    // groups, ever
@@ -111,6 +111,10 @@ bool renew_group(Kind kind, size_t n) noexcept {
   return true;
 }
 
+void raise_frontier(Region& region, size_t end) noexcept {
+  if (end > region.frontier) __atomic_store_n(&region.frontier, end, __ATOMIC_RELEASE);
+}
+
 // Once for each segment: the kernel's hint then covers all of this half of it with one mapping.
 void begin_segment(Kind kind, size_t n, size_t block) noexcept {
   if (kind == kUpper) return;
@@ -141,7 +145,7 @@ size_t take_run(Kind kind, size_t count) noexcept {
       if (region.next % kBlocksPerGroup != 0) {
         size_t left = group_end(region.next) - region.next - (is_left_out(kind, group_end(region.next) - 1) ? 1 : 0);
         if (left != 0) core::note_gone(block_of(kind, region.next), left);
-        region.frontier = std::max(region.frontier, group_end(region.next));
+        raise_frontier(region, group_end(region.next));
       }
       region.next = start;
     }
@@ -149,7 +153,7 @@ size_t take_run(Kind kind, size_t count) noexcept {
     if (start >= region.frontier) begin_segment(kind, start, block);
     for (size_t group = group_end(start); group < start + count; group += kBlocksPerGroup) arena.gone[group_of(kind, group)].fetch_or(GroupState::kContinues, std::memory_order_relaxed);
     region.next = start + count;
-    region.frontier = std::max(region.frontier, region.next);
+    raise_frontier(region, region.next);
     if (region.next % kBlocksPerGroup == 0 || count > 1) note_shortage();
     return block;
   }
@@ -214,6 +218,15 @@ size_t promoted_frontier() noexcept {
 size_t upper_frontier() noexcept {
   os::LockGuard guard(lock);
   return block_of(kUpper, regions[kUpper].frontier);
+}
+
+bool was_handed_out(size_t block) noexcept {
+  auto frontier = [](Kind kind) noexcept { return __atomic_load_n(&regions[kind].frontier, __ATOMIC_ACQUIRE); };
+  size_t upper = arena.block_count() / 2, segment = block / kBlocksPerSegment * kBlocksInGeneration0, place = block % kBlocksPerSegment;
+  if (block >= upper) return block - upper < frontier(kUpper);
+  if (place >= kBlocksInGeneration0) return segment + place - kBlocksInGeneration0 < frontier(kPromoted);
+  // The last ones are for emergencies, in no order.
+  return segment + place < frontier(kLower) || segment + place >= size_of(kLower);
 }
 
 size_t lap_position() noexcept {

@@ -11,6 +11,7 @@
 //   managed code: `jmp [mem]` of a tail call         arena             its frame is gone: throw at the caller (code 69)
 //   frameless helper, dispatch or unboxing stub      arena             throw at the caller (code 69)
 //   any other code, and what cannot be repaired     arena             described on standard error, then chained
+//   anywhere                                        arena, never used the same: no reference leads there, so it is a wild pointer, as any other
 //   all else                                                          chained to the handler that was there, with the same arguments
 //
 // Registers, vector state and direction flag are as the faulting instruction left them: sigreturn restores what is not changed here.
@@ -30,6 +31,7 @@
 #include "core/stress.h"
 #include "heap/forwarding.h"
 #include "heap/heap.h"
+#include "heap/pins.h"
 #include "platform/os.h"
 #include "runtime/memory_moves.h"
 #include "runtime/runtime_imports.h"
@@ -215,7 +217,8 @@ bool answer(int signal, const siginfo_t* info, ucontext_t* context) noexcept {
   greg_t* registers = context->uc_mcontext.gregs;
   auto ip = static_cast<uintptr_t>(registers[REG_RIP]);
   auto address = reinterpret_cast<uintptr_t>(info->si_addr);
-  bool ours = heap::in_arena(address);
+  bool in_arena = heap::in_arena(address);
+  bool ours = in_arena && (heap::classify(info->si_addr) != heap::AddressState::kNeverUsed || heap::is_refused_pin(address));
   // A place is resolved by the byte before it, an access is to the byte behind.
   heap::Whereabouts whereabouts = ours ? heap::whereabouts_of(address + 1) : heap::Whereabouts::kHere;
   uintptr_t recovery = core::find_recovery(ip);
@@ -234,10 +237,12 @@ bool answer(int signal, const siginfo_t* info, ucontext_t* context) noexcept {
     note_retry(registers, address);
     return true;
   }
-  if (!ours && !(helper && address < kNullPage)) return false;
-
   Thread& thread = tls_CurrentThread;
   bool attached = (thread.state & Thread::kAttached) != 0, cooperative = attached && thread.transition_frame == nullptr;
+  if (!ours && !(helper && address < kNullPage)) {
+    if (in_arena) report_fatal(signal, address, ip, static_cast<uintptr_t>(registers[REG_RSP]), attached, cooperative);
+    return false;
+  }
   if (cooperative && whereabouts != heap::Whereabouts::kMoved) {
     if (!ours) return throw_at_caller(thread, registers, kNullInHelper);
     bool thrown = false;

@@ -20,6 +20,7 @@ internal static class Catalog
         .. AddressSpace.All(),
         .. Moving.All(),
         .. Debugging.All(),
+        .. Outside.All(),
         .. Crashing.All(),
         .. Modelling.All(),
     ];

@@ -19,6 +19,9 @@ internal static class Collector
         yield return new("gc-loops-allocating", _ => LoopsAllocating());
     }
 
+    // There are full collections all the time.
+    private static readonly bool s_searching = Environment.GetEnvironmentVariable("FREEHOLD_STRESS")?.Contains("reclaim", StringComparison.Ordinal) == true;
+
     private static void Bytes()
     {
         long total = GC.GetTotalAllocatedBytes(precise: true);
@@ -102,7 +105,7 @@ internal static class Collector
         foreach (Func<int, GCNotificationStatus> wait in waits)
         {
             GC.RegisterForFullGCNotification(10, 10);
-            Expect.Equal(GCNotificationStatus.Timeout, wait(20));
+            Expect.True(wait(20) == GCNotificationStatus.Timeout || s_searching);
             (GCNotificationStatus Status, string Text) result = default;
             bool ended = false;
             var thread = new Thread(() =>
@@ -152,9 +155,8 @@ internal static class Collector
             Thread.Sleep(20);
             GC.CancelFullGCNotification();
             thread.Join();
-            // One that had not begun to wait yet finds nobody registered; the modes that search all the time may have been faster.
-            bool searching = Environment.GetEnvironmentVariable("FREEHOLD_STRESS")?.Contains("reclaim", StringComparison.Ordinal) == true;
-            Expect.True(status == GCNotificationStatus.Canceled || status == GCNotificationStatus.NotApplicable || status == GCNotificationStatus.Failed || (searching && status == GCNotificationStatus.Succeeded), $"the wait ended with {status}");
+            // One that had not begun to wait yet finds nobody registered.
+            Expect.True(status is GCNotificationStatus.Canceled or GCNotificationStatus.Failed || (s_searching && status == GCNotificationStatus.Succeeded), $"the wait ended with {status}");
         }
     }
 

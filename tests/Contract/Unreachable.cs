@@ -464,9 +464,10 @@ internal static class Unreachable
     // Locks that are held, waited for, made and left while the entries of others are released.
     private static void LocksOfThreads()
     {
-        bool stop = false;
+        const int Steps = 5_000;
+        int running = 4;
         Exception? failure = null;
-        int[] counts = new int[4];
+        int[] counts = new int[running];
         var shared = new object[8];
         for (int i = 0; i < shared.Length; i++)
             shared[i] = new object();
@@ -474,7 +475,7 @@ internal static class Unreachable
         {
             try
             {
-                for (int i = 0; !Volatile.Read(ref stop); i++)
+                for (int i = 0; i < Steps; i++)
                 {
                     var own = new object();
                     int hash = RuntimeHelpers.GetHashCode(own);
@@ -493,15 +494,16 @@ internal static class Unreachable
             {
                 failure = exception;
             }
+            finally
+            {
+                Interlocked.Decrement(ref running);
+            }
         }))];
         Array.ForEach(threads, thread => thread.Start());
-        for (int i = 0; i < 60; i++)
-        {
+        while (Volatile.Read(ref running) != 0)
             Heap.Reclaim();
-            Thread.Yield();
-        }
-        Volatile.Write(ref stop, true);
         Array.ForEach(threads, thread => thread.Join());
         Expect.True(failure is null, failure?.ToString());
+        Expect.True(counts.All(count => count == Steps));
     }
 }

@@ -14,6 +14,7 @@
 #include "heap/reachability.h"
 #include "heap/thread_heap.h"
 #include "platform/os.h"
+#include "platform/userfaultfd.h"
 
 namespace freehold::diag {
 

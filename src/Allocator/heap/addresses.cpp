@@ -168,7 +168,7 @@ size_t take_reserved() noexcept {
   return block_of(kLower, first + reserved_used++);
 }
 
-size_t used_of(Kind kind) noexcept { return regions[kind].frontier + (kind == kLower ? reserved_used : 0); }
+size_t used_of(Kind kind) noexcept { return __atomic_load_n(&regions[kind].frontier, __ATOMIC_ACQUIRE) + (kind == kLower ? __atomic_load_n(&reserved_used, __ATOMIC_ACQUIRE) : 0); }
 
 // Calls function(kind, group, whether laps go over it) for the groups that were used at some time, but for the first of all, whose blocks are not like the
 // others. Holds the lock for some at a time: there may be millions, and threads that want a block wait.
@@ -205,28 +205,24 @@ size_t next_huge_address(size_t count) noexcept {
 }
 
 size_t lower_frontier() noexcept {
-  os::LockGuard guard(lock);
   size_t count = used_of(kLower);
   return count == 0 ? 0 : block_of(kLower, count - 1) + 1;
 }
 
 size_t promoted_frontier() noexcept {
-  os::LockGuard guard(lock);
-  return regions[kPromoted].frontier;
+  return used_of(kPromoted);
 }
 
 size_t upper_frontier() noexcept {
-  os::LockGuard guard(lock);
-  return block_of(kUpper, regions[kUpper].frontier);
+  return block_of(kUpper, used_of(kUpper));
 }
 
 bool was_handed_out(size_t block) noexcept {
-  auto frontier = [](Kind kind) noexcept { return __atomic_load_n(&regions[kind].frontier, __ATOMIC_ACQUIRE); };
   size_t upper = arena.block_count() / 2, segment = block / kBlocksPerSegment * kBlocksInGeneration0, place = block % kBlocksPerSegment;
-  if (block >= upper) return block - upper < frontier(kUpper);
-  if (place >= kBlocksInGeneration0) return segment + place - kBlocksInGeneration0 < frontier(kPromoted);
+  if (block >= upper) return block - upper < used_of(kUpper);
+  if (place >= kBlocksInGeneration0) return segment + place - kBlocksInGeneration0 < used_of(kPromoted);
   // The last ones are for emergencies, in no order.
-  return segment + place < frontier(kLower) || segment + place >= size_of(kLower);
+  return segment + place < used_of(kLower) || segment + place >= size_of(kLower);
 }
 
 size_t lap_position() noexcept {

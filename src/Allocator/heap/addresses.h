@@ -28,7 +28,7 @@ size_t next_address(bool emergency = false) noexcept;
 size_t next_promoted_address() noexcept;
 size_t next_huge_address(size_t count) noexcept;
 
-// Blocks below these were handed out at some time: [0, lower) of the lower half of each segment, and [block_count/2, upper).
+// Lock-free: blocks below these were handed out at some time: [0, lower) of the lower half of each segment, and [block_count/2, upper).
 size_t lower_frontier() noexcept;
 size_t upper_frontier() noexcept;
 // Whether a block was, so that there may be a reference into it. Lock-free, signal-safe.

@@ -264,8 +264,14 @@ void for_each_held_block(Function function) noexcept {
 
 bool initialize_protection() noexcept {
   if (core::knobs.protection == core::Protection::kMprotect) return true;
-  use_userfaultfd = os::open_userfaultfd();
+  use_userfaultfd = os::start_watching();
   return use_userfaultfd || core::knobs.protection == core::Protection::kAuto;
+}
+
+bool stop_watching() noexcept {
+  bool did = use_userfaultfd;
+  use_userfaultfd = false;
+  return did;
 }
 
 void hold_block(size_t block) noexcept { arena.blocks[block].holders.fetch_add(1, std::memory_order_relaxed); }

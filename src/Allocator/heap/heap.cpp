@@ -25,6 +25,7 @@
 #include "heap/thread_heap.h"
 #include "heap/walk.h"
 #include "platform/lock.h"
+#include "platform/userfaultfd.h"
 
 namespace freehold::heap {
 
@@ -303,6 +304,7 @@ bool initialize(size_t limit) noexcept {
     os::write_error("Freehold: the kernel refuses userfaultfd, which FREEHOLD_PROTECTION=userfaultfd demands. Set it to auto or mprotect.\n");
     return false;
   }
+  if (os::has_userfaultfd() && start_background_thread("Freehold keeper", os::keep_userfaultfd)) os::wait_for_keeper();
   initialize_pins();
   if (core::knobs.debug) shared_at_most = 0;
   set_limit(limit);

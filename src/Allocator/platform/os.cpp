@@ -16,10 +16,10 @@
 
 #include <atomic>
 
+#include "platform/userfaultfd.h"
+
 namespace freehold::os {
 namespace {
-
-int userfaultfd_descriptor = -1;
 
 struct Injection {
   std::atomic<uint64_t> calls;
@@ -98,29 +98,12 @@ bool keep_apart(void* start, size_t size, MappingKind kind) noexcept {
   return !injected_failure(Call::kMadvise) && madvise(start, size, kind == MappingKind::kOdd ? MADV_RANDOM : MADV_SEQUENTIAL) == 0;
 }
 
-bool open_userfaultfd() noexcept {
-  if (injected_failure(Call::kUserfaultfd)) return false;
-  int descriptor = static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY));
-  if (descriptor < 0) return false;
-  uffdio_api api = {};
-  api.api = UFFD_API;
-  api.features = UFFD_FEATURE_SIGBUS | UFFD_FEATURE_PAGEFAULT_FLAG_WP;
-  if (ioctl(descriptor, UFFDIO_API, &api) != 0) {
-    close(descriptor);
-    return false;
-  }
-  userfaultfd_descriptor = descriptor;
-  return true;
-}
-
-bool has_userfaultfd() noexcept { return userfaultfd_descriptor >= 0; }
-
 bool watch(void* start, size_t size) noexcept {
-  if (userfaultfd_descriptor < 0 || injected_failure(Call::kRegister)) return false;
+  if (!has_userfaultfd() || injected_failure(Call::kRegister)) return false;
   uffdio_register request = {};
   request.range = {reinterpret_cast<uintptr_t>(start), size};
   request.mode = UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP;
-  return ioctl(userfaultfd_descriptor, UFFDIO_REGISTER, &request) == 0;
+  return control_userfaultfd(UFFDIO_REGISTER, &request);
 }
 
 bool write_protect(void* start, size_t size, bool protect) noexcept {
@@ -129,8 +112,10 @@ bool write_protect(void* start, size_t size, bool protect) noexcept {
   uffdio_writeprotect request = {};
   request.range = {reinterpret_cast<uintptr_t>(start), size};
   request.mode = protect ? UFFDIO_WRITEPROTECT_MODE_WP : 0;
-  return ioctl(userfaultfd_descriptor, UFFDIO_WRITEPROTECT, &request) == 0;
+  return control_userfaultfd(UFFDIO_WRITEPROTECT, &request);
 }
+
+bool start_watching() noexcept { return !injected_failure(Call::kUserfaultfd) && open_userfaultfd(); }
 
 bool register_barrier() noexcept {
   return !injected_failure(Call::kMembarrier) && syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;

@@ -36,8 +36,7 @@ enum class MappingKind : uint8_t { kEven, kOdd };
 bool keep_apart(void* start, size_t size, MappingKind kind) noexcept;
 
 // userfaultfd, so that missing pages raise SIGBUS in the thread that uses them. False when the kernel forbids it.
-bool open_userfaultfd() noexcept;
-bool has_userfaultfd() noexcept;
+bool start_watching() noexcept;
 bool watch(void* start, size_t size) noexcept;
 // Makes writes to a watched range raise SIGBUS, or allows them again. No mapping is split.
 bool write_protect(void* start, size_t size, bool protect) noexcept;

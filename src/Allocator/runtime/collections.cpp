@@ -26,6 +26,7 @@ std::atomic<uint64_t> last_ephemeral{0}, last_full{0};
 std::atomic<uint64_t> allocated_at_last_round{0};
 // When the last search ended and how long it took, in nanoseconds.
 std::atomic<uint64_t> searched_at{0}, search_took{0};
+std::atomic<uint32_t> cheap_calls{0};  // of GC.Collect since then that made none
 
 // Full collections that have begun and ended since start.
 std::atomic<uint32_t> begun{0}, ended{0};
@@ -45,9 +46,12 @@ void count_collection(int32_t generation) noexcept {
 }
 
 bool may_search(int32_t generation, int32_t mode) noexcept {
-  constexpr uint64_t kShare = 10;
+  constexpr uint64_t kShare = 50;
+  constexpr uint32_t kInARow = 5;
   if (!core::knobs.reclaim) return false;
   if (generation >= kOldest && (mode & (kNonBlocking | kOptimized)) == 0) return true;
+  // Who asks again and again waits for something to die.
+  if (cheap_calls.fetch_add(1, std::memory_order_relaxed) + 1 < kInARow) return false;
   return os::nanoseconds() - searched_at.load(std::memory_order_relaxed) >= kShare * search_took.load(std::memory_order_relaxed);
 }
 
@@ -56,6 +60,7 @@ bool search() noexcept {
   bool done = heap::reclaim() >= 0;
   uint64_t end = os::nanoseconds();
   search_took.store(end - start, std::memory_order_relaxed);
+  cheap_calls.store(0, std::memory_order_relaxed);
   searched_at.store(end, std::memory_order_relaxed);
   return done;
 }

@@ -7,8 +7,8 @@
 
 namespace freehold::runtime {
 
-// GC.Collect: a search, then what heap::collect() does. Cheap calls, of a young generation or where the runtime leaves it to the collector, search only as often as
-// that costs a tenth of the time. Preemptive mode.
+// GC.Collect: a search, then what heap::collect() does. Cheap calls, of a young generation or where the program leaves it to the collector, search at every fifth
+// at most, and only as often as that costs a fiftieth of the time. Preemptive mode.
 void collect_garbage(int32_t generation, int32_t mode) noexcept;
 
 // Any thread, any mode. Asks the background thread for a round when enough was allocated.

@@ -16,12 +16,14 @@
 #include "runtime/collections.h"
 #include "runtime/event.h"
 #include "runtime/fault_handler.h"
+#include "runtime/fork.h"
 #include "runtime/frozen_segments.h"
 #include "runtime/gc_heap.h"
 #include "runtime/memory_moves.h"
 #include "runtime/preemption.h"
 #include "runtime/runtime_config.h"
 #include "runtime/runtime_imports.h"
+#include "runtime/signal_masks.h"
 #include "runtime/stack_trace.h"
 #include "runtime/suspension.h"
 
@@ -178,6 +180,12 @@ void print_statistics() noexcept {
   os::write_error(text);
 }
 
+}  // namespace
+
+void end_stop() noexcept { running.set(); }
+
+namespace {
+
 // Whether slots on the stack that may be anything are told of as references.
 bool is_conservative() noexcept {
   char value[8] = {};
@@ -202,6 +210,7 @@ bool start() noexcept {
     os::write_error("\n");
     return false;
   }
+  unblock_faults();  // the first thread has the mask of whoever started the program
   configure_memory_moves();
   // Before the heap: its probes of pages that may be gone are answered by the handler.
   if (!install_fault_handlers()) {
@@ -209,6 +218,7 @@ bool start() noexcept {
     return false;
   }
   if (!heap::initialize(heap_limit())) return false;
+  if (!watch_forks()) return false;
   heap::set_pin_scanner(scan_pins);
   heap::set_sweep_support(&sweep_support);
   heap::set_root_support(&root_support);

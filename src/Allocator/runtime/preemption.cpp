@@ -96,7 +96,7 @@ bool start_preemption() noexcept {
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
   sigaddset(&action.sa_mask, SIGRTMIN);
-  return sigaction(heap::kPreemptionSignal, &action, nullptr) == 0 && heap::start_background_thread("Freehold preempt", preempt_for_ever);
+  return sigaction(heap::kPreemptionSignal, &action, nullptr) == 0 && heap::start_background_thread("Freehold holds", preempt_for_ever);
 }
 
 }  // namespace freehold::runtime

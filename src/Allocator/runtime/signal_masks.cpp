@@ -1,5 +1,5 @@
-// Who calls these two: code that is linked into the program (--wrap, eng/README.md), P/Invokes, which ask dlsym, and shared libraries, for which the program exports
-// them under their own names. What is left: the bare system call, and masks that come back with siglongjmp or setcontext.
+// Who calls these two: code that is linked into the program (--wrap, eng/README.md), and P/Invokes, which ask dlsym. What is left: shared libraries, which the linker
+// binds to the C library (NativeAOT's programs export nothing), the bare system call, and masks that come back with siglongjmp or setcontext.
 #include "runtime/signal_masks.h"
 
 #include <cerrno>
@@ -73,10 +73,4 @@ void* __real_dlsym(void* library, const char* name);
   if (strcmp(name, "sigprocmask") == 0) return reinterpret_cast<void*>(__wrap_sigprocmask);
   return found;
 }
-
-// For shared libraries.
-[[gnu::visibility("default")]] int freehold_exported_pthread_sigmask(int how, const sigset_t* set, sigset_t* before) asm("pthread_sigmask");
-int freehold_exported_pthread_sigmask(int how, const sigset_t* set, sigset_t* before) { return __wrap_pthread_sigmask(how, set, before); }
-[[gnu::visibility("default")]] int freehold_exported_sigprocmask(int how, const sigset_t* set, sigset_t* before) asm("sigprocmask");
-int freehold_exported_sigprocmask(int how, const sigset_t* set, sigset_t* before) { return __wrap_sigprocmask(how, set, before); }
 }

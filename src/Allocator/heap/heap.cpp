@@ -376,7 +376,7 @@ AddressState classify(const void* pointer) noexcept {
   auto address = reinterpret_cast<uintptr_t>(pointer);
   if (!arena.contains(address)) return AddressState::kOutside;
   size_t block = arena.block_index(address);
-  if (!was_handed_out(block)) return AddressState::kNeverUsed;
+  if (!was_handed_out(block)) return is_refused_pin(address) ? AddressState::kDead : AddressState::kNeverUsed;
   uint32_t probe;
   // The tables of segments that were never used have no memory: probe before reading.
   if (!core::try_load(reinterpret_cast<const uint32_t*>(&arena.blocks[block]), &probe)) return AddressState::kNeverUsed;

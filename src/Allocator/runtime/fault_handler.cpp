@@ -31,7 +31,6 @@
 #include "core/stress.h"
 #include "heap/forwarding.h"
 #include "heap/heap.h"
-#include "heap/pins.h"
 #include "platform/os.h"
 #include "runtime/memory_moves.h"
 #include "runtime/runtime_imports.h"
@@ -218,7 +217,7 @@ bool answer(int signal, const siginfo_t* info, ucontext_t* context) noexcept {
   auto ip = static_cast<uintptr_t>(registers[REG_RIP]);
   auto address = reinterpret_cast<uintptr_t>(info->si_addr);
   bool in_arena = heap::in_arena(address);
-  bool ours = in_arena && (heap::classify(info->si_addr) != heap::AddressState::kNeverUsed || heap::is_refused_pin(address));
+  bool ours = in_arena && heap::classify(info->si_addr) != heap::AddressState::kNeverUsed;
   // A place is resolved by the byte before it, an access is to the byte behind.
   heap::Whereabouts whereabouts = ours ? heap::whereabouts_of(address + 1) : heap::Whereabouts::kHere;
   uintptr_t recovery = core::find_recovery(ip);

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "heap_fixture.h"
+#include "platform/userfaultfd.h"
 
 namespace freehold::testing {
 namespace {

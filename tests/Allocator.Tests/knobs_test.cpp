@@ -67,6 +67,8 @@ TEST(Knobs, StressIsAListOfModes) {
       {"FREEHOLD_STRESS=deletion:3,promote:9", {.promote = 9, .deletion = 3}},
       {"FREEHOLD_STRESS=reclaim", {.reclaim = 10'000}},
       {"FREEHOLD_STRESS=promote,reclaim:300", {.promote = 10'000, .reclaim = 300}},
+      {"FREEHOLD_STRESS=preempt", {.promote = 10'000, .preempt = 2'000, .dedangle = true}},
+      {"FREEHOLD_STRESS=preempt:500,fault,promote:900", {.promote = 900, .preempt = 500, .fault = true, .dedangle = true}},
       {"FREEHOLD_STRESS=dedangle", {.promote = 10'000, .dedangle = true}},
   };
   for (const auto& [text, expected] : cases) {
@@ -74,7 +76,7 @@ TEST(Knobs, StressIsAListOfModes) {
     EXPECT_EQ(core::knobs.stress, expected) << text;
   }
   for (const char* bad : {"FREEHOLD_STRESS=move", "FREEHOLD_STRESS=promote,", "FREEHOLD_STRESS=,promote", "FREEHOLD_STRESS=promote:", "FREEHOLD_STRESS=promote:0", "FREEHOLD_STRESS=promote:-1", "FREEHOLD_STRESS=promote:99999999",
-                          "FREEHOLD_STRESS=deletion", "FREEHOLD_STRESS=deletion:0", "FREEHOLD_STRESS=fault:3", "FREEHOLD_STRESS=sites:3", "FREEHOLD_STRESS=dedangle:3", "FREEHOLD_STRESS=seed", "FREEHOLD_STRESS=reclaim:0", "FREEHOLD_STRESS=promote;fault"}) {
+                          "FREEHOLD_STRESS=deletion", "FREEHOLD_STRESS=deletion:0", "FREEHOLD_STRESS=fault:3", "FREEHOLD_STRESS=sites:3", "FREEHOLD_STRESS=dedangle:3", "FREEHOLD_STRESS=seed", "FREEHOLD_STRESS=reclaim:0", "FREEHOLD_STRESS=preempt:0", "FREEHOLD_STRESS=promote;fault"}) {
     EXPECT_FALSE(read({bad}, &error)) << bad;
     EXPECT_NE(error.find("FREEHOLD_STRESS"), std::string::npos) << error;
   }

@@ -1,4 +1,5 @@
 // What no root reaches, compared with a model that knows who refers to whom.
+#include "heap/dead_locks.h"
 #include "heap/reachability.h"
 
 #include <atomic>
@@ -24,10 +25,10 @@ using heap::DeleteResult;
 using heap::SearchResult;
 using heap::UnreachableType;
 
-TypeOf<core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | 8, 24> references_type = {
-    {0, -24, 16, 1}, {core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | 8, 24, nullptr, 0, 0, 0}};  // object[]
-TypeOf<core::MethodTable::kHasPointers | core::MethodTable::kHasFinalizer, 40> finalizable_node_type = {
-    {0, 24 - 40, 8, 1}, {core::MethodTable::kHasPointers | core::MethodTable::kHasFinalizer, 40, nullptr, 0, 0, 0}};
+TypeOf<core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | kArray | 8, 24> references_type = {
+    {0, -24, 16, 1}, {core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | kArray | 8, 24, nullptr, 0, 0, 0}};  // object[]
+TypeOf<core::MethodTable::kHasPointers | core::MethodTable::kHasFinalizer | kClass, 40> finalizable_node_type = {
+    {0, 24 - 40, 8, 1}, {core::MethodTable::kHasPointers | core::MethodTable::kHasFinalizer | kClass, 40, nullptr, 0, 0, 0}};
 
 uint64_t seed_of_run() {
   const char* given = getenv("FREEHOLD_TEST_SEED");
@@ -49,6 +50,7 @@ class ReachabilityTest : public HeapTest {
   static inline std::vector<std::pair<uint8_t*, uint8_t*>> frozen;
   static inline std::vector<uint64_t> weak;
   static inline int finalizer_requests = 0;
+  static inline int collections_begun = 0, collections_done = 0, collections_abandoned = 0;
   static inline bool can_stop = true;
 
   static constexpr heap::RootSupport kSupport = {
@@ -68,7 +70,9 @@ class ReachabilityTest : public HeapTest {
       [](void (*fn)(uint64_t*, void*), void* argument) {
         for (uint64_t& handle : weak) fn(&handle, argument);
       },
-      []() { finalizer_requests++; }};
+      []() { finalizer_requests++; },
+      []() { collections_begun++; },
+      [](bool done) { (done ? collections_done : collections_abandoned)++; }};
 
   void SetUp() override {
     HeapTest::SetUp();
@@ -179,6 +183,57 @@ TEST_F(ReachabilityTest, WhatIsFoundIsDeletedOnce) {
   EXPECT_EQ(heap::reclaim(), 0);
   EXPECT_EQ(heap::reachability_counters.objects.load(), 2u);
   expect_valid("after the deletion");
+}
+
+TEST_F(ReachabilityTest, EntriesOfLocksWaitForTheirRelease) {
+  constexpr uint32_t kMany = 50'000;  // more than the first step of their memory
+  std::set<uint32_t> expected, taken;
+  for (uint32_t i = 1; i <= kMany; i++) {
+    Object* object = node();
+    // A hash code is none; nor is what stays.
+    bool hash = i % 3 == 0, kept = i % 1000 == 0;
+    *object->sync_word() = core::kSyncIsHashOrIndex | (hash ? core::kSyncIsHash : 0) | i;
+    if (kept) add_root(object);
+    if (!hash && !kept) expected.insert(i);
+  }
+  EXPECT_EQ(heap::dead_locks(), 0u);
+  EXPECT_EQ(heap::reclaim(), kMany - kMany / 1000);
+  EXPECT_EQ(finalizer_requests, 1);
+  EXPECT_EQ(heap::dead_locks(), expected.size());
+  for (uint32_t index; (index = heap::take_dead_lock()) != 0;) EXPECT_TRUE(taken.insert(index).second);
+  EXPECT_EQ(taken, expected);
+  EXPECT_EQ(heap::dead_locks(), 0u);
+  EXPECT_EQ(heap::reclaim(), 0);
+  EXPECT_EQ(finalizer_requests, 1);
+  // Behind what is left, and from the start again.
+  for (uint32_t i = 1; i <= 3; i++) *node()->sync_word() = core::kSyncIsHashOrIndex | i;
+  heap::reclaim();
+  heap::take_dead_lock();
+  *node()->sync_word() = core::kSyncIsHashOrIndex | 4;
+  heap::reclaim();
+  EXPECT_EQ(heap::dead_locks(), 3u);
+}
+
+TEST_F(ReachabilityTest, EachDeletionOfWhatIsUnreachableIsTold) {
+  collections_begun = collections_done = collections_abandoned = 0;
+  unreachable();
+  EXPECT_EQ(collections_begun, 0);
+  heap::reclaim();
+  EXPECT_EQ(collections_begun, 1);
+  EXPECT_EQ(collections_done, 1);
+  can_stop = false;
+  heap::reclaim();
+  EXPECT_EQ(collections_begun, 2);
+  EXPECT_EQ(collections_abandoned, 1);
+}
+
+TEST_F(ReachabilityTest, WhatIsNoTypeIsDeletedAndNotTold) {
+  TypeOf<core::MethodTable::kHasPointers, 40> statics = {{0, 24 - 40, 8, 1}, {core::MethodTable::kHasPointers, 40, nullptr, 0, 0, 0}};
+  node({node()}, &statics.table);
+  UnreachableType entries[4];
+  ASSERT_EQ(heap::find_unreachable_types(entries, 4), SearchResult::kDone);
+  for (const UnreachableType& entry : entries) EXPECT_TRUE(entry.type == nullptr || entry.type == &node_type.table);
+  EXPECT_EQ(heap::reclaim(), 2);
 }
 
 TEST_F(ReachabilityTest, FinalizersRunBeforeTheDeletion) {

@@ -102,6 +102,20 @@ TEST_F(StaleReferencesTest, ABaseRegister) {
   EXPECT_EQ(repaired, 1u);
 }
 
+// Native code has no map: what leads into the object that it uses is a pointer, what leads to another one may be a number that only looks so.
+TEST_F(StaleReferencesTest, ANumberThatLooksLikeAnOldName) {
+  auto another = reinterpret_cast<uint64_t>(stale(3)), number = another;
+  uint8_t *base = stale(1), *end = base + kLength, *middle = base + 17, *moved = now(base);
+  uint8_t value;
+  asm volatile("movb 7(%0), %4" : "+D"(base), "+S"(number), "+d"(end), "+c"(middle), "=a"(value) : : "memory");
+  EXPECT_EQ(value, expected(7));
+  EXPECT_EQ(repaired, 1u);
+  EXPECT_EQ(base, moved);
+  EXPECT_EQ(end, moved + kLength);
+  EXPECT_EQ(middle, moved + 17);
+  EXPECT_EQ(number, another);
+}
+
 TEST_F(StaleReferencesTest, ABaseAndAnIndex) {
   for (uint64_t scale : {1, 8}) {
     uint8_t* base = stale(1);

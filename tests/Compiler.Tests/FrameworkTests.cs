@@ -21,6 +21,8 @@ public sealed class FrameworkTests(RewrittenFramework framework) : IClassFixture
     [InlineData("HandleReads.Get", "System.Runtime.RuntimeImports", "RhHandleGet")]
     [InlineData("HandleReads.GetDependent", "System.Runtime.RuntimeImports", "RhHandleGetDependent")]
     [InlineData("SyncEntry.Release", "System.Threading.SyncTable", "FreeholdReleaseSyncEntry")]
+    [InlineData("SyncEntry.ReleaseOfDead", "System.Threading.SyncTable", "FreeholdReleaseDeadLocks")]
+    [InlineData("SyncEntry.Finalizers", "System.Runtime.__Finalizer", "DrainQueue")]
     [InlineData("SyncEntry.Assign", "System.Threading.SyncTable", "AssignEntry")]
     [InlineData("BlockingImports.Approach", "System.Runtime.RuntimeImports", "RhWaitForFullGCApproach")]
     [InlineData("BlockingImports.Complete", "System.Runtime.RuntimeImports", "RhWaitForFullGCComplete")]

@@ -10,6 +10,7 @@ internal static class Catalog
         .. UsesOfSpans.All(),
         .. Throwing.All(),
         .. Deleting.All(),
+        .. Finalizing.All(),
         .. Pinning.All(),
         .. ForeignMemory.All(),
         .. Locking.All(),
@@ -24,6 +25,7 @@ internal static class Catalog
         .. AddressSpace.All(),
         .. Moving.All(),
         .. Debugging.All(),
+        .. Outside.All(),
         .. Crashing.All(),
         .. Modelling.All(),
     ];

@@ -17,6 +17,10 @@ internal static partial class Crashing
         yield return new("crash-native-null", _ => memset(0, 1, 100));
         yield return new("crash-native-wild", _ => memset(Wild, 1, 100));
         yield return new("crash-managed-wild", _ => Write(Wild));
+        yield return new("crash-managed-wild-read-in-heap", _ => Read(InHeap(4L << 40)));
+        yield return new("crash-managed-wild-write-in-heap", _ => Write(InHeap(4L << 40)));
+        yield return new("crash-managed-wild-above-heap", _ => Read(InHeap(45L << 40)));
+        yield return new("crash-native-wild-in-heap", _ => memset(InHeap(4L << 40), 1, 100));
         yield return new("crash-native-gone", _ => NativeGone());
         yield return new("crash-unhandled-dangling", _ => Unhandled());
         yield return new("crash-stack-overflow", _ => Console.WriteLine(Overflow(1)));
@@ -29,6 +33,17 @@ internal static partial class Crashing
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static unsafe void Write(nint address) => *(int*)address = 5;
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static unsafe void Read(nint address) => Console.WriteLine(*(int*)address);
+
+    // Among the heap's addresses, where no object ever was.
+    private static unsafe nint InHeap(long distance)
+    {
+        byte[] item = new byte[1_000];
+        fixed (byte* pointer = item)
+            return (nint)(pointer + distance);
+    }
 
     // Native code that keeps a pointer after unpinning is outside the contract (12): it must not hang, whatever else it does.
     private static unsafe void NativeGone()

@@ -17,6 +17,7 @@ internal static class Reclaiming
         yield return new("reclaim-finalizers", _ => Finalizers());
         yield return new("reclaim-limit", _ => Limit());
         yield return new("reclaim-off", _ => Off());
+        yield return new("reclaim-loops", _ => Loops());
         yield return new("reclaim-growth", arguments => Growth(long.Parse(arguments[0])));
     }
 
@@ -197,5 +198,44 @@ internal static class Reclaiming
         }
         Expect.True(resident < most, $"{resident} resident");
         Expect.True(Heap.GetStatistics().ReclaimedBytes > Made / 2, $"{Heap.GetStatistics().ReclaimedBytes} reclaimed");
+    }
+
+    private sealed class Sentinel
+    {
+        public static int Runs;
+
+        ~Sentinel()
+        {
+            Runs++;
+            GC.ReRegisterForFinalize(this);
+        }
+    }
+
+    // Programs that allocate until the collector has done something.
+    private static void Loops()
+    {
+        WeakReference? weak = null;
+        var thread = new Thread(() =>
+        {
+            weak = new WeakReference(new object());
+            GC.KeepAlive(new Sentinel());
+        });
+        thread.Start();
+        thread.Join();
+        object? last = null;
+        while (weak!.IsAlive)
+            last = new byte[1_000];
+        while (Volatile.Read(ref Sentinel.Runs) < 3)
+            last = new byte[1_000];
+        int before = GC.CollectionCount(GC.MaxGeneration);
+        while (GC.CollectionCount(GC.MaxGeneration) == before)
+            last = new byte[1_000];
+        GC.RegisterForFullGCNotification(50, 50);
+        while (GC.WaitForFullGCApproach(0) == GCNotificationStatus.Timeout)
+            last = new byte[1_000];
+        while (GC.WaitForFullGCComplete(0) == GCNotificationStatus.Timeout)
+            last = new byte[1_000];
+        GC.CancelFullGCNotification();
+        GC.KeepAlive(last);
     }
 }

@@ -18,6 +18,9 @@ internal static class Unreachable
         yield return new("unreachable-finalizer", _ => Finalizers());
         yield return new("unreachable-threads", arguments => Threads(arguments.Length > 0 ? int.Parse(arguments[0]) : Environment.TickCount));
         yield return new("unreachable-stale", _ => Stale());
+        yield return new("unreachable-threads-ended", _ => ThreadsEnded());
+        yield return new("unreachable-locks", _ => Locks());
+        yield return new("unreachable-locks-threads", _ => LocksOfThreads());
     }
 
     private class Forgotten
@@ -398,5 +401,109 @@ internal static class Unreachable
             {
             }
         }
+    }
+
+    [ThreadStatic]
+    private static Forgotten? t_own;
+
+    // The objects that hold the static fields of a thread have a type that is none of the program's.
+    private static void ThreadsEnded()
+    {
+        long before = Of(typeof(Forgotten)).Count;
+        for (int i = 0; i < 10; i++)
+        {
+            var thread = new Thread(() =>
+            {
+                t_own = new Forgotten();
+                lock (typeof(Unreachable))
+                    GC.KeepAlive(t_own);
+            });
+            thread.Start();
+            thread.Join();
+        }
+        Expect.Equal(before + 10, Of(typeof(Forgotten)).Count);
+        foreach (UnreachableObjects found in Heap.FindUnreachable())
+            Expect.True(found.Type.ToString().Length > 0 && found.Count > 0);
+        Expect.True(Heap.Reclaim() >= 10);
+        Expect.Equal(default, Of(typeof(Forgotten)));
+    }
+
+    // An object whose hash code was asked for and that was locked has an entry in the runtime's table of locks.
+    private static void LockSome(int count)
+    {
+        var thread = new Thread(() =>
+        {
+            for (int i = 0; i < count; i++)
+            {
+                var item = new Forgotten();
+                int hash = RuntimeHelpers.GetHashCode(item);
+                lock (item)
+                    Expect.Equal(hash, RuntimeHelpers.GetHashCode(item));
+            }
+        });
+        thread.Start();
+        thread.Join();
+    }
+
+    private static void Locks()
+    {
+        const int Locked = 20_000;
+        long after = 0;
+        for (int round = 0; round < 12; round++)
+        {
+            LockSome(Locked);
+            Heap.Reclaim();
+            GC.WaitForPendingFinalizers();
+            if (round == 3)
+                after = GC.GetTotalMemory(false);
+        }
+        long grown = GC.GetTotalMemory(false) - after;
+        Expect.True(grown < 8L * Locked * 40 / 4, $"{grown} bytes more after eight rounds of {Locked} locked objects");
+    }
+
+    // Locks that are held, waited for, made and left while the entries of others are released.
+    private static void LocksOfThreads()
+    {
+        const int Steps = 5_000;
+        int running = 4;
+        Exception? failure = null;
+        int[] counts = new int[running];
+        var shared = new object[8];
+        for (int i = 0; i < shared.Length; i++)
+            shared[i] = new object();
+        Thread[] threads = [.. Enumerable.Range(0, counts.Length).Select(id => new Thread(() =>
+        {
+            try
+            {
+                for (int i = 0; i < Steps; i++)
+                {
+                    var own = new object();
+                    int hash = RuntimeHelpers.GetHashCode(own);
+                    lock (own)
+                        Expect.Equal(hash, RuntimeHelpers.GetHashCode(own));
+                    object gate = shared[i % shared.Length];
+                    lock (gate)
+                    {
+                        counts[id]++;
+                        if (i % 64 == 0)
+                            Monitor.Wait(gate, 0);
+                    }
+                }
+            }
+            catch (Exception exception)
+            {
+                failure = exception;
+            }
+            finally
+            {
+                Interlocked.Decrement(ref running);
+            }
+        }))];
+        Array.ForEach(threads, thread => thread.Start());
+        while (Volatile.Read(ref running) != 0)
+            Heap.Reclaim();
+        Array.ForEach(threads, thread => thread.Join());
+        Expect.True(failure is null, failure?.ToString());
+        Expect.True(counts.All(count => count == Steps));
     }
 }

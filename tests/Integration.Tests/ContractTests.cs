@@ -80,12 +80,16 @@ public sealed class ContractTests
     }
 
     [Theory]
+    [MemberData(nameof(SomeCases), 9)]
+    public void KeptWhileThreadsAreHeldAnywhere(string name) => Passes(Settings.Preempting, "run", name);
+
+    [Theory]
     [InlineData("model", "5", "3000", "4")]
     [InlineData("model-collections", "6", "10000", "4")]
     [InlineData("model-collections", "7", "20000", "1")]
     public void TheModelsAgreeWhileEverythingMoves(params string[] arguments)
     {
-        foreach (IReadOnlyDictionary<string, string> settings in new[] { Settings.Moving, Settings.Faulting, Settings.FaultingAtSites, Settings.Sweeping, Settings.Reclaiming, Settings.MovingAtDeletions })
+        foreach (IReadOnlyDictionary<string, string> settings in new[] { Settings.Moving, Settings.Faulting, Settings.FaultingAtSites, Settings.Sweeping, Settings.Reclaiming, Settings.MovingAtDeletions, Settings.Preempting })
             Passes(settings, ["run", .. arguments]);
     }
 
@@ -141,6 +145,7 @@ public sealed class ContractTests
     [InlineData("reclaim-threads")]
     [InlineData("reclaim-finalizers")]
     [InlineData("reclaim-limit")]
+    [InlineData("reclaim-loops")]
     public void WhatIsForgottenGoesBeforeAnAllocationFails(string name)
     {
         Passes(new Dictionary<string, string> { ["FREEHOLD_HEAP_LIMIT"] = "64M" }, "run", name);
@@ -230,6 +235,10 @@ public sealed class ContractTests
     [InlineData("crash-native-null", 139)]
     [InlineData("crash-native-wild", 139)]
     [InlineData("crash-managed-wild", 134)]
+    [InlineData("crash-managed-wild-read-in-heap", 134)]
+    [InlineData("crash-managed-wild-write-in-heap", 134)]
+    [InlineData("crash-managed-wild-above-heap", 134)]
+    [InlineData("crash-native-wild-in-heap", 139)]
     [InlineData("crash-unhandled-dangling", 134)]
     [InlineData("crash-stack-overflow", 139)]
     [InlineData("crash-fail-fast", 134)]
@@ -254,6 +263,14 @@ public sealed class ContractTests
         Outcome outcome = Publisher.Contract.Run(new Dictionary<string, string> { ["FREEHOLD_HEAP_LIMIT"] = "64M" }, s_limit, "run", "crash-out-of-memory");
         Assert.True(outcome.ExitCode == 134, outcome.ToString());
         Assert.Contains("nothing is left to throw an OutOfMemoryException with", outcome.Error);
+    }
+
+    [Fact]
+    public void ConservativeScanningIsRefused()
+    {
+        Outcome outcome = Publisher.Contract.Run(new Dictionary<string, string> { ["DOTNET_gcConservative"] = "1" }, s_timeout, "run", "gc-bytes");
+        Assert.True(outcome.ExitCode is not null and not 0, outcome.ToString());
+        Assert.StartsWith("Freehold: conservative scanning of stacks", outcome.Error);
     }
 
     [Fact]

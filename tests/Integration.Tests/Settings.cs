@@ -31,6 +31,9 @@ public static class Settings
     /// <summary>A random half of the heap moves all the time, and all that no root reaches is deleted as often.</summary>
     public static IReadOnlyDictionary<string, string> Reclaiming { get; } = new Dictionary<string, string> { ["FREEHOLD_STRESS"] = "promote:5000,reclaim:3000" };
 
+    /// <summary>A random half of the heap moves all the time, all references are made current, and threads are held for milliseconds at random instructions.</summary>
+    public static IReadOnlyDictionary<string, string> Preempting { get; } = new Dictionary<string, string> { ["FREEHOLD_STRESS"] = "promote:2000,preempt" };
+
     /// <summary>So few that programs come to their end.</summary>
     public static IReadOnlyDictionary<string, string> FewAddresses { get; } = new Dictionary<string, string> { ["FREEHOLD_ADDRESS_SPACE"] = "64G" };
 

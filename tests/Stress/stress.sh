@@ -131,6 +131,10 @@ modes_of_moving=(
   "FREEHOLD_STRESS=reclaim:1000"
   "FREEHOLD_STRESS=promote:2000,reclaim:1000"
   "FREEHOLD_STRESS=promote:2000,reuse,reclaim:2000 FREEHOLD_HUGE_PAGES=0"
+  "FREEHOLD_STRESS=promote:2000,preempt"
+  "FREEHOLD_STRESS=promote:2000,preempt:500,fault"
+  "FREEHOLD_STRESS=promote:2000,preempt,reuse,reclaim:3000 FREEHOLD_HUGE_PAGES=0"
+  "FREEHOLD_STRESS=promote:2000,preempt FREEHOLD_PROTECTION=mprotect"
   "FREEHOLD_STRESS=deletion:100"
   "FREEHOLD_STRESS=deletion:100,fault"
   "FREEHOLD_STRESS=promote:2000 FREEHOLD_PROTECTION=mprotect"
@@ -146,6 +150,7 @@ modes_of_millions=(
   "FREEHOLD_STRESS=deletion:1000 FREEHOLD_HUGE_PAGES=0"
   "FREEHOLD_STRESS=promote:2000,reuse FREEHOLD_HUGE_PAGES=0"
   "FREEHOLD_STRESS=promote:2000,reclaim:2000 FREEHOLD_HUGE_PAGES=0"
+  "FREEHOLD_STRESS=promote:3000,preempt FREEHOLD_HUGE_PAGES=0"
 )
 threads_of_model=(1 4 2 16 8 3)
 steps_of_model=160000  # of all threads together
@@ -231,7 +236,7 @@ while [ "$SECONDS" -lt "$end" ] || [ "$round" -eq 0 ]; do
     # Where each step is slow by itself, the runs above are long enough.
     if [[ $mode != *VERIFY* && $mode != *deletion:100* ]] && { [ "$SECONDS" -lt "$end" ] || [ "$round" -eq 0 ]; }; then
       steps=$steps_of_long
-      if [[ $mode == *delay* ]]; then steps=$steps_of_moving; fi  # each fault sleeps, those of Heap.Verify too
+      if [[ $mode == *delay* || $mode == *preempt* ]]; then steps=$steps_of_moving; fi  # each fault sleeps, those of Heap.Verify too; threads are held
       model "$mode" model "$((next + i + 100))" "$steps" "$threads" 3000 1000
     fi
   done

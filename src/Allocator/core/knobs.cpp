@@ -35,14 +35,14 @@ bool parse_protection(const char* text) noexcept {
   return true;
 }
 
-// promote[:MICROSECONDS],deletion:N,reclaim[:MICROSECONDS],fault,sites,dedangle,reuse,delay[:MICROSECONDS],seed:N in any order.
+// promote[:MICROSECONDS],deletion:N,reclaim[:MICROSECONDS],preempt[:MICROSECONDS],fault,sites,dedangle,reuse,delay[:MICROSECONDS],seed:N in any order.
 bool parse_stress(const char* text) noexcept {
   Stress stress;
   while (true) {
     size_t length = strcspn(text, ":,");
     auto is = [&](const char* name) noexcept { return strlen(name) == length && strncmp(text, name, length) == 0; };
-    bool promote = is("promote"), deletion = is("deletion"), delay = is("delay"), seed = is("seed"), fault = is("fault"), sites = is("sites"), dedangle = is("dedangle"), reuse = is("reuse"), reclaim = is("reclaim");
-    if (!promote && !deletion && !reclaim && !delay && !seed && !fault && !sites && !dedangle && !reuse) return false;
+    bool promote = is("promote"), deletion = is("deletion"), delay = is("delay"), seed = is("seed"), fault = is("fault"), sites = is("sites"), dedangle = is("dedangle"), reuse = is("reuse"), reclaim = is("reclaim"), preempt = is("preempt");
+    if (!promote && !deletion && !reclaim && !preempt && !delay && !seed && !fault && !sites && !dedangle && !reuse) return false;
     text += length;
     uint64_t number = 0;
     if (*text == ':') {
@@ -57,9 +57,10 @@ bool parse_stress(const char* text) noexcept {
     if (promote) stress.promote = number != 0 ? static_cast<uint32_t>(number) : 10'000;
     if (deletion) stress.deletion = static_cast<uint32_t>(number);
     if (reclaim) stress.reclaim = number != 0 ? static_cast<uint32_t>(number) : 10'000;
+    if (preempt) stress.preempt = number != 0 ? static_cast<uint32_t>(number) : 2'000;
     if (fault || sites) stress.fault = true;
     if (sites) stress.sites = true;
-    if (dedangle || reuse) stress.dedangle = true;
+    if (dedangle || reuse || preempt) stress.dedangle = true;
     if (reuse) stress.reuse = true;
     if (delay) stress.delay = number != 0 ? static_cast<uint32_t>(number) : 100;
     if (seed) stress.seed = number;
@@ -87,7 +88,7 @@ constexpr Knob kTable[] = {
     {{"FREEHOLD_RECLAIM", "System.Heap.Reclaim", "0 or 1"}, [](const char* t) noexcept { return parse_switch(t, &knobs.reclaim); }},
     {{"FREEHOLD_RECLAIM_GROWTH", "System.Heap.ReclaimGrowth", "a number of percent"}, [](const char* t) noexcept { return parse_count(t, &knobs.reclaim_growth); }},
     {{"FREEHOLD_HUGE_PAGES", "System.Heap.HugePages", "0 or 1"}, [](const char* t) noexcept { return parse_switch(t, &knobs.huge_pages); }},
-    {{"FREEHOLD_STRESS", nullptr, "promote[:MICROSECONDS], deletion:N, reclaim[:MICROSECONDS], fault, sites, dedangle, reuse, delay[:MICROSECONDS] and seed:N, separated by commas"}, [](const char* t) noexcept { return parse_stress(t); }},
+    {{"FREEHOLD_STRESS", nullptr, "promote[:MICROSECONDS], deletion:N, reclaim[:MICROSECONDS], preempt[:MICROSECONDS], fault, sites, dedangle, reuse, delay[:MICROSECONDS] and seed:N, separated by commas"}, [](const char* t) noexcept { return parse_stress(t); }},
     {{"FREEHOLD_FAIL", nullptr, "CALL:N[+],… with mmap, mprotect, mremap, madvise, userfaultfd, register, membarrier or probe"}, [](const char* t) noexcept { return os::inject_failures(t); }},
 };
 

@@ -15,6 +15,7 @@ struct Stress {
   uint32_t deletion = 0; // deletions of a thread between such rounds, which the deleting thread itself makes; 0 = off
   uint32_t delay = 0;    // at most so many microseconds pass between two steps (core/stress.h)
   uint32_t reclaim = 0;  // microseconds between deletions of all that no root reaches (heap/reachability.h); 0 = off
+  uint32_t preempt = 0;  // at most so many microseconds a thread is held at a random instruction (runtime/preemption.h); 0 = off. Rounds and sweeps go on meanwhile
   bool fault = false;    // nothing is patched in bulk: every stale reference faults
   bool sites = false;    // fault, and a field keeps its old name until a place in the code uses it that has faulted before (runtime/code_sites.h)
   bool dedangle = false; // a sweep follows each round

@@ -23,6 +23,7 @@ inline constexpr uint32_t kFillerBit = 1u << 1;
 inline constexpr uint32_t kSyncFinalizerRun = 1u << 30;
 inline constexpr uint32_t kSyncIsHashOrIndex = 1u << 27;
 inline constexpr uint32_t kSyncIsHash = 1u << 26;
+inline constexpr uint32_t kSyncHashOrIndex = (1u << 26) - 1;  // what the two before tell of: a hash code, or an index of the runtime's table of locks
 
 struct MethodTable {
   uint32_t flags;
@@ -40,6 +41,8 @@ struct MethodTable {
   bool has_finalizer() const noexcept { return (flags & kHasFinalizer) != 0; }
   bool has_pointers() const noexcept { return (flags & kHasPointers) != 0; }
   bool has_component_size() const noexcept { return (flags & kHasComponentSize) != 0; }
+  // What the compiler makes of static fields has none: no type of the program's, and without what a System.Type needs.
+  bool is_type() const noexcept { return (flags >> 26 & 0x1f) != 0; }
   uint16_t component_size() const noexcept { return static_cast<uint16_t>(flags); }
 };
 static_assert(sizeof(MethodTable) == 24);

@@ -8,10 +8,6 @@
 
 namespace freehold::core {
 
-namespace {
-
-// xorshift64*. Each thread has a sequence of its own, from the seed and the order in which threads came here. A signal handler may take a step of it in the
-// middle of another step: then two are the same.
 uint32_t next_random() noexcept {
   static std::atomic<uint64_t> threads{0};
   [[gnu::tls_model("initial-exec")]] static thread_local constinit uint64_t state = 0;
@@ -21,8 +17,6 @@ uint32_t next_random() noexcept {
   state ^= state >> 27;
   return static_cast<uint32_t>(state * 0x2545f4914f6cdd1d >> 32);
 }
-
-}  // namespace
 
 void delay_at_random(uint32_t one_in) noexcept {
   uint32_t random = next_random();

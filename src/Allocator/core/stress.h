@@ -5,6 +5,10 @@
 
 namespace freehold::core {
 
+// xorshift64*. Each thread has a sequence of its own, from the seed and the order in which threads came here. Signal-safe: a handler may take a step of it in the
+// middle of another step, then two are the same.
+uint32_t next_random() noexcept;
+
 // Sleeps up to knobs.stress.delay microseconds, one time in so many. Signal-safe, keeps errno.
 void delay_at_random(uint32_t one_in) noexcept;
 

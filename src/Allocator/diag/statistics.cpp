@@ -17,6 +17,7 @@
 #include "heap/reachability.h"
 #include "heap/thread_heap.h"
 #include "platform/os.h"
+#include "platform/userfaultfd.h"
 
 extern "C" const char __executable_start[] __attribute__((weak));
 

@@ -23,7 +23,7 @@ enum Kind : uint8_t { kLower, kPromoted, kUpper, kRegions };
 // Its blocks are numbered in the order in which a lap comes by; a group has kBlocksPerGroup numbers in a row.
 struct Region {
   size_t next = 0;      // of this lap
-  size_t frontier = 0;  // behind all that were ever handed out, or left out
+  size_t frontier = 0;  // behind all that were ever handed out, or left out. Stored under the lock, atomically: signal handlers read it without
   size_t unnamed = 0;   // groups that may be handed out again
   size_t short_below = SIZE_MAX;  // groups
   size_t reused = 0;    // groups, ever
@@ -114,6 +114,10 @@ bool renew_group(Kind kind, size_t n) noexcept {
   return true;
 }
 
+void raise_frontier(Region& region, size_t end) noexcept {
+  if (end > region.frontier) __atomic_store_n(&region.frontier, end, __ATOMIC_RELEASE);
+}
+
 // Once for each segment: the kernel's hint then covers all of this half of it with one mapping.
 void begin_segment(Kind kind, size_t n, size_t block) noexcept {
   if (kind == kUpper) return;
@@ -145,7 +149,7 @@ size_t take_run(Kind kind, size_t count) noexcept {
       if (region.next % kBlocksPerGroup != 0 && !(kind == kLower && region.next < kBlocksPerGroup)) {
         size_t left = group_end(region.next) - region.next - (is_left_out(kind, group_end(region.next) - 1) ? 1 : 0);
         if (left != 0) core::note_gone(block_of(kind, region.next), left);
-        region.frontier = std::max(region.frontier, group_end(region.next));
+        raise_frontier(region, group_end(region.next));
       }
       region.next = start;
     }
@@ -153,7 +157,7 @@ size_t take_run(Kind kind, size_t count) noexcept {
     if (start >= region.frontier) begin_segment(kind, start, block);
     for (size_t group = group_end(start); group < start + count; group += kBlocksPerGroup) arena.gone[group_of(kind, group)].fetch_or(GroupState::kContinues, std::memory_order_relaxed);
     region.next = start + count;
-    region.frontier = std::max(region.frontier, region.next);
+    raise_frontier(region, region.next);
     if (region.next % kBlocksPerGroup == 0 || count > 1) note_shortage();
     return block;
   }
@@ -168,7 +172,7 @@ size_t take_reserved() noexcept {
   return block_of(kLower, first + reserved_used++);
 }
 
-size_t used_of(Kind kind) noexcept { return regions[kind].frontier + (kind == kLower ? reserved_used : 0); }
+size_t used_of(Kind kind) noexcept { return __atomic_load_n(&regions[kind].frontier, __ATOMIC_ACQUIRE) + (kind == kLower ? __atomic_load_n(&reserved_used, __ATOMIC_ACQUIRE) : 0); }
 
 // Calls function(kind, group, whether laps go over it) for the groups that were used at some time, but for the first of all, whose blocks are not like the
 // others. Holds the lock for some at a time: there may be millions, and threads that want a block wait.
@@ -211,20 +215,25 @@ size_t next_reserve_block() noexcept {
 }
 
 size_t lower_frontier() noexcept {
-  os::LockGuard guard(lock);
   size_t count = used_of(kLower);
   if (reserve_used != 0) count = std::max(count, kBlocksPerGroup);
   return count == 0 ? 0 : block_of(kLower, count - 1) + 1;
 }
 
 size_t promoted_frontier() noexcept {
-  os::LockGuard guard(lock);
-  return regions[kPromoted].frontier;
+  return used_of(kPromoted);
 }
 
 size_t upper_frontier() noexcept {
-  os::LockGuard guard(lock);
-  return block_of(kUpper, regions[kUpper].frontier);
+  return block_of(kUpper, used_of(kUpper));
+}
+
+bool was_handed_out(size_t block) noexcept {
+  size_t upper = arena.block_count() / 2, segment = block / kBlocksPerSegment * kBlocksInGeneration0, place = block % kBlocksPerSegment;
+  if (block >= upper) return block - upper < used_of(kUpper);
+  if (place >= kBlocksInGeneration0) return segment + place - kBlocksInGeneration0 < used_of(kPromoted);
+  // The last ones are for emergencies, in no order.
+  return segment + place < used_of(kLower) || segment + place >= size_of(kLower);
 }
 
 size_t lap_position() noexcept {

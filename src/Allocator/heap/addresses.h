@@ -34,9 +34,11 @@ size_t next_promoted_address() noexcept;
 size_t next_reserve_block() noexcept;
 size_t next_huge_address(size_t count) noexcept;
 
-// Blocks below these were handed out at some time: [0, lower) of the lower half of each segment, and [block_count/2, upper).
+// Lock-free: blocks below these were handed out at some time: [0, lower) of the lower half of each segment, and [block_count/2, upper).
 size_t lower_frontier() noexcept;
 size_t upper_frontier() noexcept;
+// Whether a block was, so that there may be a reference into it. Lock-free, signal-safe.
+bool was_handed_out(size_t block) noexcept;
 // How many addresses of higher generations were, and the n-th of them.
 size_t promoted_frontier() noexcept;
 // The last block of a segment stays unused: pins.cpp has an address there that nobody may use.

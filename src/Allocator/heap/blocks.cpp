@@ -297,7 +297,7 @@ bool initialize_protection() noexcept {
   // It takes no memory.
   reserve_is_mapped = os::commit(arena.block_start(kReserveStart), (core::kBlocksPerGroup - kReserveStart) * kBlockSize);
   if (core::knobs.protection == core::Protection::kMprotect) return true;
-  use_userfaultfd = os::open_userfaultfd();
+  use_userfaultfd = os::start_watching();
   return use_userfaultfd || core::knobs.protection == core::Protection::kAuto;
 }
 
@@ -315,6 +315,12 @@ bool commit_somehow(uint8_t* start, size_t size) noexcept {
 }
 
 }  // namespace
+
+bool stop_watching() noexcept {
+  bool did = use_userfaultfd;
+  use_userfaultfd = false;
+  return did;
+}
 
 void hold_block(size_t block) noexcept { arena.blocks[block].holders.fetch_add(1, std::memory_order_relaxed); }
 

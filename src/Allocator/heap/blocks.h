@@ -35,6 +35,8 @@ uint64_t dead_pages() noexcept;
 
 // Chooses userfaultfd or mprotect as the knobs say. False when userfaultfd was demanded and the kernel refuses.
 bool initialize_protection() noexcept;
+// From now on memory is protected by its access rights alone. Whether that is new: then what is dead has to lose them (heap/fork.cpp). In the child of a fork.
+bool stop_watching() noexcept;
 
 // How far an allocation in an emergency (ThreadHeap::emergency) may go beyond the limit.
 inline constexpr size_t kEmergencyMemory = 4 * core::kBlockSize;

@@ -8,8 +8,10 @@
 #include "core/knobs.h"
 #include "core/object.h"
 #include "core/stress.h"
+#include "heap/addresses.h"
 #include "heap/blocks.h"
 #include "heap/chunks.h"
+#include "heap/dead_locks.h"
 #include "heap/dedangling.h"
 #include "heap/finalization_queue.h"
 #include "heap/forwarding.h"
@@ -19,9 +21,11 @@
 #include "heap/pins.h"
 #include "heap/promotion.h"
 #include "heap/reachability.h"
+#include "heap/running_finalizers.h"
 #include "heap/thread_heap.h"
 #include "heap/walk.h"
 #include "platform/lock.h"
+#include "platform/userfaultfd.h"
 
 namespace freehold::heap {
 
@@ -78,6 +82,9 @@ uint8_t* try_allocate(AllocationContext* context, size_t size, uint32_t flags) n
   return object - core::kHeaderSize;
 }
 
+// What is left to be done: all; all but the finalizer; or not the entry of the table of locks either.
+enum class Deletion : uint8_t { kWhole, kFinalized, kKeepingLock };
+
 // The part of deletion behind the deleted bit: pages of its own die at once. `type` is needed in debug mode.
 [[gnu::noinline]] DeleteResult finish_large(uint8_t* start, const MethodTable* type, size_t size) noexcept {
   if (core::knobs.debug) note_deleted(start, size, type);
@@ -124,17 +131,22 @@ uint8_t* try_allocate(AllocationContext* context, size_t size, uint32_t flags) n
 }
 
 // Deletion failed to read or write the object.
-[[gnu::noinline]] DeleteResult delete_elsewhere(void* object, bool keep_sync_entry) noexcept {
+[[gnu::noinline]] DeleteResult delete_elsewhere(void* object, Deletion deletion) noexcept {
   void* again = find_again(object);
   if (again == nullptr) return dangling(reinterpret_cast<uintptr_t>(object));
-  return keep_sync_entry ? delete_keeping_lock(again) : delete_object(again);
+  switch (deletion) {
+    case Deletion::kKeepingLock: return delete_keeping_lock(again);
+    case Deletion::kFinalized: return delete_finalized(again);
+    case Deletion::kWhole: break;
+  }
+  return delete_object(again);
 }
 
 // Deleted bit and accounts of any object; it needs nothing else.
-DeleteResult finish(uint8_t* start, uint32_t header, const MethodTable* type, size_t size, bool keep_sync_entry) noexcept {
+DeleteResult finish(uint8_t* start, uint32_t header, const MethodTable* type, size_t size, Deletion deletion) noexcept {
   ThreadHeap& heap = thread_heap;
   register_thread();
-  if (!core::try_store(reinterpret_cast<uint32_t*>(start), header | core::kDeletedBit)) return delete_elsewhere(start + core::kHeaderSize, keep_sync_entry);
+  if (!core::try_store(reinterpret_cast<uint32_t*>(start), header | core::kDeletedBit)) return delete_elsewhere(start + core::kHeaderSize, deletion);
   heap.deleted_bytes += size;
   heap.deleted_objects++;
   DeleteResult result = DeleteResult::kDeleted;
@@ -147,44 +159,45 @@ DeleteResult finish(uint8_t* start, uint32_t header, const MethodTable* type, si
 
 // All that the fast path leaves: objects with a finalizer, a hash code, a lock or a deleted bit.
 // `head` is what was read of the header.
-[[gnu::noinline]] DeleteResult delete_unusual(void* object, uint64_t head, const MethodTable* type, bool keep_sync_entry) noexcept {
+[[gnu::noinline]] DeleteResult delete_unusual(void* object, uint64_t head, const MethodTable* type, Deletion deletion) noexcept {
   auto* start = static_cast<uint8_t*>(object) - core::kHeaderSize;
   auto header = static_cast<uint32_t>(head), sync = static_cast<uint32_t>(head >> 32);
   size_t size = type->base_size;
   if (type->has_component_size()) {
     uint32_t length;
-    if (!core::try_load(static_cast<const uint32_t*>(object) + 2, &length)) return delete_elsewhere(object, keep_sync_entry);
+    if (!core::try_load(static_cast<const uint32_t*>(object) + 2, &length)) return delete_elsewhere(object, deletion);
     size = core::align_up(size + static_cast<size_t>(type->component_size()) * length, core::kObjectAlignment);
   }
   if ((header & core::kDeletedBit) != 0) return already_deleted(reinterpret_cast<uintptr_t>(object));
-  if (type->has_finalizer()) {
+  if (type->has_finalizer() && deletion == Deletion::kWhole) {
+    if (is_finalizing(object)) return DeleteResult::kDeleted;
     while ((sync & core::kSyncFinalizerRun) == 0) {
       bool claimed;
       auto* word = reinterpret_cast<uint32_t*>(object) - 1;
-      if (!core::try_compare_and_swap(word, sync, sync | core::kSyncFinalizerRun, &claimed)) return delete_elsewhere(object, keep_sync_entry);
+      if (!core::try_compare_and_swap(word, sync, sync | core::kSyncFinalizerRun, &claimed)) return delete_elsewhere(object, deletion);
       if (claimed) return DeleteResult::kNeedsFinalizer;
-      if (!core::try_load(word, &sync)) return delete_elsewhere(object, keep_sync_entry);
+      if (!core::try_load(word, &sync)) return delete_elsewhere(object, deletion);
     }
   }
-  if ((sync & (core::kSyncIsHashOrIndex | core::kSyncIsHash)) == core::kSyncIsHashOrIndex && !keep_sync_entry) return DeleteResult::kHasSyncEntry;
-  return finish(start, header, type, size, keep_sync_entry);
+  if ((sync & (core::kSyncIsHashOrIndex | core::kSyncIsHash)) == core::kSyncIsHashOrIndex && deletion != Deletion::kKeepingLock) return DeleteResult::kHasSyncEntry;
+  return finish(start, header, type, size, deletion);
 }
 
 // The first deletion of a thread, debug mode, and what is not in the arena.
-[[gnu::noinline]] DeleteResult delete_indirectly(void* object, bool keep_sync_entry) noexcept {
+[[gnu::noinline]] DeleteResult delete_indirectly(void* object, Deletion deletion) noexcept {
   if (!arena.contains(reinterpret_cast<uintptr_t>(object))) return DeleteResult::kNotDeletable;
   auto* start = static_cast<uint8_t*>(object) - core::kHeaderSize;
   uint64_t head, type;
-  if (!core::try_load(reinterpret_cast<const uint64_t*>(start), &head)) return delete_elsewhere(object, keep_sync_entry);
-  if (!core::try_load(static_cast<const uint64_t*>(object), &type)) return delete_elsewhere(object, keep_sync_entry);
-  return delete_unusual(object, head, reinterpret_cast<const MethodTable*>(type), keep_sync_entry);
+  if (!core::try_load(reinterpret_cast<const uint64_t*>(start), &head)) return delete_elsewhere(object, deletion);
+  if (!core::try_load(static_cast<const uint64_t*>(object), &type)) return delete_elsewhere(object, deletion);
+  return delete_unusual(object, head, reinterpret_cast<const MethodTable*>(type), deletion);
 }
 
 // Deleted bit and accounts of an object with an empty header that shares pages. Every way out is a tail call, so that no frame is needed.
-[[gnu::always_inline]] inline DeleteResult delete_plain(void* object, uintptr_t offset, size_t size, bool keep_sync_entry) noexcept {
+[[gnu::always_inline]] inline DeleteResult delete_plain(void* object, uintptr_t offset, size_t size, Deletion deletion) noexcept {
   auto* start = static_cast<uint8_t*>(object) - core::kHeaderSize;
   ThreadHeap& heap = thread_heap;
-  if (!core::try_store(reinterpret_cast<uint32_t*>(start), core::kDeletedBit)) [[unlikely]] return delete_elsewhere(object, keep_sync_entry);
+  if (!core::try_store(reinterpret_cast<uint32_t*>(start), core::kDeletedBit)) [[unlikely]] return delete_elsewhere(object, deletion);
   heap.deleted_bytes += size;
   asm("" : "+m"(heap.deleted_objects));  // two words, not a vector: it would wait for the words that another copy of this code stores
   heap.deleted_objects++;
@@ -198,29 +211,29 @@ DeleteResult finish(uint8_t* start, uint32_t header, const MethodTable* type, si
 }
 
 // Arrays and strings with an empty header, on the threads and heaps that take the short way.
-[[gnu::noinline]] DeleteResult delete_array(void* object, const MethodTable* type, bool keep_sync_entry) noexcept {
+[[gnu::noinline]] DeleteResult delete_array(void* object, const MethodTable* type, Deletion deletion) noexcept {
   uint32_t length;
-  if (!core::try_load(static_cast<const uint32_t*>(object) + 2, &length)) [[unlikely]] return delete_elsewhere(object, keep_sync_entry);
+  if (!core::try_load(static_cast<const uint32_t*>(object) + 2, &length)) [[unlikely]] return delete_elsewhere(object, deletion);
   size_t size = core::align_up(type->base_size + static_cast<size_t>(type->component_size()) * length, core::kObjectAlignment);
-  return delete_plain(object, reinterpret_cast<uintptr_t>(object) - core::kHeaderSize - arena.start, size, keep_sync_entry);
+  return delete_plain(object, reinterpret_cast<uintptr_t>(object) - core::kHeaderSize - arena.start, size, deletion);
 }
 
 // An object of fixed size with an empty header takes the short way; so does an array, by a jump.
-[[gnu::always_inline]] inline DeleteResult delete_any(void* object, bool keep_sync_entry) noexcept {
+[[gnu::always_inline]] inline DeleteResult delete_any(void* object, Deletion deletion) noexcept {
   auto address = reinterpret_cast<uintptr_t>(object);
   uintptr_t place = address - arena.start;
   ThreadHeap& heap = thread_heap;
-  if (place >= heap.direct) [[unlikely]] return delete_indirectly(object, keep_sync_entry);
+  if (place >= heap.direct) [[unlikely]] return delete_indirectly(object, deletion);
   auto* start = static_cast<uint8_t*>(object) - core::kHeaderSize;
   uint64_t head, table;
-  if (!core::try_load(reinterpret_cast<const uint64_t*>(start), &head)) [[unlikely]] return delete_elsewhere(object, keep_sync_entry);
-  if (!core::try_load(static_cast<const uint64_t*>(object), &table)) [[unlikely]] return delete_elsewhere(object, keep_sync_entry);
+  if (!core::try_load(reinterpret_cast<const uint64_t*>(start), &head)) [[unlikely]] return delete_elsewhere(object, deletion);
+  if (!core::try_load(static_cast<const uint64_t*>(object), &table)) [[unlikely]] return delete_elsewhere(object, deletion);
   const auto* type = reinterpret_cast<const MethodTable*>(table);
   uint32_t unusual = type->flags & (MethodTable::kHasComponentSize | MethodTable::kHasFinalizer);
   if ((head | unusual) != 0) [[unlikely]] {
-    return (head | (unusual ^ MethodTable::kHasComponentSize)) == 0 ? delete_array(object, type, keep_sync_entry) : delete_unusual(object, head, type, keep_sync_entry);
+    return (head | (unusual ^ MethodTable::kHasComponentSize)) == 0 ? delete_array(object, type, deletion) : delete_unusual(object, head, type, deletion);
   }
-  return delete_plain(object, place - core::kHeaderSize, type->base_size, keep_sync_entry);
+  return delete_plain(object, place - core::kHeaderSize, type->base_size, deletion);
 }
 
 constexpr uint32_t kEmergencyBytes = 256 << 10;
@@ -263,7 +276,8 @@ void reclaim_once(void* reclaiming) noexcept {
     state.allocated = thread_totals().allocated_bytes;
   }
   // Little went, and finalizers may hold the rest.
-  if (live >= thread_totals().live_bytes() + limit() / 16 || finalizable == reachability_counters.finalizable.load(std::memory_order_relaxed)) return;
+  bool none_found = finalizable == reachability_counters.finalizable.load(std::memory_order_relaxed) && dead_locks() == 0;
+  if (live >= thread_totals().live_bytes() + limit() / 16 || none_found) return;
   wait_for_finalizers();
   reclaim();
 }
@@ -290,6 +304,7 @@ bool initialize(size_t limit) noexcept {
     os::write_error("Freehold: the kernel refuses userfaultfd, which FREEHOLD_PROTECTION=userfaultfd demands. Set it to auto or mprotect.\n");
     return false;
   }
+  if (os::has_userfaultfd() && start_background_thread("Freehold keeper", os::keep_userfaultfd)) os::wait_for_keeper();
   initialize_pins();
   if (core::knobs.debug) shared_at_most = 0;
   set_limit(limit);
@@ -353,13 +368,15 @@ void retire(AllocationContext* context) noexcept {
   if (thread_heap.context == context || thread_heap.context == nullptr) unregister_thread();
 }
 
-DeleteResult delete_object(void* object) noexcept { return delete_any(object, false); }
-DeleteResult delete_keeping_lock(void* object) noexcept { return delete_any(object, true); }
+DeleteResult delete_object(void* object) noexcept { return delete_any(object, Deletion::kWhole); }
+DeleteResult delete_finalized(void* object) noexcept { return delete_indirectly(object, Deletion::kFinalized); }
+DeleteResult delete_keeping_lock(void* object) noexcept { return delete_any(object, Deletion::kKeepingLock); }
 
 AddressState classify(const void* pointer) noexcept {
   auto address = reinterpret_cast<uintptr_t>(pointer);
   if (!arena.contains(address)) return AddressState::kOutside;
   size_t block = arena.block_index(address);
+  if (!was_handed_out(block)) return is_refused_pin(address) ? AddressState::kDead : AddressState::kNeverUsed;
   uint32_t probe;
   // The tables of segments that were never used have no memory: probe before reading.
   if (!core::try_load(reinterpret_cast<const uint32_t*>(&arena.blocks[block]), &probe)) return AddressState::kNeverUsed;
@@ -434,6 +451,7 @@ void reset_heap() noexcept {
   reset_pins();
   reset_reachability();
   reset_finalization_queue();
+  reset_dead_locks();
 }
 
 }  // namespace freehold::heap

@@ -49,7 +49,9 @@ enum class DeleteResult : int32_t { kDeleted = 0, kNeedsFinalizer = 1, kAlreadyD
 // run the finalizer and come again. kMayBePinned, in debug mode only: it is deleted, and release_what_no_thread_pins() will take its memory if no pin is left.
 // Managed code calls it by its symbol, without a wrapper in between (runtime/abi.h).
 DeleteResult delete_object(void* object) noexcept asm("freehold_delete");
-// The same, whatever the runtime's table of locks has for the object: a lock that is held stays usable, its entry is not reused.
+// The same after the finalizer has run, whether or not that has registered the object again: never kNeedsFinalizer.
+DeleteResult delete_finalized(void* object) noexcept;
+// The same, whatever the runtime's table of locks has for the object: a lock that is held stays usable, its entry is not reused. Never kNeedsFinalizer.
 DeleteResult delete_keeping_lock(void* object) noexcept;
 
 // What an address inside the arena is now. Lock-free, safe in a signal handler.

@@ -25,6 +25,7 @@
 #include "heap/walk.h"
 #include "platform/lock.h"
 #include "platform/os.h"
+#include "platform/signals.h"
 
 namespace freehold::heap {
 
@@ -45,6 +46,7 @@ constexpr size_t kBackgroundRun = 16;
 
 std::atomic<uint32_t> work{0};
 std::atomic<uint32_t> hurry{0};
+std::atomic<bool> threads_are_lost{false};  // set in the child of a fork, before it has other threads; who takes it back starts them
 std::atomic<PhaseHook> phase_hook{nullptr};
 os::Lock maintenance_lock;  // one phase at a time
 uint64_t deleted_at_last_recount = 0;
@@ -187,11 +189,8 @@ void* maintenance_thread(void*) noexcept {
 }  // namespace
 
 bool start_background_thread(const char* name, void* (*body)(void*)) noexcept {
-  sigset_t all, before;
-  sigfillset(&all);
-  sigdelset(&all, SIGSEGV);
-  sigdelset(&all, SIGBUS);
-  pthread_sigmask(SIG_BLOCK, &all, &before);
+  os::SignalMask most = ~(os::signal_bit(SIGSEGV) | os::signal_bit(SIGBUS) | os::signal_bit(kPreemptionSignal)), before;
+  os::change_signal_mask(SIG_BLOCK, &most, &before);
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
@@ -200,7 +199,7 @@ bool start_background_thread(const char* name, void* (*body)(void*)) noexcept {
   bool started = pthread_create(&thread, &attributes, body, nullptr) == 0;
   if (started) pthread_setname_np(thread, name);  // for debuggers and profilers
   pthread_attr_destroy(&attributes);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  os::change_signal_mask(SIG_SETMASK, &before, nullptr);
   return started;
 }
 
@@ -219,8 +218,15 @@ bool start_maintenance() noexcept {
   return started;
 }
 
+void lose_background_threads() noexcept {
+  work.store(0, std::memory_order_relaxed);
+  hurry.store(0, std::memory_order_relaxed);
+  threads_are_lost.store(true, std::memory_order_release);
+}
+
 void wake_maintenance() noexcept {
   if (work.load(std::memory_order_relaxed) != 0 || work.exchange(1, std::memory_order_acq_rel) != 0) return;
+  if (threads_are_lost.load(std::memory_order_relaxed) && threads_are_lost.exchange(false, std::memory_order_acq_rel)) [[unlikely]] start_maintenance();
   syscall(SYS_futex, &work, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }
 

@@ -1,11 +1,17 @@
 // The background thread: trims the pool, collapses empty mappings, corrects counters. It touches no managed state and sleeps when nothing dies.
 #pragma once
 
+#include <csignal>
+
 namespace freehold::heap {
 
 // Starts the thread. False when the system refuses; the work is then done by those who need it.
 bool start_maintenance() noexcept;
-// A thread that the runtime does not know, which takes no signals but those of its own faults. False when the system refuses.
+// Holds the thread that takes it, with FREEHOLD_STRESS=preempt (runtime/preemption.h).
+inline constexpr int kPreemptionSignal = SIGSTKFLT;
+// In the child of a fork, which has none of the heap's threads: they are started again when somebody wakes them.
+void lose_background_threads() noexcept;
+// A thread that the runtime does not know, which takes no signals but those of its own faults, and that one. False when the system refuses.
 bool start_background_thread(const char* name, void* (*body)(void*)) noexcept;
 // There is something to do. Cheap when it was said before; any thread, not in a signal handler.
 void wake_maintenance() noexcept;

@@ -4,6 +4,7 @@
 
 #include "core/knobs.h"
 #include "platform/os.h"
+#include "platform/userfaultfd.h"
 
 namespace freehold::heap {
 

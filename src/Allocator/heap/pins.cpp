@@ -86,6 +86,12 @@ bool load_head(const BlockRecord& record, Head* head) noexcept {
 // An address that nobody may use: no block is ever taken from the end of a segment.
 void* nowhere() noexcept { return reinterpret_cast<void*>(arena.start + core::kSegmentSize - core::kPageSize + core::kPageSize / 2); }
 
+}  // namespace
+
+bool is_refused_pin(uintptr_t address) noexcept { return address - (reinterpret_cast<uintptr_t>(nowhere()) & ~(core::kPageSize - 1)) < core::kPageSize; }
+
+namespace {
+
 // The record that holds the pins of an object with a byte at `address`.
 BlockRecord& record_of(uintptr_t address) noexcept {
   size_t block = arena.block_index(address);

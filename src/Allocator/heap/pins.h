@@ -32,6 +32,8 @@ bool pins_use_membarrier() noexcept;
 // gone, or going: an address whose use throws. The caller holds the same name in a pinned local, and puts the result there. Never faults; any thread
 // that is stopped only when it is back.
 void* pin(void* address) noexcept;
+// Whether that is near `address`. Signal-safe.
+bool is_refused_pin(uintptr_t address) noexcept;
 
 // A handle pins an object that a pinned local holds too, meanwhile; a handle lets go.
 void add_handle_pin(const void* object) noexcept;

@@ -11,6 +11,7 @@
 #include "core/knobs.h"
 #include "core/references.h"
 #include "heap/blocks.h"
+#include "heap/dead_locks.h"
 #include "heap/finalization_queue.h"
 #include "heap/forwarding.h"
 #include "heap/heap.h"
@@ -307,7 +308,7 @@ bool search_stopped(Search search_for) noexcept {
     uint64_t took = os::nanoseconds() - before;
     if (took > reachability_counters.longest_stop.load(std::memory_order_relaxed)) reachability_counters.longest_stop.store(took, std::memory_order_relaxed);
   }
-  if (search_for.deletes && finalizable_count() != 0) support->run_finalizers();
+  if (search_for.deletes && (finalizable_count() != 0 || dead_locks() != 0)) support->run_finalizers();
   (search_for.done ? reachability_counters.searches : reachability_counters.abandoned).fetch_add(1, std::memory_order_relaxed);
   return search_for.done;
 }
@@ -327,6 +328,8 @@ SearchResult find_unreachable_types(UnreachableType* entries, size_t capacity) n
   memset(entries, 0, capacity * sizeof *entries);
   auto add = [](Object*, const MethodTable* type, size_t size, void* argument) noexcept {
     auto& table = *static_cast<Table*>(argument);
+    // Static fields of threads that have ended: what they refer to is the program's, they are the runtime's.
+    if (!type->is_type()) return;
     // Method tables lie next to each other: the bits above their alignment differ.
     size_t index = reinterpret_cast<uintptr_t>(type) / sizeof(MethodTable) % table.capacity;
     while (table.entries[index].type != nullptr && table.entries[index].type != type) index = (index + 1) % table.capacity;
@@ -346,14 +349,18 @@ SearchResult find_unreachable_types(UnreachableType* entries, size_t capacity) n
 int64_t reclaim() noexcept {
   int64_t count = 0;
   auto remove = [](Object* object, const MethodTable*, size_t size, void* count) noexcept {
+    uint32_t sync = *object->sync_word();
     DeleteResult result = delete_keeping_lock(object);
     if (result != DeleteResult::kDeleted && result != DeleteResult::kMayBePinned) return;
+    if ((sync & (core::kSyncIsHashOrIndex | core::kSyncIsHash)) == core::kSyncIsHashOrIndex) note_dead_lock(sync & core::kSyncHashOrIndex);
     ++*static_cast<int64_t*>(count);
     reachability_counters.bytes.fetch_add(size, std::memory_order_relaxed);
   };
   // Debug mode: what may be pinned stays behind each deletion, and is looked at again with the next one of its block.
   if (core::knobs.debug) refresh_pins();
+  if (support != nullptr) support->begins();
   bool searched = search_stopped({remove, &count, true, false});
+  if (support != nullptr) support->ends(searched);
   live_then.store(thread_totals().live_bytes(), std::memory_order_relaxed);
   if (!searched) return -1;
   reachability_counters.reclaims.fetch_add(1, std::memory_order_release);
@@ -364,11 +371,12 @@ int64_t reclaim() noexcept {
 
 void wait_for_finalizers() noexcept {
   constexpr uint64_t kMicroseconds = 1'000'000, kStep = 1'000;
-  size_t left = finalizable_count();
+  auto count = []() noexcept { return finalizable_count() + dead_locks(); };
+  size_t left = count();
   for (uint64_t waited = 0; waited < kMicroseconds && left != 0; waited += kStep) {
     os::pause(kStep);
     size_t before = left;
-    left = finalizable_count();
+    left = count();
     if (left != before) waited = 0;
   }
 }

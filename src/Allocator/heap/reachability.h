@@ -31,8 +31,11 @@ struct RootSupport {
   void (*for_each_frozen)(void (*fn)(uint8_t* first, uint8_t* end, void* argument), void* argument);
   // Each weak handle that does not wait for finalizers.
   void (*for_each_weak)(void (*fn)(uint64_t* slot, void* argument), void* argument);
-  // After the threads run again: there is something in heap/finalization_queue.h.
+  // After the threads run again: there is something in heap/finalization_queue.h or heap/dead_locks.h.
   void (*run_finalizers)();
+  // Around a search that deletes, before the threads are stopped and after they run again. `done`: there was memory for it.
+  void (*begins)();
+  void (*ends)(bool done);
 };
 void set_root_support(const RootSupport* support) noexcept;
 
@@ -59,7 +62,7 @@ int64_t reclaim() noexcept;
 // Who sees one more sees all that it deleted.
 inline uint64_t reclaims() noexcept { return reachability_counters.reclaims.load(std::memory_order_acquire); }
 
-// Until no object that a search has found waits for its finalizer, or none has ended for a second. The caller can be stopped.
+// Until no object that a search has found waits for its finalizer, and no entry of the table of locks for its release, or none has ended for a second. The caller can be stopped.
 void wait_for_finalizers() noexcept;
 
 // FREEHOLD_RECLAIM_GROWTH: whether what lives has grown by so much since reclaim() was last called, and by 16 MB.

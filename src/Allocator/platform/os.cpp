@@ -16,11 +16,12 @@
 
 #include <atomic>
 
+#include "platform/userfaultfd.h"
+
 namespace freehold::os {
 namespace {
 
-int userfaultfd_descriptor = -1;
-bool protection_moves = false;
+bool protection_moves = false;  // written by start_watching(), before there are other threads
 
 struct Injection {
   std::atomic<uint64_t> calls;
@@ -101,23 +102,23 @@ bool keep_apart(void* start, size_t size, MappingKind kind) noexcept {
 
 namespace {
 
-bool register_range(int descriptor, void* start, size_t size) noexcept {
+bool register_range(void* start, size_t size) noexcept {
   uffdio_register request = {};
   request.range = {reinterpret_cast<uintptr_t>(start), size};
   request.mode = UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP;
-  return ioctl(descriptor, UFFDIO_REGISTER, &request) == 0;
+  return control_userfaultfd(UFFDIO_REGISTER, &request);
 }
 
-bool protect_range(int descriptor, void* start, size_t size, bool protect) noexcept {
+bool protect_range(void* start, size_t size, bool protect) noexcept {
   uffdio_writeprotect request = {};
   request.range = {reinterpret_cast<uintptr_t>(start), size};
   request.mode = protect ? UFFDIO_WRITEPROTECT_MODE_WP : 0;
-  return ioctl(descriptor, UFFDIO_WRITEPROTECT, &request) == 0;
+  return control_userfaultfd(UFFDIO_WRITEPROTECT, &request);
 }
 
 // Does to a page what promotion does to a block, and then has the kernel write there, which answers with an error where a thread would fault. True also when
 // the trial itself fails.
-bool probe_moves(int descriptor) noexcept {
+bool probe_moves() noexcept {
   if (injected_failure(Call::kProbe)) return true;
   void* scratch = mmap(nullptr, 2 * kPageSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (scratch == MAP_FAILED) return true;
@@ -125,8 +126,8 @@ bool probe_moves(int descriptor) noexcept {
   uint8_t* target = page + kPageSize;
   *const_cast<volatile uint8_t*>(page) = 1;
   int ends[2] = {-1, -1};
-  bool tried = pipe2(ends, O_CLOEXEC) == 0 && write(ends[1], page, 1) == 1 && register_range(descriptor, page, kPageSize) && protect_range(descriptor, page, kPageSize, true) &&
-               mremap(page, kPageSize, kPageSize, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, target) != MAP_FAILED && register_range(descriptor, target, kPageSize);
+  bool tried = pipe2(ends, O_CLOEXEC) == 0 && write(ends[1], page, 1) == 1 && register_range(page, kPageSize) && protect_range(page, kPageSize, true) &&
+               mremap(page, kPageSize, kPageSize, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, target) != MAP_FAILED && register_range(target, kPageSize);
   bool writable = tried && read(ends[0], target, 1) == 1;
   for (int end : ends) {
     if (end >= 0) close(end);
@@ -139,31 +140,19 @@ bool probe_moves(int descriptor) noexcept {
 
 bool moves_keep_protection() noexcept { return protection_moves; }
 
-bool open_userfaultfd() noexcept {
-  if (injected_failure(Call::kUserfaultfd)) return false;
-  int descriptor = static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY));
-  if (descriptor < 0) return false;
-  uffdio_api api = {};
-  api.api = UFFD_API;
-  api.features = UFFD_FEATURE_SIGBUS | UFFD_FEATURE_PAGEFAULT_FLAG_WP;
-  if (ioctl(descriptor, UFFDIO_API, &api) != 0) {
-    close(descriptor);
-    return false;
-  }
-  userfaultfd_descriptor = descriptor;
-  protection_moves = probe_moves(descriptor);
-  return true;
-}
-
-bool has_userfaultfd() noexcept { return userfaultfd_descriptor >= 0; }
-
 bool watch(void* start, size_t size) noexcept {
-  return userfaultfd_descriptor >= 0 && !injected_failure(Call::kRegister) && register_range(userfaultfd_descriptor, start, size);
+  return has_userfaultfd() && !injected_failure(Call::kRegister) && register_range(start, size);
 }
 
 bool write_protect(void* start, size_t size, bool protect) noexcept {
   // Lifting the protection is not made to fail: there is no way on from there.
-  return !(protect && injected_failure(Call::kRegister)) && protect_range(userfaultfd_descriptor, start, size, protect);
+  return !(protect && injected_failure(Call::kRegister)) && protect_range(start, size, protect);
+}
+
+bool start_watching() noexcept {
+  if (injected_failure(Call::kUserfaultfd) || !open_userfaultfd()) return false;
+  protection_moves = probe_moves();
+  return true;
 }
 
 bool register_barrier() noexcept {

@@ -36,10 +36,9 @@ enum class MappingKind : uint8_t { kEven, kOdd };
 bool keep_apart(void* start, size_t size, MappingKind kind) noexcept;
 
 // userfaultfd, so that missing pages raise SIGBUS in the thread that uses them. False when the kernel forbids it.
-bool open_userfaultfd() noexcept;
-bool has_userfaultfd() noexcept;
+bool start_watching() noexcept;
 // Whether frames that are write-protected keep that when they move, as on kernels before 6.13: what is at the new address behaves until it is watched, then
-// writes fault for ever. Found out by open_userfaultfd(), by trying it.
+// writes fault for ever. Found out by start_watching(), by trying it.
 bool moves_keep_protection() noexcept;
 bool watch(void* start, size_t size) noexcept;
 // Makes writes to a watched range raise SIGBUS, or allows them again. No mapping is split.

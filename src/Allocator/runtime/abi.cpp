@@ -5,12 +5,14 @@
 #include "core/fault_recovery.h"
 #include "core/object.h"
 #include "diag/statistics.h"
+#include "heap/dead_locks.h"
 #include "heap/forwarding.h"
 #include "heap/heap.h"
 #include "heap/maintenance.h"
 #include "heap/pins.h"
 #include "heap/promotion.h"
 #include "heap/reachability.h"
+#include "heap/running_finalizers.h"
 #include "heap/stack_store.h"
 #include "runtime/finalizer.h"
 #include "runtime/runtime_imports.h"
@@ -19,6 +21,14 @@
 using freehold::core::MethodTable;
 
 extern "C" {
+
+int32_t freehold_delete_finalized(void* object) noexcept { return static_cast<int32_t>(freehold::heap::delete_finalized(object)); }
+
+int32_t freehold_take_dead_lock() noexcept { return static_cast<int32_t>(freehold::heap::take_dead_lock()); }
+
+void freehold_begin_finalizer(void* running) noexcept { freehold::heap::begin_finalizer(static_cast<freehold::heap::RunningFinalizer*>(running)); }
+
+void freehold_end_finalizer(const void* running) noexcept { freehold::heap::end_finalizer(static_cast<const freehold::heap::RunningFinalizer*>(running)); }
 
 int32_t freehold_delete_keeping_lock(void* object) noexcept { return static_cast<int32_t>(freehold::heap::delete_keeping_lock(object)); }
 

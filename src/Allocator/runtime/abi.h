@@ -8,7 +8,12 @@
 
 extern "C" {
 int32_t freehold_delete(void* object) noexcept;  // heap::delete_object itself
+int32_t freehold_delete_finalized(void* object) noexcept;
 int32_t freehold_delete_keeping_lock(void* object) noexcept;
+int32_t freehold_take_dead_lock() noexcept;
+// Around a finalizer that a deletion runs: heap::RunningFinalizer.
+void freehold_begin_finalizer(void* running) noexcept;
+void freehold_end_finalizer(const void* running) noexcept;
 void* freehold_finalizer(void* object) noexcept;
 void freehold_take_history(void* history) noexcept;
 int32_t freehold_read_stack(uint32_t stack, uintptr_t* addresses, int32_t capacity) noexcept;

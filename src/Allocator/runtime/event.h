@@ -50,4 +50,22 @@ class Event {
 };
 static_assert(sizeof(std::atomic<uint32_t>) == 4);
 
+// That something has changed, for those who wait for a condition: they look at it between seen() and wait(), and miss no change.
+class Changes {
+ public:
+  uint32_t seen() const noexcept { return count_.load(std::memory_order_acquire); }
+  void announce() noexcept {
+    count_.fetch_add(1, std::memory_order_release);
+    syscall(SYS_futex, &count_, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+  }
+  // Until there are others than `seen`, `milliseconds` have passed (negative: for ever), or for no reason.
+  void wait(uint32_t seen, int64_t milliseconds) noexcept {
+    timespec time = {static_cast<time_t>(milliseconds / 1000), static_cast<long>(milliseconds % 1000) * 1000000};
+    syscall(SYS_futex, &count_, FUTEX_WAIT_PRIVATE, seen, milliseconds < 0 ? nullptr : &time, nullptr, 0);
+  }
+
+ private:
+  std::atomic<uint32_t> count_{0};
+};
+
 }  // namespace freehold::runtime

@@ -11,6 +11,7 @@
 //   managed code: `jmp [mem]` of a tail call         arena             its frame is gone: throw at the caller (code 69)
 //   frameless helper, dispatch or unboxing stub      arena             throw at the caller (code 69)
 //   any other code, and what cannot be repaired     arena             described on standard error, then chained
+//   anywhere                                        arena, never used the same: no reference leads there, so it is a wild pointer, as any other
 //   all else                                                          chained to the handler that was there, with the same arguments
 //
 // Registers, vector state and direction flag are as the faulting instruction left them: sigreturn restores what is not changed here.
@@ -215,7 +216,8 @@ bool answer(int signal, const siginfo_t* info, ucontext_t* context) noexcept {
   greg_t* registers = context->uc_mcontext.gregs;
   auto ip = static_cast<uintptr_t>(registers[REG_RIP]);
   auto address = reinterpret_cast<uintptr_t>(info->si_addr);
-  bool ours = heap::in_arena(address);
+  bool in_arena = heap::in_arena(address);
+  bool ours = in_arena && heap::classify(info->si_addr) != heap::AddressState::kNeverUsed;
   // A place is resolved by the byte before it, an access is to the byte behind.
   heap::Whereabouts whereabouts = ours ? heap::whereabouts_of(address + 1) : heap::Whereabouts::kHere;
   uintptr_t recovery = core::find_recovery(ip);
@@ -234,10 +236,12 @@ bool answer(int signal, const siginfo_t* info, ucontext_t* context) noexcept {
     note_retry(registers, address);
     return true;
   }
-  if (!ours && !(helper && address < kNullPage)) return false;
-
   Thread& thread = tls_CurrentThread;
   bool attached = (thread.state & Thread::kAttached) != 0, cooperative = attached && thread.transition_frame == nullptr;
+  if (!ours && !(helper && address < kNullPage)) {
+    if (in_arena) report_fatal(signal, address, ip, static_cast<uintptr_t>(registers[REG_RSP]), attached, cooperative);
+    return false;
+  }
   if (cooperative && whereabouts != heap::Whereabouts::kMoved) {
     if (!ours) return throw_at_caller(thread, registers, kNullInHelper);
     bool thrown = false;
@@ -277,8 +281,20 @@ void chain(int signal, siginfo_t* info, void* context, const struct sigaction& p
   }
 }
 
+// On an alternate stack, which we do not ask for: a handler that was there before does, or one that came later and calls this. What follows would run over its end
+// without a fault.
+bool lacks_stack(const ucontext_t* context) noexcept {
+  constexpr size_t kNeeded = 12 << 10;  // 7 KB were seen, and a fault of the handler's own takes the kernel's 3 KB again
+  const stack_t& alternate = context->uc_stack;
+  size_t left = reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) - reinterpret_cast<uintptr_t>(alternate.ss_sp);
+  return (alternate.ss_flags & SS_DISABLE) == 0 && left < alternate.ss_size && left < kNeeded;
+}
+
 void handle_fault(int signal, siginfo_t* info, void* context) noexcept {
   int saved = errno;
+  if (heap::in_arena(reinterpret_cast<uintptr_t>(info->si_addr)) && lacks_stack(static_cast<ucontext_t*>(context))) {
+    os::fail_fast("a thread's alternate signal stack is too small.", "Give sigaltstack 32 KB, or install no handler of SIGSEGV and SIGBUS with SA_ONSTACK.");
+  }
   if (!answer(signal, info, static_cast<ucontext_t*>(context))) chain(signal, info, context, signal == SIGBUS ? previous_bus : previous_segv);
   errno = saved;
 }

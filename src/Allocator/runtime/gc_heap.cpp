@@ -1,7 +1,9 @@
 // The functions behind the GC interface, and GC_Initialize, the one symbol that makes the runtime take this heap for its garbage collector.
-// There are no collections and no generations that matter; no finalizer runs but from Heap.Delete, or for what Heap.Reclaim has found.
+// There are no generations that matter; no finalizer runs but from Heap.Delete, or for what a search (GC.Collect, Heap.Reclaim) has found.
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <strings.h>
 #include <unistd.h>
 
 #include "core/knobs.h"
@@ -11,13 +13,17 @@
 #include "heap/maintenance.h"
 #include "heap/pins.h"
 #include "platform/os.h"
+#include "runtime/collections.h"
 #include "runtime/event.h"
 #include "runtime/fault_handler.h"
+#include "runtime/fork.h"
 #include "runtime/frozen_segments.h"
 #include "runtime/gc_heap.h"
 #include "runtime/memory_moves.h"
+#include "runtime/preemption.h"
 #include "runtime/runtime_config.h"
 #include "runtime/runtime_imports.h"
+#include "runtime/signal_masks.h"
 #include "runtime/stack_trace.h"
 #include "runtime/suspension.h"
 
@@ -35,9 +41,9 @@ std::atomic<bool> suspended{false};
 
 uint64_t not_called(GcHeap*) { return 0; }
 
-int32_t collect(GcHeap*, int32_t, bool, int32_t) {
+int32_t collect(GcHeap*, int32_t generation, bool, int32_t mode) {
   bool cooperative = leave_cooperative_mode();
-  heap::collect();
+  collect_garbage(generation, mode);
   if (cooperative) enter_cooperative_mode();
   return 0;
 }
@@ -84,18 +90,18 @@ const GcHeapTable kTable = {
     .finalizable_count = [](GcHeap*) { return heap::finalizable_count(); },
     .next_finalizable = [](GcHeap*) -> void* { return nullptr; },  // never called: finalizer_thread.cpp wraps its one caller
     .memory_info = [](GcHeap*, uint64_t* a, uint64_t* b, uint64_t* c, uint64_t* d, uint64_t* e, uint64_t* f, uint64_t* g, uint64_t* h, uint64_t* i, uint64_t* j,
-                      uint32_t* k, uint32_t* l, bool* m, bool* n, uint64_t* o, uint64_t* p, int32_t) { fill_memory_info({a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p}); },
+                      uint32_t* k, uint32_t* l, bool* m, bool* n, uint64_t* o, uint64_t* p, int32_t kind) { fill_memory_info({a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p}, kind); },
     .memory_load = [](GcHeap*) { return memory_load(); },
     .latency_mode = [](GcHeap*) { return latency_mode(); },
     .set_latency_mode = [](GcHeap*, int32_t mode) { return set_latency_mode(mode); },
     .loh_compaction = [](GcHeap*) { return loh_compaction_mode(); },
     .set_loh_compaction = [](GcHeap*, int32_t mode) { set_loh_compaction_mode(mode); },
-    .register_full_gc = [](GcHeap*, uint32_t gen2, uint32_t loh) { return register_full_gc_notification(gen2, loh); },
+    .register_full_gc = [](GcHeap*, uint32_t, uint32_t) { return register_full_gc_notification(); },
     .cancel_full_gc = [](GcHeap*) { return cancel_full_gc_notification(); },
-    .wait_full_gc_approach = [](GcHeap*, int32_t milliseconds) { return wait_for_full_gc(milliseconds); },
-    .wait_full_gc_complete = [](GcHeap*, int32_t milliseconds) { return wait_for_full_gc(milliseconds); },
+    .wait_full_gc_approach = [](GcHeap*, int32_t milliseconds) { return wait_for_full_gc_approach(milliseconds); },
+    .wait_full_gc_complete = [](GcHeap*, int32_t milliseconds) { return wait_for_full_gc_complete(milliseconds); },
     .generation = generation,
-    .collection_count = [](GcHeap*, int32_t, int32_t) { return int32_t{0}; },
+    .collection_count = [](GcHeap*, int32_t generation, int32_t background) { return background != 0 ? 0 : collection_count(generation); },
     .start_no_gc = [](GcHeap*, uint64_t total, bool, uint64_t, bool) { return start_no_gc_region(total); },
     .end_no_gc = [](GcHeap*) { return end_no_gc_region(); },
     .bytes_in_use = [](GcHeap*) { return heap::total_bytes_in_use(); },
@@ -115,12 +121,13 @@ const GcHeapTable kTable = {
     .is_heap_pointer = [](GcHeap*, void* object, bool) { return heap::in_arena(reinterpret_cast<uintptr_t>(object)) || is_in_frozen_segment(object); },
     .condemned_generation = [](GcHeap*) { return uint32_t{0}; },
     .in_progress = [](GcHeap*, bool) { return suspended.load(std::memory_order_relaxed); },
-    .count = [](GcHeap*) { return uint32_t{0}; },
+    .count = [](GcHeap*) { return static_cast<uint32_t>(last_collection(CollectionKind::kAny).index); },
     .uses_context = [](GcHeap*, AllocationContext*, int32_t) { return true; },
     .is_ephemeral = [](GcHeap*, void*) { return false; },
     .wait_until_complete =
         [](GcHeap*, bool) {
           running.wait();
+          hold_after_stop();
           return uint32_t{0};
         },
     // A thread ends: its chunk is given back. The runtime calls this for nothing else.
@@ -151,7 +158,7 @@ const GcHeapTable kTable = {
           *start = *allocated = *reserved = nullptr;
           return generation(nullptr, object);
         },
-    .total_pause = [](GcHeap*) { return int64_t{0}; },
+    .total_pause = [](GcHeap*) { return total_pause(); },
     .configuration_values = configuration_values,
     .update_frozen = [](GcHeap*, void* handle, uint8_t* allocated, uint8_t* committed) { update_frozen_segment(handle, allocated, committed); },
     .refresh_memory_limit = [](GcHeap*) { return refresh_memory_limit(); },
@@ -173,10 +180,27 @@ void print_statistics() noexcept {
   os::write_error(text);
 }
 
+}  // namespace
+
+void end_stop() noexcept { running.set(); }
+
+namespace {
+
+// Whether slots on the stack that may be anything are told of as references.
+bool is_conservative() noexcept {
+  char value[8] = {};
+  bool wanted = public_config("System.GC.Conservative", value, sizeof value) && (strcasecmp(value, "true") == 0 || strcmp(value, "1") == 0);
+  return runtime_instance()->conservative || wanted;
+}
+
 // Settings, address space, faults. What fails says so on standard error.
 bool start() noexcept {
   if (!is_known_runtime()) {
     os::write_error("Freehold: this program was linked with another NativeAOT runtime than 9.0.22, whose data structures are not known. Publish with the ILCompiler version that the package Freehold brings.\n");
+    return false;
+  }
+  if (is_conservative()) {
+    os::write_error("Freehold: conservative scanning of stacks (DOTNET_gcConservative, System.GC.Conservative) does not go with objects that move. Leave the setting out.\n");
     return false;
   }
   char error[512];
@@ -186,6 +210,7 @@ bool start() noexcept {
     os::write_error("\n");
     return false;
   }
+  unblock_faults();  // the first thread has the mask of whoever started the program
   configure_memory_moves();
   // Before the heap: its probes of pages that may be gone are answered by the handler.
   if (!install_fault_handlers()) {
@@ -193,10 +218,12 @@ bool start() noexcept {
     return false;
   }
   if (!heap::initialize(heap_limit())) return false;
+  if (!watch_forks()) return false;
   heap::set_pin_scanner(scan_pins);
   heap::set_sweep_support(&sweep_support);
   heap::set_root_support(&root_support);
   heap::set_stack_walker(walk_stack);
+  if (core::knobs.stress.preempt != 0 && !start_preemption()) return false;
   if (core::knobs.verify) heap::set_phase_hook(verify_after_phase);
   if (core::knobs.statistics) atexit(print_statistics);
   return true;

@@ -140,15 +140,15 @@ struct GcHeap {
   const GcHeapTable* table;
 };
 
+// gc_heap.cpp: threads that wait for the end of a stop go on.
+void end_stop() noexcept;
+
 // gc_settings.cpp: what the program asks of System.GC and GCSettings.
-void fill_memory_info(const MemoryInfo& info) noexcept;
+void fill_memory_info(const MemoryInfo& info, int32_t kind) noexcept;
 int32_t latency_mode() noexcept;
 int32_t set_latency_mode(int32_t mode) noexcept;
 int32_t loh_compaction_mode() noexcept;
 void set_loh_compaction_mode(int32_t mode) noexcept;
-bool register_full_gc_notification(uint32_t gen2_percentage, uint32_t loh_percentage) noexcept;
-bool cancel_full_gc_notification() noexcept;
-int32_t wait_for_full_gc(int32_t milliseconds) noexcept;
 int32_t start_no_gc_region(uint64_t total) noexcept;
 int32_t end_no_gc_region() noexcept;
 int32_t enable_no_gc_callback(NoGcRegionCallback* item, uint64_t threshold) noexcept;

@@ -1,5 +1,5 @@
-// System.GC and GCSettings for a heap that never collects by itself: every answer is true of this heap, and what a program asks for is remembered
-// and answered as the documentation of System.GC says. No collection ever happens, so no notification of one is ever raised.
+// System.GC and GCSettings for a heap that hardly collects by itself: every answer is true of this heap, and what a program asks for is remembered
+// and answered as the documentation of System.GC says. What counts as a collection is in runtime/collections.h.
 #include <algorithm>
 #include <atomic>
 
@@ -7,10 +7,11 @@
 #include "heap/finalization_queue.h"
 #include "heap/heap.h"
 #include "platform/lock.h"
-#include "runtime/event.h"
+#include "runtime/collections.h"
 #include "runtime/gc_heap.h"
 #include "runtime/runtime_config.h"
 #include "runtime/runtime_imports.h"
+#include "runtime/suspension.h"
 
 namespace freehold::runtime {
 
@@ -28,9 +29,6 @@ uint64_t region_total = 0;       // bytes it may allocate
 uint64_t callback_threshold = 0;
 std::atomic<NoGcRegionCallback*> callback{nullptr};          // registered, not yet due
 std::atomic<FinalizerWorkItem*> finalizer_work{nullptr};     // for the finalizer thread
-
-std::atomic<bool> notifications{false};
-Event cancelled{true};
 
 void give_to_finalizer_thread(NoGcRegionCallback* item, bool abandoned) noexcept {
   item->scheduled = true;
@@ -54,8 +52,9 @@ uint32_t memory_load() noexcept {
   return load;
 }
 
-// There was no collection to report on: the figures are those of now, the index stays 0 as it does before the first collection.
-void fill_memory_info(const MemoryInfo& info) noexcept {
+// The figures are those of now, whenever the last collection was. A collection that is asked for may move what lives.
+void fill_memory_info(const MemoryInfo& info, int32_t kind) noexcept {
+  LastCollection last = last_collection(static_cast<CollectionKind>(kind));
   uint64_t machine = physical_memory_limit(nullptr);
   uint64_t in_use = heap::total_bytes_in_use(), resident = heap::resident_bytes();
   *info.high_load_threshold = machine / 10 * 9;
@@ -67,16 +66,17 @@ void fill_memory_info(const MemoryInfo& info) noexcept {
   *info.promoted = 0;
   *info.pinned_objects = 0;
   *info.pending_finalizers = heap::finalizable_count();
-  *info.index = 0;
-  *info.generation = 0;
+  *info.index = last.index;
+  *info.generation = last.generation;
   *info.pause_percentage = 0;
-  *info.compacting = false;
+  *info.compacting = last.index != 0;
   *info.concurrent = false;
   constexpr int kGenerations = 5, kFigures = 4;  // size and fragmentation, before and after
   for (int i = 0; i < kGenerations * kFigures; i++) info.generations[i] = 0;
   info.generations[0] = info.generations[2] = in_use;
   info.generations[1] = info.generations[3] = *info.fragmentation;
-  info.pauses[0] = info.pauses[1] = 0;
+  info.pauses[0] = last.index == 0 ? 0 : static_cast<uint64_t>(last_pause());
+  info.pauses[1] = 0;
 }
 
 int32_t latency_mode() noexcept { return mode.load(std::memory_order_relaxed); }
@@ -91,26 +91,6 @@ int32_t set_latency_mode(int32_t wanted) noexcept {
 
 int32_t loh_compaction_mode() noexcept { return loh_compaction.load(std::memory_order_relaxed); }
 void set_loh_compaction_mode(int32_t wanted) noexcept { loh_compaction.store(wanted, std::memory_order_relaxed); }
-
-bool register_full_gc_notification(uint32_t, uint32_t) noexcept {
-  os::LockGuard guard(lock);
-  notifications.store(true, std::memory_order_relaxed);
-  cancelled.reset();
-  return true;
-}
-
-bool cancel_full_gc_notification() noexcept {
-  os::LockGuard guard(lock);
-  notifications.store(false, std::memory_order_relaxed);
-  cancelled.set();
-  return true;
-}
-
-// 0 = succeeded (never), 1 = failed, 2 = cancelled, 3 = timeout. By P/Invoke (the pass BlockingImports): a thread that waits does not hold suspensions up.
-int32_t wait_for_full_gc(int32_t milliseconds) noexcept {
-  if (!notifications.load(std::memory_order_relaxed)) return 1;
-  return cancelled.wait(milliseconds) ? 2 : 3;
-}
 
 // 0 = started, 1 = not enough memory, 2 = more than the heap may ever have, 3 = one is in progress.
 int32_t start_no_gc_region(uint64_t total) noexcept {

@@ -137,12 +137,30 @@ void patch_frame(greg_t* registers, Frame& frame) noexcept {
   }
 }
 
+// Bytes of an object, header included; 0 when its memory is gone.
+size_t size_of_object(uintptr_t object) noexcept {
+  uint64_t table;
+  if (!core::try_load(reinterpret_cast<const uint64_t*>(object), &table) || table == 0) return 0;
+  const auto* type = reinterpret_cast<const core::MethodTable*>(table);
+  uint32_t length = 0;
+  if (type->has_component_size() && !core::try_load(reinterpret_cast<const uint32_t*>(object) + 2, &length)) return 0;
+  return core::align_up(type->base_size + (type->has_component_size() ? static_cast<size_t>(type->component_size()) * length : 0), core::kObjectAlignment);
+}
+
 // End pointers that native code has spilled stay stale, and its callee-saved registers may be those of a managed caller, whose pairs are only
 // patched together: the runtime's native code must not loop over memory of objects that are not pinned (docs/architecture.md, Faults).
-void patch_scratch_registers(greg_t* registers) noexcept {
+// Only those that lead into the object that the instruction uses, or to its end: any number may look like the old name of some object.
+void patch_scratch_registers(greg_t* registers, uintptr_t used) noexcept {
+  uintptr_t current = current_address(used + 1) - 1;
+  const core::Object* object = heap::find_object(current);
+  size_t size = object != nullptr ? size_of_object(reinterpret_cast<uintptr_t>(object)) : 0;
+  if (size == 0) return;
+  uintptr_t start = reinterpret_cast<uintptr_t>(object) - core::kHeaderSize;
   for (int number : {REG_RAX, REG_RCX, REG_RDX, REG_RSI, REG_RDI, REG_R8, REG_R9, REG_R10, REG_R11}) {
     auto address = static_cast<uintptr_t>(registers[number]);
-    if (whereabouts_of(address) == Whereabouts::kMoved) registers[number] = static_cast<greg_t>(current_address(address));
+    if (whereabouts_of(address) != Whereabouts::kMoved) continue;
+    uintptr_t moved = current_address(address);
+    if (moved - start <= size) registers[number] = static_cast<greg_t>(moved);
   }
 }
 
@@ -306,7 +324,7 @@ bool repair(greg_t* registers, uintptr_t address, CodeKind kind) noexcept {
   frame.reported = frame.patched = frame.holder_count = 0;
   if (kind == CodeKind::kMapped) patch_frame(registers, frame);
   bool by_operand = kind == CodeKind::kNative;
-  if (by_operand && operands.count == 1) patch_scratch_registers(registers);
+  if (by_operand && operands.count == 1) patch_scratch_registers(registers, address);
   if (!patch_operand(registers, operands, before, address, &by_operand)) return false;
 
   size_t parents = 0, budget = kSlotsOfAll;

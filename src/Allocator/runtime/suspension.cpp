@@ -8,6 +8,7 @@
 #include "heap/maintenance.h"
 #include "heap/walk.h"
 #include "platform/os.h"
+#include "runtime/collections.h"
 #include "runtime/frozen_segments.h"
 #include "runtime/runtime_imports.h"
 
@@ -17,6 +18,10 @@ namespace {
 
 constexpr int32_t kSuspendForCollection = 1;
 constexpr uint32_t kOldest = 2;
+constexpr int64_t kTick = 100;  // nanoseconds: what System.TimeSpan counts
+
+// Nanoseconds that threads were stopped or about to stop, by this file. Stops exclude each other; relaxed, for statistics.
+std::atomic<uint64_t> stopped_total{0}, stopped_last{0};
 
 struct RootScan : ScanContext {
   void (*fn)(const Root&, void*);
@@ -82,6 +87,9 @@ void resume_all() noexcept {
   last_resumed = os::nanoseconds();
   restart_runtime(true);
 }
+
+int64_t total_pause() noexcept { return static_cast<int64_t>(stopped_total.load(std::memory_order_relaxed)) / kTick; }
+int64_t last_pause() noexcept { return static_cast<int64_t>(stopped_last.load(std::memory_order_relaxed)) / kTick; }
 
 void for_each_allocation_context(void (*fn)(heap::AllocationContext*, void*), void* argument) noexcept { enumerate_contexts(fn, argument); }
 
@@ -162,9 +170,13 @@ bool with_threads_stopped(Work work) noexcept {
   if (runtime_instance()->code_manager == nullptr) return false;
   bool attached = (tls_CurrentThread.state & Thread::kAttached) != 0;
   bool cooperative = attached && leave_cooperative_mode();
+  uint64_t start = os::nanoseconds();
   suspend_all();
   work();
   resume_all();
+  uint64_t took = os::nanoseconds() - start;
+  stopped_last.store(took, std::memory_order_relaxed);
+  stopped_total.fetch_add(took, std::memory_order_relaxed);
   if (cooperative) enter_cooperative_mode();
   return true;
 }
@@ -194,7 +206,7 @@ void call_in_preemptive_mode(void (*work)(void* argument), void* argument) noexc
 }  // namespace
 
 const heap::SweepSupport sweep_support = {stop_for_sweep, for_each_frozen_segment, call_in_preemptive_mode};
-const heap::RootSupport root_support = {stop_for_search, for_each_strong_root, for_each_dependent, for_each_frozen_segment, for_each_weak, []() { request_finalizer_thread(true); }};
+const heap::RootSupport root_support = {stop_for_search, for_each_strong_root, for_each_dependent, for_each_frozen_segment, for_each_weak, []() { request_finalizer_thread(true); }, full_collection_begins, full_collection_ends};
 
 bool scan_pins(const heap::PinScan& scan) noexcept {
   return with_threads_stopped([&]() noexcept {

@@ -13,6 +13,10 @@ namespace freehold::runtime {
 void suspend_all() noexcept;
 void resume_all() noexcept;
 
+// What the stops of this heap took, until now and the last time, in ticks of System.TimeSpan; calls of suspend_all by others left out.
+int64_t total_pause() noexcept;
+int64_t last_pause() noexcept;
+
 // Between suspend_all and resume_all.
 void for_each_allocation_context(void (*fn)(heap::AllocationContext* context, void* argument), void* argument) noexcept;
 

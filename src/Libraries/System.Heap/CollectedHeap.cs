@@ -1,3 +1,4 @@
+using System.Collections.Generic;
 using System.Reflection;
 using System.Runtime.CompilerServices;
 using System.Threading;
@@ -12,6 +13,11 @@ internal static class CollectedHeap
     // Weak keys: a deleted object that nothing refers to any more leaves the table by itself.
     private static readonly ConditionalWeakTable<object, object> s_deleted = new();
     private static readonly object s_mark = new();
+
+    // Objects whose finalizers deletions of this thread run at the moment: what these delete of them is not a second deletion.
+    [ThreadStatic]
+    private static List<object>? t_finalizing;
+
     private static long s_deletedObjects;
     private static long s_doubleDeletes;
 
@@ -25,6 +31,11 @@ internal static class CollectedHeap
         if (obj is Type or Thread || (obj is string text && ReferenceEquals(string.IsInterned(text), text)))
         {
             throw new ArgumentException("The object belongs to the runtime (a literal, a Type, a Thread) and cannot be deleted.", nameof(obj));
+        }
+
+        if (t_finalizing?.Exists(other => ReferenceEquals(other, obj)) == true)
+        {
+            return;
         }
 
         if (!s_deleted.TryAdd(obj, s_mark))
@@ -50,7 +61,8 @@ internal static class CollectedHeap
             return;
         }
 
-        GC.SuppressFinalize(obj);
+        t_finalizing ??= new List<object>();
+        t_finalizing.Add(obj);
         try
         {
             finalizer.Invoke(obj, null);
@@ -58,6 +70,11 @@ internal static class CollectedHeap
         catch (TargetInvocationException failure) when (failure.InnerException is not null)
         {
             System.Runtime.ExceptionServices.ExceptionDispatchInfo.Throw(failure.InnerException);
+        }
+        finally
+        {
+            t_finalizing.RemoveAt(t_finalizing.Count - 1);
+            GC.SuppressFinalize(obj);  // it may have registered itself again
         }
     }
 }

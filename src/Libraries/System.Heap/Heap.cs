@@ -25,6 +25,7 @@ public static class Heap
     /// <remarks>
     /// Objects that it refers to live on. Any later use of a reference to it behaves as if it were alive, or throws <see cref="DanglingReferenceException"/>.
     /// Does not wait for other threads. An exception from the finalizer leaves the object undeleted; a second call then frees it.
+    /// A finalizer may delete its own object, or register it again for finalization: the call that runs the finalizer ends the object's life all the same.
     /// </remarks>
     /// <exception cref="DoubleDeleteException">The object was deleted before.</exception>
     /// <exception cref="DanglingReferenceException">The object was deleted before and its memory is gone.</exception>
@@ -86,7 +87,13 @@ public static class Heap
     /// <exception cref="InsufficientMemoryException">There is no memory for the marks.</exception>
     public static long Reclaim()
     {
-        long deleted = IsManual ? NativeHeap.Reclaim() : 0;
+        if (!IsManual)
+        {
+            return 0;
+        }
+
+        long deleted = NativeHeap.Reclaim();
+        NativeHeap.ReleaseDeadLocks();
         return deleted >= 0 ? deleted : throw UnreachableObjects.NoMemory();
     }
 
@@ -127,14 +134,14 @@ public static class Heap
                 throw NotDeletable();
             }
 
-            NativeHeap.GetFinalizer(obj)(obj);
-            result = NativeHeap.Delete(obj);
+            RunFinalizer(obj);
+            result = NativeHeap.DeleteFinalized(obj);
         }
 
         if (result == DeleteResult.HasSyncEntry)
         {
             // A lock that is held, or that another thread makes just now, outlives the object.
-            result = NativeHeap.ReleaseSyncEntry(obj) ? NativeHeap.Delete(obj) : DeleteResult.HasSyncEntry;
+            result = NativeHeap.ReleaseSyncEntry(obj) ? NativeHeap.DeleteFinalized(obj) : DeleteResult.HasSyncEntry;
             if (result == DeleteResult.HasSyncEntry)
             {
                 result = NativeHeap.DeleteKeepingLock(obj);
@@ -157,6 +164,23 @@ public static class Heap
                 throw NotDeletable();
             default:
                 throw new UnreachableException($"The native heap answered {result}.");
+        }
+    }
+
+    [StackTraceHidden]
+    private static unsafe void RunFinalizer(object obj)
+    {
+#pragma warning disable CS8500 // the address of a reference on the stack, which the runtime keeps current
+        RunningFinalizer running = new(&obj);
+#pragma warning restore CS8500
+        NativeHeap.BeginFinalizer(&running);
+        try
+        {
+            NativeHeap.GetFinalizer(obj)(obj);
+        }
+        finally
+        {
+            NativeHeap.EndFinalizer(&running);
         }
     }
 

@@ -18,6 +18,20 @@ internal static unsafe partial class NativeHeap
     [MethodImpl(MethodImplOptions.InternalCall)]
     internal static extern DeleteResult Delete(object? obj);
 
+    // As Delete, after the finalizer has run: never asks for it again.
+    [RuntimeImport("*", "freehold_delete_finalized")]
+    [MethodImpl(MethodImplOptions.InternalCall)]
+    internal static extern DeleteResult DeleteFinalized(object? obj);
+
+    // Around a finalizer: deletions of its object that it makes itself are for the deletion that runs it.
+    [RuntimeImport("*", "freehold_begin_finalizer")]
+    [MethodImpl(MethodImplOptions.InternalCall)]
+    internal static extern void BeginFinalizer(RunningFinalizer* running);
+
+    [RuntimeImport("*", "freehold_end_finalizer")]
+    [MethodImpl(MethodImplOptions.InternalCall)]
+    internal static extern void EndFinalizer(RunningFinalizer* running);
+
     // As Delete, for an object whose lock is held or waited for: its lock stays usable.
     [RuntimeImport("*", "freehold_delete_keeping_lock")]
     [MethodImpl(MethodImplOptions.InternalCall)]
@@ -71,6 +85,11 @@ internal static unsafe partial class NativeHeap
     [RuntimeImport("*", "FreeholdReleaseSyncEntry")]
     [MethodImpl(MethodImplOptions.InternalCall)]
     internal static extern bool ReleaseSyncEntry(object obj);
+
+    /// <summary>Injected too: frees the entries of objects that a search has deleted. The finalizer thread does so by itself, later.</summary>
+    [RuntimeImport("*", "FreeholdReleaseDeadLocks")]
+    [MethodImpl(MethodImplOptions.InternalCall)]
+    internal static extern void ReleaseDeadLocks();
 
     /// <summary>The factory that the rewritten CoreLib calls when the fault handler reports a dangling reference. What it returns is thrown at the use.</summary>
     [RuntimeExport("FreeholdCreateDanglingReference")]

@@ -43,6 +43,7 @@ public static class NumbersWithoutPin
         ["System.Runtime.CompilerServices.Unsafe::IsNullRef"] = Moment,
         ["System.Runtime.CompilerServices.Unsafe::IsOpportunisticallyAligned"] = Moment,
         ["System.Runtime.CompilerServices.Unsafe::OpportunisticMisalignment"] = Moment,
+        ["System.Runtime.CompilerServices.Unsafe::AsPointer"] = CallersPin,
         ["System.Text.Encoding::GetByteCountWithFallback"] = CallersPointers,
         ["System.Text.Encoding::GetBytesWithFallback"] = CallersPointers,
         ["System.Text.Encoding::GetCharCountWithFallback"] = CallersPointers,

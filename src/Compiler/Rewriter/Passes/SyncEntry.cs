@@ -10,7 +10,9 @@ namespace Freehold.Rewriter.Passes;
 /// <list type="number">
 /// <item>injects <c>SyncTable.FreeholdReleaseSyncEntry(object)</c>, exported under that name: detaches the entry from the header, puts it on the
 /// free list and deletes its Lock. It answers false and changes nothing when the lock is held or waited for;</item>
-/// <item>makes <c>SyncTable.AssignEntry</c> create neither the collector nor the handle: both would only leak.</item>
+/// <item>makes <c>SyncTable.AssignEntry</c> create neither the collector nor the handle: both would only leak;</item>
+/// <item>injects <c>SyncTable.FreeholdReleaseDeadLocks()</c>, exported too, for objects that no root reached and that the heap deleted while the threads
+/// stood still: the finalizer thread calls it before it runs finalizers.</item>
 /// </list>
 /// Everything happens under <c>SyncTable.s_lock</c>, as in the stock code, so other entries may be used and assigned at the same time.
 /// </summary>
@@ -45,6 +47,7 @@ public sealed class SyncEntry : IRewritePass
     {
         DropCollector(assembly, statistics);
         InjectRelease(assembly, statistics);
+        InjectReleaseOfDead(assembly, statistics);
         return true;
     }
 
@@ -264,5 +267,89 @@ public sealed class SyncEntry : IRewritePass
             body.Variables.Add(variable);
             return variable;
         }
+    }
+
+    /// <summary>
+    /// <code>
+    /// static void FreeholdReleaseDeadLocks()
+    /// {
+    ///     while (FreeholdRuntime.TakeDeadLock() is var index and not 0)
+    ///     {
+    ///         s_lock.Enter();
+    ///         try
+    ///         {
+    ///             ref Entry entry = ref s_entries[index];
+    ///             entry.Lock = null;
+    ///             entry.Next = s_freeEntryList;
+    ///             s_freeEntryList = index;
+    ///         }
+    ///         finally { s_lock.Exit(); }
+    ///     }
+    /// }
+    /// </code>
+    /// The Lock is not deleted: the thread that left it last may still be inside Exit, of an object that it does not need any more. The next search finds it.
+    /// </summary>
+    private static void InjectReleaseOfDead(AssemblyUnderRewrite assembly, PassStatistics statistics)
+    {
+        const string Symbol = "FreeholdReleaseDeadLocks";
+        TypeSystem types = assembly.Module.TypeSystem;
+        TypeDefinition entryType = assembly.Type(Entry);
+        FieldDefinition tableLock = assembly.Field(Table, "s_lock", Lock);
+        FieldDefinition freeList = assembly.Field(Table, "s_freeEntryList", "System.Int32");
+        MethodDefinition take = InjectedRuntime.Import(assembly, "TakeDeadLock", "freehold_take_dead_lock", types.Int32);
+
+        MethodDefinition method = InjectedRuntime.AddMethod(assembly.Type(Table), Symbol, MethodAttributes.Assembly, types.Void);
+        method.CustomAttributes.Add(InjectedRuntime.ExportAttribute(assembly, Symbol));
+        MethodBody body = method.Body;
+        VariableDefinition index = new(types.Int32);
+        VariableDefinition entry = new(new ByReferenceType(entryType));
+        body.Variables.Add(index);
+        body.Variables.Add(entry);
+
+        Instruction next = Instruction.Create(OpCodes.Call, take);
+        Instruction tryStart = Instruction.Create(OpCodes.Ldsfld, assembly.Field(Table, "s_entries", Entry + "[]"));
+        Instruction finallyStart = Instruction.Create(OpCodes.Ldsfld, tableLock);
+        Instruction again = Instruction.Create(OpCodes.Br, next);
+        Instruction end = Instruction.Create(OpCodes.Ret);
+        body.Append(
+            next,
+            Instruction.Create(OpCodes.Stloc, index),
+            Instruction.Create(OpCodes.Ldloc, index),
+            Instruction.Create(OpCodes.Brfalse, end),
+            Instruction.Create(OpCodes.Ldsfld, tableLock),
+            Instruction.Create(OpCodes.Callvirt, assembly.Method(Lock, "Enter")),
+            tryStart,
+            Instruction.Create(OpCodes.Ldloc, index),
+            Instruction.Create(OpCodes.Ldelema, entryType),
+            Instruction.Create(OpCodes.Stloc, entry),
+            Instruction.Create(OpCodes.Ldloc, entry),
+            Instruction.Create(OpCodes.Ldnull),
+            Instruction.Create(OpCodes.Stfld, assembly.Field(Entry, "Lock", Lock)),
+            Instruction.Create(OpCodes.Ldloc, entry),
+            Instruction.Create(OpCodes.Ldsfld, freeList),
+            Instruction.Create(OpCodes.Call, assembly.Method(Entry, "set_Next", "System.Int32")),
+            Instruction.Create(OpCodes.Ldloc, index),
+            Instruction.Create(OpCodes.Stsfld, freeList),
+            Instruction.Create(OpCodes.Leave, again),
+            finallyStart,
+            Instruction.Create(OpCodes.Callvirt, assembly.Method(Lock, "Exit")),
+            Instruction.Create(OpCodes.Endfinally),
+            again,
+            end);
+        body.ExceptionHandlers.Add(new ExceptionHandler(ExceptionHandlerType.Finally)
+        {
+            TryStart = tryStart,
+            TryEnd = finallyStart,
+            HandlerStart = finallyStart,
+            HandlerEnd = again,
+        });
+        body.EndEdit();
+        statistics.Rewrite(method.FullName);
+
+        MethodDefinition drain = assembly.Method("System.Runtime.__Finalizer", "DrainQueue");
+        drain.Body.BeginEdit();
+        drain.Body.Instructions.Insert(0, Instruction.Create(OpCodes.Call, method));
+        drain.Body.EndEdit();
+        statistics.Rewrite(drain.FullName);
     }
 }

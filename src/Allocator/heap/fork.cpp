@@ -1,0 +1,72 @@
+#include "heap/fork.h"
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/arena.h"
+#include "heap/blocks.h"
+#include "heap/maintenance.h"
+#include "heap/pins.h"
+#include "platform/os.h"
+#include "platform/userfaultfd.h"
+
+namespace freehold::heap {
+
+using core::arena;
+using core::BlockRecord;
+using core::BlockState;
+using core::kBlockSize;
+using core::kPagesPerBlock;
+using core::kPageSize;
+
+namespace {
+
+void forbid_access(uint8_t* start, size_t size) noexcept {
+  if (size == 0 || os::protect_none(start, size)) return;
+  os::fail_fast("there are no kernel mappings for the deleted memory of a forked process.", "Raise vm.max_map_count, set FREEHOLD_PROTECTION=mprotect, or start processes with posix_spawn or System.Diagnostics.Process.");
+}
+
+void forbid_released_pages(size_t block) noexcept {
+  const BlockRecord& record = arena.blocks[block];
+  auto is_released = [&record](size_t page) noexcept { return (record.released[page / 64].load(std::memory_order_relaxed) >> (page % 64) & 1) != 0; };
+  for (size_t page = 0; page < kPagesPerBlock;) {
+    size_t end = page;
+    while (end < kPagesPerBlock && is_released(end)) end++;
+    forbid_access(arena.block_start(block) + page * kPageSize, (end - page) * kPageSize);
+    page = end + 1;
+  }
+}
+
+void forbid_dead_memory() noexcept {
+  // Neighbours in one call.
+  uint8_t* start = nullptr;
+  size_t size = 0;
+  for_each_lower_block([&](size_t block) noexcept {
+    const BlockRecord& record = arena.blocks[block];
+    BlockState state = record.state.load(std::memory_order_acquire);
+    bool is_empty = state == BlockState::kMoved || state == BlockState::kForwarded;
+    if (is_empty && start + size == arena.block_start(block)) {
+      size += kBlockSize;
+    } else if (is_empty) {
+      forbid_access(start, size);
+      start = arena.block_start(block);
+      size = kBlockSize;
+    } else if (state != BlockState::kGone && record.partly_released.load(std::memory_order_relaxed)) {
+      forbid_released_pages(block);
+    }
+  });
+  forbid_access(start, size);
+}
+
+}  // namespace
+
+void go_on_in_child() noexcept {
+  if (stop_watching()) {
+    os::forget_userfaultfd();
+    forbid_dead_memory();
+  }
+  initialize_pins();
+  lose_background_threads();
+}
+
+}  // namespace freehold::heap

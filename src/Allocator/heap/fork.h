@@ -1,0 +1,10 @@
+// A process that forks. Its child has one thread, the one that forked, and memory that the kernel does not watch: userfaultfd is for the parent's.
+#pragma once
+
+namespace freehold::heap {
+
+// In the child: what is dead loses its access rights, as it would have without userfaultfd, so that stale references fault and do not read zeros; from now on that
+// is how memory is protected. The background threads begin anew when somebody wakes them. No lock is taken. Where the kernel has no mappings left, the process ends.
+void go_on_in_child() noexcept;
+
+}  // namespace freehold::heap

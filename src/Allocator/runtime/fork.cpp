@@ -1,0 +1,82 @@
+// The thread that forks stops the others, when no round, sweep or phase of maintenance is under way: none of them holds a lock of the heap then, and in the child they
+// count as stopped for ever, with their stacks as roots. (The runtime's finalizer thread is among them: finalizers of what no root reaches do not run in a child.)
+//
+// A thread that forks in cooperative mode, by a P/Invoke with SuppressGCTransition, cannot: who waits for it to stop may hold what it would wait for. Its child
+// finds dead memory protected, but perhaps a lock that nobody gives back.
+#include "runtime/fork.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "heap/fork.h"
+#include "heap/maintenance.h"
+#include "heap/promotion.h"
+#include "runtime/gc_heap.h"
+#include "runtime/runtime_imports.h"
+#include "runtime/suspension.h"
+
+extern "C" uint32_t RhpTrapThreads;  // what a thread looks at when it comes back from native code
+
+namespace freehold::runtime {
+
+namespace {
+
+// Of the thread that forks; one does at a time.
+alignas(heap::PromotionPause) unsigned char promotion[sizeof(heap::PromotionPause)];
+alignas(heap::MaintenancePause) unsigned char maintenance[sizeof(heap::MaintenancePause)];
+[[gnu::tls_model("initial-exec")]] thread_local constinit bool stopped_others = false;
+
+bool may_stop_others() noexcept {
+  // Before the module is registered there is no managed thread.
+  if (runtime_instance()->code_manager == nullptr) return false;
+  const Thread& thread = tls_CurrentThread;
+  return (thread.state & Thread::kAttached) == 0 || thread.transition_frame != nullptr;
+}
+
+void before_fork() noexcept {
+  if (!may_stop_others()) return;
+  new (promotion) heap::PromotionPause;
+  suspend_all();
+  // Only now: a thread that waits for maintenance can be stopped when it is through.
+  new (maintenance) heap::MaintenancePause;
+  stopped_others = true;
+}
+
+void after_fork() noexcept {
+  if (!stopped_others) return;
+  stopped_others = false;
+  std::launder(reinterpret_cast<heap::MaintenancePause*>(maintenance))->~MaintenancePause();
+  resume_all();
+  std::launder(reinterpret_cast<heap::PromotionPause*>(promotion))->~PromotionPause();
+}
+
+constexpr uint32_t kTrapForStop = 2;
+
+// The lock of the runtime's list of threads knows its owner, which has another number in the child and could not give it back.
+void own_thread_list() noexcept {
+  constexpr size_t kLock = 0x10;  // in the ThreadStore
+  auto* lock = reinterpret_cast<pthread_mutex_t*>(reinterpret_cast<uint8_t*>(runtime_instance()->threads) + kLock);
+  lock->__data.__owner = static_cast<int>(syscall(SYS_gettid));
+}
+
+void in_child() noexcept {
+  heap::go_on_in_child();
+  if (stopped_others) {
+    own_thread_list();
+  } else {
+    // Who was about to stop this thread is not here, and would never let it go on.
+    RhpTrapThreads &= ~kTrapForStop;
+    end_stop();
+  }
+  after_fork();
+}
+
+}  // namespace
+
+bool watch_forks() noexcept { return pthread_atfork(before_fork, after_fork, in_child) == 0; }
+
+}  // namespace freehold::runtime

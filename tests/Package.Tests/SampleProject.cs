@@ -6,7 +6,7 @@ using System.Text;
 
 namespace Freehold.Package.Tests;
 
-/// <summary>A project as a user writes it: net9.0, PublishAot, one package reference.</summary>
+/// <summary>A project as a user writes it: a target framework, PublishAot, one package reference.</summary>
 public sealed class SampleProject
 {
     /// <summary>What the program prints: which heap it has, a sum, and the stack of an exception.</summary>
@@ -46,9 +46,11 @@ public sealed class SampleProject
     /// <param name="properties">More XML for its property group.</param>
     /// <param name="items">More XML for its item group.</param>
     /// <param name="source">Its program.</param>
-    public SampleProject(PackageFixture machine, string properties = "", string items = "", string source = DefaultSource)
+    /// <param name="framework">What it targets.</param>
+    public SampleProject(PackageFixture machine, string properties = "", string items = "", string source = DefaultSource, string framework = "net10.0")
     {
         _machine = machine;
+        Framework = framework;
         _environment = new Dictionary<string, string?>
         {
             ["NUGET_PACKAGES"] = machine.Packages,
@@ -70,7 +72,7 @@ public sealed class SampleProject
             <Project Sdk="Microsoft.NET.Sdk">
               <PropertyGroup>
                 <OutputType>Exe</OutputType>
-                <TargetFramework>net9.0</TargetFramework>
+                <TargetFramework>{framework}</TargetFramework>
                 <PublishAot>true</PublishAot>
                 <Nullable>enable</Nullable>
                 <RestoreAdditionalProjectSources>{PackageFixture.Feed}</RestoreAdditionalProjectSources>
@@ -85,11 +87,14 @@ public sealed class SampleProject
         File.WriteAllText(Path.Combine(Folder, "sample.cs"), source);
     }
 
+    /// <summary>What the project targets.</summary>
+    public string Framework { get; }
+
     /// <summary>Where the project is.</summary>
     public string Folder { get; }
 
     /// <summary>The published executable.</summary>
-    public string Executable => Path.Combine(Folder, "bin/Release/net9.0/linux-x64/publish/sample");
+    public string Executable => Path.Combine(Folder, $"bin/Release/{Framework}/linux-x64/publish/sample");
 
     /// <summary>Sets a variable for the builds and runs of this project.</summary>
     public void SetEnvironment(string name, string? value) => _environment[name] = value;

@@ -7,7 +7,7 @@ namespace Freehold.Rewriter.Passes;
 /// <summary>
 /// Large copies and fills go to <c>freehold_memmove</c> and <c>freehold_memset</c> instead of libc. The stock P/Invokes run in preemptive mode,
 /// where a fault could not be turned into an exception of the caller; the new ones are imports, called like managed code, and the fault
-/// handler knows how to unwind them by one return address. Callers (<c>Buffer._Memmove</c>, <c>Buffer._ZeroMemory</c>) keep their pins.
+/// handler knows how to unwind them by one return address. Their callers in <c>Buffer</c> keep their pins.
 /// </summary>
 /// <remarks>
 /// The native moves compare the addresses that they are given. <see cref="ReferenceComparisons"/> sees to it that these name one object in one way.
@@ -30,8 +30,8 @@ public sealed class BlockMoves : IRewritePass
     {
         Retarget(assembly, assembly.Method(Imports, "memmove", "System.Byte*", "System.Byte*", "System.UIntPtr"), "freehold_memmove", statistics);
         Retarget(assembly, assembly.Method(Imports, "memset", "System.Byte*", "System.Int32", "System.UIntPtr"), "freehold_memset", statistics);
-        RequireWrapper(assembly, "__Memmove", "memmove");
-        RequireWrapper(assembly, "__ZeroMemory", "memset");
+        RequireWrapper(assembly, "memmove", assembly.Method("System.Buffer", assembly.Names.MoveByPointer, "System.Byte*", "System.Byte*", "System.UIntPtr"));
+        RequireWrapper(assembly, "memset", assembly.Method("System.Buffer", assembly.Names.FillByPointer, "System.Void*", "System.UIntPtr"));
         return true;
     }
 
@@ -55,14 +55,14 @@ public sealed class BlockMoves : IRewritePass
     }
 
     /// <summary>The imports must be reached only through Buffer's wrappers, whose callers pin.</summary>
-    private static void RequireWrapper(AssemblyUnderRewrite assembly, string wrapper, string import)
+    private static void RequireWrapper(AssemblyUnderRewrite assembly, string import, MethodDefinition wrapper)
     {
         MethodDefinition target = assembly.Type(Imports).Methods.Single(method => method.Name == import);
         foreach ((MethodDefinition caller, Instruction _) in assembly.CallsOf(target))
         {
-            if (caller.DeclaringType.FullName != "System.Buffer" || caller.Name != wrapper)
+            if (caller != wrapper)
             {
-                throw assembly.Unexpected(caller, $"{import} to be called by Buffer.{wrapper} only");
+                throw assembly.Unexpected(caller, $"{import} to be called by {wrapper.FullName} only");
             }
         }
     }

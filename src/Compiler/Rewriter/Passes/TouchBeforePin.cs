@@ -117,7 +117,7 @@ public sealed class TouchBeforePin : IRewritePass
         return method.DeclaringType.FullName switch
         {
             // SpanHelpers has read both ends before, and the moves themselves can fault.
-            "System.Buffer" when method.Name is "_Memmove" or "_ZeroMemory" => "block move, throws by itself",
+            "System.Buffer" when method.Name == assembly.Names.MoveByReference || method.Name == assembly.Names.FillByReference => "block move, throws by itself",
             // The header is read and changed by managed code right after; a fault there is thrown like any other. This is the path of lock.
             "System.Threading.ObjectHeader" => "object header, used by managed code only",
             "System.Threading.SyncTable" => "object header, used by managed code only",
@@ -163,6 +163,40 @@ public sealed class TouchBeforePin : IRewritePass
                 Instruction.Create(OpCodes.Call, assembly.Method(Handle, "IsPinned", "System.IntPtr")),
                 Instruction.Create(OpCodes.Brfalse, skip),
             ]);
+        string? generic = assembly.Names.PinnedHandle;
+        if (generic is not null)
+        {
+            PinTargetOf(assembly, generic, ".ctor", "InternalAlloc");
+            PinTargetOf(assembly, generic, "set_Target", "InternalSet");
+        }
+
+        MethodDefinition allocate = assembly.Method(Handle, "InternalAlloc", "System.Object", "System.Runtime.InteropServices.GCHandleType");
+        foreach ((MethodDefinition caller, Instruction call) in assembly.CallsOf(allocate))
+        {
+            if (call.Previous.OpCode == OpCodes.Ldc_I4_3 && caller.DeclaringType.FullName != generic)
+            {
+                throw assembly.Unexpected(caller, $"handles that pin to be made by GCHandle{(generic is null ? "" : " and " + generic)} only");
+            }
+        }
+    }
+
+    // A generic handle gives its target, as an object, to the runtime: between the two it goes through a pinned local.
+    private static void PinTargetOf(AssemblyUnderRewrite assembly, string type, string name, string passedTo)
+    {
+        MethodDefinition method = assembly.Method(type, name, "T");
+        MethodBody body = method.Body;
+        Instruction[] targets = [.. body.Instructions.Where(instruction => instruction.OpCode == OpCodes.Box)];
+        if (targets.Length != 1 || !body.Instructions.SkipWhile(instruction => instruction != targets[0]).Any(instruction => instruction.Calls(Handle, passedTo)))
+        {
+            throw assembly.Unexpected(method, $"one box of the target, and a call of GCHandle.{passedTo} behind it");
+        }
+
+        VariableDefinition local = new(new PinnedType(assembly.Module.TypeSystem.Object));
+        body.Variables.Add(local);
+        body.InitLocals = true;
+        body.BeginEdit();
+        body.InsertAfter(targets[0], Instruction.Create(OpCodes.Stloc, local), Instruction.Create(OpCodes.Ldloc, local));
+        body.EndEdit();
     }
 
     private static void PinTarget(AssemblyUnderRewrite assembly, MethodDefinition method, ParameterDefinition target, Func<Instruction, Instruction[]> unlessPinned)

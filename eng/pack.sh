@@ -71,7 +71,7 @@ for runtime in "${runtimes[@]}"; do supported="$supported${supported:+, }$(frame
 
 dependencies=
 for runtime in "${runtimes[@]}"; do
-  dependencies+="      <group targetFramework=\"$(framework_of "$runtime")\"><dependency id=\"runtime.linux-x64.Microsoft.DotNet.ILCompiler\" version=\"[$runtime]\" /></group>"$'\n'
+  dependencies+="      <group targetFramework=\"$(framework_of "$runtime")\"><dependency id=\"runtime.linux-x64.Microsoft.DotNet.ILCompiler\" version=\"$runtime\" /></group>"$'\n'
 done
 awk -v text="${dependencies%$'\n'}" '$0 == "$dependencies$" { print text; next } { print }' "$root/src/Compiler/Package/Freehold.nuspec" > "$artifacts/Freehold.nuspec"
 

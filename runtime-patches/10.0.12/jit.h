@@ -19,3 +19,12 @@ FREEHOLD_JIT_PATCH_FOLLOWED(fully_interruptible, 7, 0xeb, 0x61,
 //      2  83 bf f0 0a 00 00 00       cmp  dword [compiler.compHndBBtabCount], 0
 //      9  0f 84 a4 02 00 00          je   to the end                         <- becomes 90 e9: jmp
 FREEHOLD_JIT_PATCH(keep_handlers, 9, 0x90, 0xe9, (0x31, 0xc0, 0x83, 0xbf, 0xf0, 0x0a, 0x00, 0x00, 0x00, 0x0f, 0x84, 0xa4, 0x02, 0x00, 0x00))
+
+// optCloneLoops makes a copy of a loop without range checks, and asks for the array's length ahead of it: also where no turn of the loop uses the array, which may have been
+// deleted then. The function is to find that there are no loops:
+//      0  48 8b 87 30 02 00 00       mov  rax, [compiler.m_loops]
+//      7  48 8b 70 18                mov  rsi, [rax + number of loops]
+//     11  48 85 f6                   test rsi, rsi
+//     14  74 63                      je   to the end (nothing was changed)   <- becomes eb 63: jmp
+FREEHOLD_JIT_PATCH(one_copy_of_loops, 14, 0xeb, 0x63,
+  (0x48, 0x8b, 0x87, 0x30, 0x02, 0x00, 0x00, 0x48, 0x8b, 0x70, 0x18, 0x48, 0x85, 0xf6, 0x74, 0x63, 0x48, 0x89, 0xfb))

@@ -20,6 +20,11 @@ internal static class Catalog
         .. Moving.All(),
         .. Debugging.All(),
         .. Crashing.All(),
+        .. Optimising.All(),
+        .. StackObjects.All(),
+#if NET10_0_OR_GREATER
+        .. GenericHandles.All(),
+#endif
         .. Modelling.All(),
     ];
 }

@@ -50,7 +50,7 @@ public sealed class RuntimeVersionTests(PackageFixture machine)
         CommandResult missing = third.Publish($"-p:RestoreSources={EmptyFeed(fresh)}");
         Assert.NotEqual(0, missing.ExitCode);
         Assert.Contains("error FH0014:", missing.Output, StringComparison.Ordinal);
-        Assert.Contains($"{RuntimePackage} 10.0.12", missing.Output, StringComparison.Ordinal);
+        Assert.Contains("ILCompiler 10.0.12 in net10.0", missing.Output, StringComparison.Ordinal);
         Assert.False(File.Exists(third.Executable));
     }
 

@@ -64,7 +64,8 @@ public sealed class PublishedProgramTests(PublishedProgramsOfMain programs) : Ve
         ProgramReport stock = Report(programs.Stock);
         ProgramReport hooked = Report(programs.Hooked);
         Assert.Equal(stock.Methods.Select(m => m.Method.Name).Order(StringComparer.Ordinal), hooked.Methods.Select(m => m.Method.Name).Order(StringComparer.Ordinal));
-        Assert.InRange(hooked.CodeBytes, stock.CodeBytes * 0.999, stock.CodeBytes * 1.001);
+        // Smaller by the copies of loops that are not made, larger by handlers that stay.
+        Assert.InRange(hooked.CodeBytes, stock.CodeBytes * 0.98, stock.CodeBytes * 1.001);
     }
 
     [Fact]

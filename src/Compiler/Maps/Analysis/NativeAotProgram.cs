@@ -62,7 +62,6 @@ public sealed class NativeAotProgram
         }
 
         NativeAotProgram program = new(file, code);
-        program.GcInfoVersion = ReadGcInfoVersion(file);
         program.Symbols = ReadSymbols(file, symbolsPath);
         program.ReadMethods();
         return program;
@@ -127,6 +126,7 @@ public sealed class NativeAotProgram
     private void ReadMethods()
     {
         List<FrameEntry> entries = [.. FrameTable.Read(File, Code).OrderBy(e => e.Start)];
+        GcInfoVersion = ReadGcInfoVersion(File);
         Dictionary<ulong, (List<FrameEntry> Frames, ulong GcInfo)> methods = [];
         List<(FrameEntry Entry, ulong Method)> funclets = [];
         List<string> errors = [];

@@ -9,10 +9,13 @@ mkdir -p "$artifacts/packages/dev"
 exec 9> "$artifacts/pack.lock"
 flock 9
 
-ilcompiler=$(version_of FreeholdILCompilerVersion)
+IFS=";" read -ra runtimes <<< "$(version_of FreeholdRuntimeVersions)"
 version=$(version_of FreeholdVersion)
 stage="$artifacts/stage"
 native="$artifacts/native/lib"
+
+# The target framework that a version of the runtime is for.
+framework_of() { echo "net${1%%.*}.0"; }
 
 "$root/eng/native.sh"
 build=(run dotnet build -c Release -v quiet -nologo -clp:NoSummary)
@@ -28,31 +31,51 @@ cp "$root/src/Libraries/System.Heap/bin/Release/net9.0/Freehold".{dll,pdb,xml} "
 cp "$root/src/Compiler/Tasks/bin/Release/net10.0/Freehold.Tasks.dll" "$stage/tools/net10.0/"
 cp "$artifacts/rewriter.new"/*.dll "$artifacts/rewriter.new"/*.json "$stage/tools/rewriter/"
 rm -rf "$artifacts/rewriter.new"
-cp "$native/libfreehold.a" "$native/libfreehold_jit.so" "$stage/tools/linux-x64/"
-cp -r "$root/runtime-patches/$ilcompiler" "$stage/tools/runtime-patches/"
+cp "$native/libfreehold_jit.so" "$stage/tools/linux-x64/"
+for version_of_runtime in "${runtimes[@]}"; do
+  mkdir -p "$stage/tools/linux-x64/$version_of_runtime" "$stage/tools/runtime-patches/$version_of_runtime"
+  cp "$native/$version_of_runtime/libfreehold.a" "$stage/tools/linux-x64/$version_of_runtime/"
+  cp "$root/runtime-patches/$version_of_runtime"/*.json "$stage/tools/runtime-patches/$version_of_runtime/"
+done
 cp "$root/docs/errors.md" "$stage/docs/"
 cp "$root/LICENSE" "$stage/"
 if [ -f "$root/README.md" ]; then cp "$root/README.md" "$stage/"; fi
 
-# Whatever changes a toolchain in the users' cache: the rewriter, the manifest, the task that puts it together.
-patch_set=$(cd "$stage/tools" && sha256sum rewriter/*.dll "runtime-patches/$ilcompiler/manifest.json" net10.0/Freehold.Tasks.dll | sha256sum | cut -c1-12)
+# Whatever changes a toolchain in the users' cache: the rewriter, what is known of the version, the task that puts it together.
+patch_set() { (cd "$stage/tools" && sha256sum rewriter/*.dll "runtime-patches/$1"/*.json net10.0/Freehold.Tasks.dll | sha256sum | cut -c1-12); }
 
 # Every __wrap_x that the archive defines is to take the calls to x. From the archive itself, so that the list cannot differ from it.
-wrapped=$(nm --defined-only "$native/libfreehold.a" 2>/dev/null | sed -n 's/^[0-9a-f]* [TtWw] __wrap_//p' | LC_ALL=C sort -u)
+wrapped() { nm --defined-only "$native/$1/libfreehold.a" 2>/dev/null | sed -n 's/^[0-9a-f]* [TtWw] __wrap_//p' | LC_ALL=C sort -u; }
+
+supported=
+for runtime in "${runtimes[@]}"; do supported="$supported${supported:+, }$(framework_of "$runtime") (ILCompiler $runtime)"; done
 {
   echo '<Project>'
   echo '  <!-- Written by eng/pack.sh. -->'
   echo '  <PropertyGroup>'
-  echo "    <FreeholdILCompilerVersion>$ilcompiler</FreeholdILCompilerVersion>"
-  echo "    <FreeholdPatchSet>$patch_set</FreeholdPatchSet>"
+  echo "    <FreeholdSupported>$supported</FreeholdSupported>"
   echo '  </PropertyGroup>'
-  echo '  <ItemGroup>'
-  for symbol in $wrapped; do echo "    <FreeholdWrappedSymbol Include=\"$symbol\" />"; done
-  echo '  </ItemGroup>'
+  for runtime in "${runtimes[@]}"; do
+    condition="Condition=\"'\$(TargetFramework)' == '$(framework_of "$runtime")'\""
+    echo "  <PropertyGroup $condition>"
+    echo "    <FreeholdILCompilerVersion>$runtime</FreeholdILCompilerVersion>"
+    echo "    <FreeholdPatchSet>$(patch_set "$runtime")</FreeholdPatchSet>"
+    echo "    <FreeholdRuntimePackage>$(sed -n 's/^    "runtime": "\(.*\)"$/\1/p' "$root/runtime-patches/$runtime/manifest.json")</FreeholdRuntimePackage>"
+    echo '  </PropertyGroup>'
+    echo "  <ItemGroup $condition>"
+    for symbol in $(wrapped "$runtime"); do echo "    <FreeholdWrappedSymbol Include=\"$symbol\" />"; done
+    echo '  </ItemGroup>'
+  done
   echo '</Project>'
-} > "$stage/buildTransitive/Freehold.Generated.props"
+} > "$stage/buildTransitive/Freehold.Generated.targets"
 
-content=$(cd "$stage" && find . -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | cat - "$root/src/Compiler/Package/Freehold.nuspec" | sha256sum | cut -c1-12)
+dependencies=
+for runtime in "${runtimes[@]}"; do
+  dependencies+="      <group targetFramework=\"$(framework_of "$runtime")\"><dependency id=\"runtime.linux-x64.Microsoft.DotNet.ILCompiler\" version=\"$runtime\" /></group>"$'\n'
+done
+awk -v text="${dependencies%$'\n'}" '$0 == "$dependencies$" { print text; next } { print }' "$root/src/Compiler/Package/Freehold.nuspec" > "$artifacts/Freehold.nuspec"
+
+content=$(cd "$stage" && find . -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | cat - "$artifacts/Freehold.nuspec" | sha256sum | cut -c1-12)
 dev="$version-dev.h$content"
 if [ ! -f "$artifacts/packages/dev/Freehold.$dev.nupkg" ]; then
   pack=(run dotnet pack -v quiet -nologo -clp:NoSummary "$root/src/Compiler/Package/Freehold.Package.csproj" "-p:FreeholdStage=$stage/")

@@ -18,7 +18,7 @@ internal sealed class PublishedToolchain(Options options, Variant variant, strin
         new DotNetCliPublisher(extraArguments: string.Join(' ', ["-r linux-x64", .. variant.Properties])),
         new Executor())
 {
-    private const string TargetFramework = "net9.0";
+    private const string TargetFramework = "net10.0";
 
     private sealed class ProjectGenerator(Options options, Variant variant, string project)
         : CsProjGenerator(TargetFramework, cliPath: null!, packagesPath: null!, runtimeFrameworkVersion: null!)

@@ -10,7 +10,17 @@ using freehold::heap::AllocationContext;
 extern "C" {
 void* __wrap_RhpNewFast(const MethodTable* type);
 void* __wrap_RhNewString(const MethodTable* type, intptr_t length);
-void* __wrap_RhpNewArray(const MethodTable* type, intptr_t length);
+// Named after what it wraps, which differs between versions (layout.h).
+#define NAME(symbol) #symbol
+#define WRAP(symbol) asm("__wrap_" NAME(symbol))
+#define REAL(symbol) asm("__real_" NAME(symbol))
+#define SYMBOL(symbol) asm(NAME(symbol))
+void* allocate_array(const MethodTable* type, intptr_t length) WRAP(FREEHOLD_ARRAY_FAST_PATH);
+#ifdef FREEHOLD_POINTER_ARRAY_FAST_PATH
+void* allocate_pointer_array(const MethodTable* type, intptr_t length) WRAP(FREEHOLD_POINTER_ARRAY_FAST_PATH);
+#endif
+void* allocate_elements_slowly(const MethodTable* type, intptr_t length) SYMBOL(FREEHOLD_LENGTH_SLOW_PATH);
+void* refuse_array(const MethodTable* type, intptr_t length) REAL(FREEHOLD_ARRAY_FAST_PATH);
 }
 
 namespace {
@@ -42,7 +52,7 @@ void* RhpNewObject(const MethodTable* type, uint32_t flags) {
   EXPECT_EQ(flags, 0u);
   return allocate_slowly(type, type->base_size);
 }
-void* RhpNewArrayRare(const MethodTable* type, intptr_t length) {
+void* allocate_elements_slowly(const MethodTable* type, intptr_t length) {
   void* array = allocate_slowly(type, size_of(type, length));
   static_cast<freehold::core::Object*>(array)->length = static_cast<uint32_t>(length);
   return array;
@@ -51,7 +61,7 @@ void* __real_RhNewString(const MethodTable*, intptr_t length) {
   refused_length = length;
   return nullptr;
 }
-void* __real_RhpNewArray(const MethodTable*, intptr_t length) {
+void* refuse_array(const MethodTable*, intptr_t length) {
   refused_length = length;
   return nullptr;
 }
@@ -96,7 +106,7 @@ TEST_F(AllocationTest, ArraysAndStringsHaveTheirLengthsAndAreZero) {
   std::vector<core::Object*> arrays;
   for (int round = 0; round < 40; round++) {
     for (intptr_t length : {0, 1, 2, 3, 7, 8, 9, 100, 4'000, 30'000}) {
-      auto* array = static_cast<core::Object*>(__wrap_RhpNewArray(&bytes_type.table, length));
+      auto* array = static_cast<core::Object*>(allocate_array(&bytes_type.table, length));
       auto* string = static_cast<core::Object*>(__wrap_RhNewString(&string_type.table, length / 2));
       ASSERT_EQ(array->type, &bytes_type.table);
       ASSERT_EQ(array->length, static_cast<uint32_t>(length));
@@ -125,7 +135,7 @@ TEST_F(AllocationTest, WhatIsTooLargeTakesTheRuntimesWay) {
   for (int i = 0; i < 200'000; i++) __wrap_RhpNewFast(&small_type.table);
   int before = slow_allocations;
   auto* wide = static_cast<core::Object*>(__wrap_RhpNewFast(&wide_type.table));
-  auto* array = static_cast<core::Object*>(__wrap_RhpNewArray(&bytes_type.table, 100'000));
+  auto* array = static_cast<core::Object*>(allocate_array(&bytes_type.table, 100'000));
   EXPECT_EQ(slow_allocations, before + 2);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(wide->start()) % core::kPageSize, 0u);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(array->start()) % core::kPageSize, 0u);
@@ -138,7 +148,7 @@ TEST_F(AllocationTest, ImpossibleLengthsAreTheRuntimes) {
     EXPECT_EQ(refused_length, length);
   }
   for (intptr_t length : {intptr_t{-1}, intptr_t{0x80000000}, INTPTR_MIN}) {
-    EXPECT_EQ(__wrap_RhpNewArray(&bytes_type.table, length), nullptr);
+    EXPECT_EQ(allocate_array(&bytes_type.table, length), nullptr);
     EXPECT_EQ(refused_length, length);
   }
 }

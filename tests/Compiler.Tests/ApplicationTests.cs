@@ -200,7 +200,7 @@ public sealed class ApplicationTests : IDisposable
         string sdk = AssertFailsWith(coreLib => coreLib.GetType(type).Methods.Single(method => method.Name == member).Name = member + "2", $"{type}::{member}");
 
         string output = Path.Combine(_root, "out");
-        Assert.Equal(1, Program.Main(["--sdk", sdk, "--framework", RewrittenFramework.Framework, "--output", output]));
+        Assert.Equal(1, Program.Main(["--sdk", sdk, "--framework", OfficialFramework.Main.Assemblies, "--names", OfficialFramework.Main.Names, "--output", output]));
         Assert.Equal([sdk], Directory.GetFileSystemEntries(_root));
     }
 
@@ -239,13 +239,13 @@ public sealed class ApplicationTests : IDisposable
     {
         string sdk = Path.Combine(_root, "sdk");
         Directory.CreateDirectory(sdk);
-        using (ModuleDefinition coreLib = ModuleDefinition.ReadModule(Path.Combine(RewrittenFramework.Sdk, "System.Private.CoreLib.dll")))
+        using (ModuleDefinition coreLib = ModuleDefinition.ReadModule(Path.Combine(OfficialFramework.Main.Sdk, "System.Private.CoreLib.dll")))
         {
             change(coreLib);
             coreLib.Write(Path.Combine(sdk, "System.Private.CoreLib.dll"));
         }
 
-        using AssemblyRewriter rewriter = new([sdk, RewrittenFramework.Framework]);
+        using AssemblyRewriter rewriter = new([sdk, OfficialFramework.Main.Assemblies], FrameworkNames.Read(OfficialFramework.Main.Names));
         RewriteException error = Assert.Throws<RewriteException>(() => rewriter.Rewrite(Path.Combine(sdk, "System.Private.CoreLib.dll"), Output, AssemblyRole.CoreLib));
         Assert.Contains("System.Private.CoreLib", error.Message);
         Assert.Contains(expected, error.Message);
@@ -258,7 +258,8 @@ public sealed class ApplicationTests : IDisposable
     [InlineData("--sdk", "x", "--output", "y")]
     [InlineData("--application", "x")]
     [InlineData("--application", "x", "--output", "y", "--application", "z")]
-    [InlineData("--sdk", "x", "--framework", "y", "--output", "z", "--output", "z2")]
+    [InlineData("--sdk", "x", "--framework", "y", "--output", "z")]
+    [InlineData("--sdk", "x", "--framework", "y", "--names", "n", "--output", "z", "--output", "z2")]
     [InlineData("--colour")]
     [InlineData("--output")]
     public void A_malformed_command_line_is_an_error(params string[] arguments) => Assert.Equal(1, Program.Main(arguments));

@@ -10,9 +10,45 @@ using Xunit;
 
 namespace Freehold.Compiler.Tests;
 
-/// <summary>The passes over the real framework of the supported version.</summary>
-public sealed class FrameworkTests(RewrittenFramework framework) : IClassFixture<RewrittenFramework>
+/// <summary>The passes over the real framework of the main version.</summary>
+public sealed class MainFrameworkTests(MainFramework framework) : FrameworkTests(framework), IClassFixture<MainFramework>
 {
+    /// <inheritdoc/>
+    protected override int Assemblies => 175;
+
+    /// <inheritdoc/>
+    protected override string[] Statistics => ["ExceptionMapping: 1 = 1 + 0", "HandleReads: 2 = 2 + 0", "SyncEntry: 2 = 2 + 0", "BlockingImports: 2 = 2 + 0", "BlockMoves: 2 = 2 + 0", "StringHashes: 4 = 4 + 0", "NativeCallPins: 0 = 0 + 0", "NativeDelegatePins: 47 = 1 + 46", "ObjectIdentity: 4452 = 3403 + 1049", "ReferenceComparisons: 228 = 57 + 171", "CurrentPointers: 97 = 59 + 38", "CompareExchange: 386 = 191 + 195", "TouchBeforePin: 2206 = 1281 + 925"];
+
+    [Theory]
+    [InlineData("TouchBeforePin.GenericHandle", ".ctor")]
+    [InlineData("TouchBeforePin.GenericHandleTarget", "set_Target")]
+    public void Generic_handle_that_pins_gets_its_target_from_a_pinned_local(string golden, string method) =>
+        Golden.Verify(golden, IlText.Format(framework.CoreLib.GetType("System.Runtime.InteropServices.PinnedGCHandle`1").Methods
+            .Single(candidate => candidate.Name == method && candidate.Parameters[0].ParameterType is GenericParameter)));
+}
+
+/// <summary>The passes over the real framework of the other version.</summary>
+public sealed class OtherFrameworkTests(OtherFramework framework) : FrameworkTests(framework), IClassFixture<OtherFramework>
+{
+    /// <inheritdoc/>
+    protected override int Assemblies => 173;
+
+    /// <inheritdoc/>
+    protected override string[] Statistics => ["ExceptionMapping: 1 = 1 + 0", "HandleReads: 3 = 2 + 1", "SyncEntry: 2 = 2 + 0", "BlockingImports: 2 = 2 + 0", "BlockMoves: 2 = 2 + 0", "StringHashes: 4 = 4 + 0", "NativeCallPins: 0 = 0 + 0", "NativeDelegatePins: 40 = 1 + 39", "ReflectedCallPins: 9 = 9 + 0", "ObjectIdentity: 4364 = 3350 + 1014", "ReferenceComparisons: 215 = 50 + 165", "CurrentPointers: 80 = 42 + 38", "CompareExchange: 390 = 191 + 199", "TouchBeforePin: 2104 = 1227 + 877"];
+}
+
+/// <summary>The passes over the real framework of a supported version.</summary>
+public abstract class FrameworkTests(RewrittenFramework framework)
+{
+    /// <summary>How the version calls members of Buffer.</summary>
+    protected FrameworkNames Names { get; } = FrameworkNames.Read(framework.Official.Names);
+
+    /// <summary>How many assemblies it has.</summary>
+    protected abstract int Assemblies { get; }
+
+    /// <summary>What each pass saw: sites = rewritten + skipped.</summary>
+    protected abstract string[] Statistics { get; }
+
     [Fact]
     public void The_tool_succeeds() => Assert.Equal(0, framework.ExitCode);
 
@@ -26,9 +62,6 @@ public sealed class FrameworkTests(RewrittenFramework framework) : IClassFixture
     [InlineData("SyncEntry.Assign", "System.Threading.SyncTable", "AssignEntry")]
     [InlineData("BlockingImports.Approach", "System.Runtime.RuntimeImports", "RhWaitForFullGCApproach")]
     [InlineData("BlockingImports.Complete", "System.Runtime.RuntimeImports", "RhWaitForFullGCComplete")]
-    [InlineData("BlockMoves.Move", "System.Buffer", "_Memmove")]
-    [InlineData("BlockMoves.Zero", "System.Buffer", "_ZeroMemory")]
-    [InlineData("BlockMoves.BulkMove", "System.Buffer", "_BulkMoveWithWriteBarrier")]
     [InlineData("ObjectIdentity.ReferenceEquals", "System.Object", "ReferenceEquals")]
     [InlineData("ObjectIdentity.ArrayStore", "System.Runtime.TypeCast", "StelemRef")]
     [InlineData("TypeIdentity.Equality", "System.Type", "op_Equality")]
@@ -44,12 +77,23 @@ public sealed class FrameworkTests(RewrittenFramework framework) : IClassFixture
     [InlineData("ReferencesForPointers.Release", "System.Threading.ObjectHeader", "Release")]
     [InlineData("ReferencesForPointers.Assign", "System.Threading.ObjectHeader", "AssignHashCode")]
     public void Method_is_as_the_golden_text_says(string golden, string type, string method) =>
-        Golden.Verify(golden, IlText.Format(framework.CoreLib.GetType(type).Methods.Single(candidate => candidate.Name == method)));
+        Verify(golden, framework.CoreLib.GetType(type).Methods.Single(candidate => candidate.Name == method));
+
+    [Fact]
+    public void Block_moves_go_by_pieces_and_pin_nothing()
+    {
+        Verify("BlockMoves.Move", OfBuffer(Names.MoveByReference));
+        Verify("BlockMoves.Zero", OfBuffer(Names.FillByReference));
+        Verify("BlockMoves.BulkMove", OfBuffer(Names.MoveOfReferencesInChunks));
+
+        MethodDefinition OfBuffer(string name) =>
+            framework.CoreLib.GetType("System.Buffer").Methods.Single(method => method.Name == name && method.Parameters[0].ParameterType.IsByReference);
+    }
 
     [Fact]
     public void Spans_of_elements_with_an_Equals_are_the_same_by_their_current_names() =>
-        Golden.Verify("ReferenceComparisons.SequenceEqual", IlText.Format(framework.CoreLib.GetType("System.SpanHelpers").Methods
-            .Single(method => method is { Name: "SequenceEqual", HasGenericParameters: true })));
+        Verify("ReferenceComparisons.SequenceEqual", framework.CoreLib.GetType("System.SpanHelpers").Methods
+            .Single(method => method is { Name: "SequenceEqual", HasGenericParameters: true }));
 
     [Fact]
     public void Whatever_exchanges_objects_ends_in_the_exchange_that_knows_names()
@@ -57,7 +101,7 @@ public sealed class FrameworkTests(RewrittenFramework framework) : IClassFixture
         MethodDefinition[] methods = [.. framework.CoreLib.GetType("System.Threading.Interlocked").Methods
             .Where(method => method.Name == "CompareExchange" && (method.HasGenericParameters || method.ReturnType.FullName == "System.Object"))];
         Assert.Equal(2, methods.Length);
-        Golden.Verify("CompareExchange.Interlocked", string.Concat(methods.OrderBy(method => method.HasGenericParameters).Select(IlText.Format)));
+        Golden.Verify("CompareExchange.Interlocked", string.Concat(methods.OrderBy(method => method.HasGenericParameters).Select(IlText.Format)), framework.Official.Version);
     }
 
     [Fact]
@@ -85,28 +129,28 @@ public sealed class FrameworkTests(RewrittenFramework framework) : IClassFixture
     [InlineData("StringHashes.String", "GetNonRandomizedHashCode", 0)]
     [InlineData("StringHashes.Span", "GetNonRandomizedHashCodeOrdinalIgnoreCase", 1)]
     public void Hash_of_a_string_is_computed_without_a_pin(string golden, string method, int parameters) =>
-        Golden.Verify(golden, IlText.Format(framework.CoreLib.GetType("System.String").Methods
-            .Single(candidate => candidate.Name == method && candidate.Parameters.Count == parameters)));
+        Verify(golden, framework.CoreLib.GetType("System.String").Methods
+            .Single(candidate => candidate.Name == method && candidate.Parameters.Count == parameters));
 
     [Fact]
     public void Pinned_handle_gets_its_target_from_a_pinned_local() =>
-        Golden.Verify("TouchBeforePin.HandleTarget", IlText.Format(framework.CoreLib.GetType("System.Runtime.InteropServices.GCHandle").Methods
-            .Single(method => method.Name == "set_Target")));
+        Verify("TouchBeforePin.HandleTarget", framework.CoreLib.GetType("System.Runtime.InteropServices.GCHandle").Methods
+            .Single(method => method.Name == "set_Target"));
 
     [Fact]
     public void Pinned_handle_is_made_of_a_pinned_local() =>
-        Golden.Verify("TouchBeforePin.Handle", IlText.Format(framework.CoreLib.GetType("System.Runtime.InteropServices.GCHandle").Methods
-            .Single(method => method.IsConstructor && method.Parameters.Count == 2)));
+        Verify("TouchBeforePin.Handle", framework.CoreLib.GetType("System.Runtime.InteropServices.GCHandle").Methods
+            .Single(method => method.IsConstructor && method.Parameters.Count == 2));
 
     [Fact]
     public void Injected_class_is_as_the_golden_text_says() =>
-        Golden.Verify("InjectedRuntime", string.Concat(framework.CoreLib.GetType(InjectedRuntime.FullName).Methods.OrderBy(method => method.Name).Select(IlText.Format)));
+        Golden.Verify("InjectedRuntime", string.Concat(framework.CoreLib.GetType(InjectedRuntime.FullName).Methods.OrderBy(method => method.Name).Select(IlText.Format)), framework.Official.Version);
 
     [Fact]
     public void Every_assembly_is_there_with_symbols_that_match()
     {
         int assemblies = 0, sequencePoints = 0;
-        foreach ((string source, string name) in new[] { (RewrittenFramework.Sdk, "sdk"), (RewrittenFramework.Framework, "framework") })
+        foreach ((string source, string name) in new[] { (framework.Official.Sdk, "sdk"), (framework.Official.Assemblies, "framework") })
         {
             foreach (string original in Directory.EnumerateFiles(source, "*.dll"))
             {
@@ -120,14 +164,14 @@ public sealed class FrameworkTests(RewrittenFramework framework) : IClassFixture
             }
         }
 
-        Assert.Equal(173, assemblies);
+        Assert.Equal(Assemblies, assemblies);
         Assert.True(sequencePoints > 5000, $"{sequencePoints} sequence points");
     }
 
     [Fact]
     public void Unchanged_assemblies_are_copied_byte_for_byte() =>
         Assert.Equal(
-            File.ReadAllBytes(Path.Combine(RewrittenFramework.Framework, "System.Runtime.dll")),
+            File.ReadAllBytes(Path.Combine(framework.Official.Assemblies, "System.Runtime.dll")),
             File.ReadAllBytes(Path.Combine(framework.Output, "framework", "System.Runtime.dll")));
 
     [Fact]
@@ -137,7 +181,7 @@ public sealed class FrameworkTests(RewrittenFramework framework) : IClassFixture
         Assert.Equal(PassManifest.PatchSetId, document.RootElement.GetProperty("PatchSet").GetString());
         string[] passes = [.. document.RootElement.GetProperty("Passes").EnumerateArray().Select(pass =>
             $"{pass.GetProperty("Pass").GetString()}: {pass.GetProperty("Seen").GetInt32()} = {pass.GetProperty("Rewritten").GetInt32()} + {pass.GetProperty("Skipped").EnumerateObject().Sum(reason => reason.Value.GetInt32())}")];
-        Assert.Equal(["ExceptionMapping: 1 = 1 + 0", "HandleReads: 3 = 2 + 1", "SyncEntry: 2 = 2 + 0", "BlockingImports: 2 = 2 + 0", "BlockMoves: 2 = 2 + 0", "StringHashes: 4 = 4 + 0", "NativeCallPins: 0 = 0 + 0", "NativeDelegatePins: 40 = 1 + 39", "ReflectedCallPins: 9 = 9 + 0", "ObjectIdentity: 4364 = 3350 + 1014", "ReferenceComparisons: 215 = 50 + 165", "CurrentPointers: 80 = 42 + 38", "CompareExchange: 390 = 191 + 199", "TouchBeforePin: 2104 = 1227 + 877"], passes);
+        Assert.Equal(Statistics, passes);
     }
 
     // NativeCallPins looks for calls of other assemblies' P/Invokes in applications alone.
@@ -145,10 +189,10 @@ public sealed class FrameworkTests(RewrittenFramework framework) : IClassFixture
     public void No_assembly_calls_a_native_method_of_another()
     {
         using DefaultAssemblyResolver resolver = new();
-        resolver.AddSearchDirectory(RewrittenFramework.Sdk);
-        resolver.AddSearchDirectory(RewrittenFramework.Framework);
+        resolver.AddSearchDirectory(framework.Official.Sdk);
+        resolver.AddSearchDirectory(framework.Official.Assemblies);
         int resolved = 0;
-        foreach (string path in Directory.EnumerateFiles(RewrittenFramework.Sdk, "*.dll").Concat(Directory.EnumerateFiles(RewrittenFramework.Framework, "*.dll")))
+        foreach (string path in Directory.EnumerateFiles(framework.Official.Sdk, "*.dll").Concat(Directory.EnumerateFiles(framework.Official.Assemblies, "*.dll")))
         {
             using ModuleDefinition module = ModuleDefinition.ReadModule(path, new ReaderParameters { AssemblyResolver = resolver });
             foreach (MethodReference member in module.GetMemberReferences().OfType<MethodReference>().Where(member => !member.HasThis))
@@ -166,10 +210,10 @@ public sealed class FrameworkTests(RewrittenFramework framework) : IClassFixture
     public void The_same_input_gives_the_same_bytes()
     {
         string again = framework.Output + ".again";
-        using AssemblyRewriter rewriter = new([RewrittenFramework.Sdk, RewrittenFramework.Framework]);
+        using AssemblyRewriter rewriter = new([framework.Official.Sdk, framework.Official.Assemblies]);
         Directory.CreateDirectory(again);
         string name = "System.Private.Uri.dll";
-        rewriter.Rewrite(Path.Combine(RewrittenFramework.Framework, name), Path.Combine(again, name), AssemblyRole.Framework);
+        rewriter.Rewrite(Path.Combine(framework.Official.Assemblies, name), Path.Combine(again, name), AssemblyRole.Framework);
         Assert.Equal(File.ReadAllBytes(Path.Combine(framework.Output, "framework", name)), File.ReadAllBytes(Path.Combine(again, name)));
     }
 
@@ -183,4 +227,6 @@ public sealed class FrameworkTests(RewrittenFramework framework) : IClassFixture
         // The last statement is the fail-fast after DispatchEx: its offset must have moved with the code that was put before it.
         Assert.Equal(method.Body.Instructions[^1].Offset, points[^1].Offset);
     }
+
+    private void Verify(string golden, MethodDefinition method) => Golden.Verify(golden, IlText.Format(method), framework.Official.Version);
 }

@@ -6,27 +6,31 @@ using Mono.Cecil.Cil;
 
 namespace Freehold.Compiler.Tests;
 
-/// <summary>The official framework, rewritten once for all tests.</summary>
-public sealed class RewrittenFramework : IDisposable
+/// <summary>The framework of the main version.</summary>
+public sealed class MainFramework() : RewrittenFramework(OfficialFramework.Versions[0]);
+
+/// <summary>The framework of the other version.</summary>
+public sealed class OtherFramework() : RewrittenFramework(OfficialFramework.Versions[1]);
+
+/// <summary>The official framework of a version, rewritten once for all tests.</summary>
+public abstract class RewrittenFramework : IDisposable
 {
     private readonly string _root = Directory.CreateTempSubdirectory("freehold-rewriter").FullName;
 
     /// <summary>Runs the tool as the toolchain does.</summary>
-    public RewrittenFramework()
+    protected RewrittenFramework(string version)
     {
+        Official = new OfficialFramework(version);
         Output = Path.Combine(_root, "out");
         StatisticsFile = Path.Combine(_root, "statistics.json");
-        ExitCode = Program.Main(["--sdk", Sdk, "--framework", Framework, "--output", Output, "--statistics", StatisticsFile]);
+        ExitCode = Program.Main(["--sdk", Official.Sdk, "--framework", Official.Assemblies, "--names", Official.Names, "--output", Output, "--statistics", StatisticsFile]);
         CoreLib = ModuleDefinition.ReadModule(
             Path.Combine(Output, "sdk", "System.Private.CoreLib.dll"),
             new ReaderParameters { ReadSymbols = true, SymbolReaderProvider = new PortablePdbReaderProvider() });
     }
 
-    /// <summary>The official System.Private.*.dll.</summary>
-    public static string Sdk => Path.Combine(Golden.Metadata("RuntimePackage"), "sdk");
-
-    /// <summary>The official framework assemblies.</summary>
-    public static string Framework => Path.Combine(Golden.Metadata("RuntimePackage"), "framework");
+    /// <summary>What was rewritten.</summary>
+    public OfficialFramework Official { get; }
 
     /// <summary>What the tool wrote.</summary>
     public string Output { get; }

@@ -120,7 +120,7 @@ public sealed class StackTypesTests : IDisposable
             module.Write(input);
         }
 
-        using AssemblyRewriter rewriter = new([RewrittenFramework.Sdk, RewrittenFramework.Framework]);
+        using AssemblyRewriter rewriter = new([OfficialFramework.Main.Sdk, OfficialFramework.Main.Assemblies]);
         string output = Path.Combine(_root, "out.dll");
         rewriter.Rewrite(input, output, AssemblyRole.Application);
         return ModuleDefinition.ReadModule(output).GetType("Subject").Methods.Single();

@@ -27,6 +27,11 @@ internal static class Catalog
         .. Debugging.All(),
         .. Outside.All(),
         .. Crashing.All(),
+        .. Optimising.All(),
+        .. StackObjects.All(),
+#if NET10_0_OR_GREATER
+        .. GenericHandles.All(),
+#endif
         .. Modelling.All(),
     ];
 }

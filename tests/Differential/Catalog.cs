@@ -43,6 +43,7 @@ internal static class Catalog
         new(nameof(Programs.Encodings), Programs.Encodings.Run),
         new(nameof(Programs.EnvironmentInfo), Programs.EnvironmentInfo.Run),
         new(nameof(Programs.ExceptionFilters), Programs.ExceptionFilters.Run),
+        new(nameof(Programs.ExtensionsAndFields), Programs.ExtensionsAndFields.Run),
         new(nameof(Programs.FilesAndFolders), Programs.FilesAndFolders.Run),
         new(nameof(Programs.Finalizers), Programs.Finalizers.Run),
         new(nameof(Programs.Formatting), Programs.Formatting.Run),

@@ -23,6 +23,9 @@ public sealed class ContractTests
     // In debug mode each object has pages of its own, and nothing is promoted.
     public static TheoryData<string> CasesOfDebug() => [.. s_cases.Value.Where(name => !s_special.Concat(s_memory).Any(name.StartsWith) && !name.StartsWith("moving-", StringComparison.Ordinal))];
 
+    /// <summary>The cases that run without arguments under any setting.</summary>
+    internal static IEnumerable<string> Ordinary(IEnumerable<string> cases) => cases.Where(name => !s_special.Concat(s_memory).Any(name.StartsWith));
+
     public static TheoryData<string> CasesButMemory() => [.. s_cases.Value.Where(name => !s_special.Concat(s_memory).Any(name.StartsWith))];
 
     [Theory]

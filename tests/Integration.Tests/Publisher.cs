@@ -3,11 +3,17 @@ using Freehold.Tests;
 
 namespace Freehold.Integration.Tests;
 
-/// <summary>Publishes a project of tests/ once in each flavour; the build decides what is up to date.</summary>
+/// <summary>Publishes a project of tests/ once in each flavour; the build decides what is up to date. All are for the main target framework, unless they say another.</summary>
 public static class Publisher
 {
     private static readonly Lock s_gate = new();
-    private static readonly Dictionary<(string, bool, string), Lazy<Executable>> s_published = [];
+    private static readonly Dictionary<string, Lazy<Executable>> s_published = [];
+
+    /// <summary>The target framework of the projects.</summary>
+    public const string MainFramework = "net10.0";
+
+    /// <summary>The others that are supported.</summary>
+    public const string OtherFramework = "net9.0";
 
     /// <summary>tests/Differential on the stock collector.</summary>
     public static Executable DifferentialStock => Get("Differential", freehold: false);
@@ -27,24 +33,25 @@ public static class Publisher
     /// <summary>tests/Contract, which exists on Freehold only.</summary>
     public static Executable Contract => Get("Contract", freehold: true);
 
-    private static Executable Get(string project, bool freehold, string configuration = "Release")
+    /// <summary>Any of them, for a target framework.</summary>
+    public static Executable Get(string project, bool freehold, string configuration = "Release", string framework = MainFramework)
     {
+        string name = project + (framework == MainFramework ? "" : "-" + framework) + (freehold ? "-freehold" : "-stock") + (configuration == "Release" ? "" : "-" + configuration.ToLowerInvariant());
         Lazy<Executable>? lazy;
         lock (s_gate)
         {
-            if (!s_published.TryGetValue((project, freehold, configuration), out lazy))
-                s_published[(project, freehold, configuration)] = lazy = new Lazy<Executable>(() => Publish(project, freehold, configuration));
+            if (!s_published.TryGetValue(name, out lazy))
+                s_published[name] = lazy = new Lazy<Executable>(() => Publish(project, name, freehold, configuration, framework));
         }
         return lazy.Value;
     }
 
-    private static Executable Publish(string project, bool freehold, string configuration)
+    private static Executable Publish(string project, string name, bool freehold, string configuration, string framework)
     {
-        string name = project + (freehold ? "-freehold" : "-stock") + (configuration == "Release" ? "" : "-" + configuration.ToLowerInvariant());
         string output = Path.Combine(Repository.Output, name);
         var start = new ProcessStartInfo("dotnet", [
             "publish", Path.Combine(Repository.Root, "tests", project), "-c", configuration, "-nologo", "-v", "quiet",
-            "--artifacts-path", Path.Combine(Repository.Output, "obj-" + name), "-o", output, "-p:FreeholdEnabled=" + (freehold ? "true" : "false"),
+            "--artifacts-path", Path.Combine(Repository.Output, "obj-" + name), "-o", output, "-p:FreeholdEnabled=" + (freehold ? "true" : "false"), "-p:ConsumerFramework=" + framework,
         ]) { RedirectStandardOutput = true, RedirectStandardError = true };
         // The test host's own settings are not the build's.
         foreach (string variable in start.Environment.Keys.Where(key => key.StartsWith("MSBUILD", StringComparison.OrdinalIgnoreCase)).ToList())

@@ -3,21 +3,34 @@ using Xunit;
 
 namespace Freehold.Maps.Tests;
 
+/// <summary>GC info of .NET 9.</summary>
+public sealed class GcInfoVersion3Tests() : GcInfoDecoderTests(3);
+
+/// <summary>GC info of .NET 10.</summary>
+public sealed class GcInfoVersion4Tests() : GcInfoDecoderTests(4);
+
 /// <summary>Streams written field by field, in the order of the table beside the decoder.</summary>
-public sealed class GcInfoDecoderTests
+public abstract class GcInfoDecoderTests(int version)
 {
     private static readonly GcSlot s_rdi = new(SlotBase.Register, 7, false, false, false);
     private static readonly GcSlot s_rbxInterior = new(SlotBase.Register, 3, true, false, false);
+
+    private int Version => version;
+
+    // The return kind, which version 4 has no more.
+    private int SlimKind => version < 4 ? 2 : 0;
+
+    private int FatKind => version < 4 ? 4 : 0;
 
     [Theory]
     [InlineData(true, 5)]
     [InlineData(false, -1)]
     public void SlimHeader(bool hasFrame, int stackBase)
     {
-        BitWriter w = new BitWriter().Bit(false).Bit(hasFrame).Bits(2, 1).Var(8, 300).Var(2, 2)
+        BitWriter w = new BitWriter().Bit(false).Bit(hasFrame).Bits(SlimKind, version < 4 ? 1u : 0).Var(8, 300).Var(2, 2)
             .Bits(9, 17).Bits(9, 299)
             .Bit(false).Bit(false);
-        MethodGcInfo info = GcInfoDecoder.Decode(w.ToArray());
+        MethodGcInfo info = GcInfoDecoder.Decode(w.ToArray(), Version);
         Assert.True(info.HasSlimHeader);
         Assert.Equal(stackBase, info.StackBaseRegister);
         Assert.Equal(300, info.CodeLength);
@@ -29,7 +42,7 @@ public sealed class GcInfoDecoderTests
     [Fact]
     public void FatHeaderWithEveryField()
     {
-        BitWriter w = new BitWriter().Bit(true).Bits(10, 0x3dd | 0x8).Bits(4, 3).Var(8, 100)
+        BitWriter w = new BitWriter().Bit(true).Bits(10, 0x3dd | 0x8).Bits(FatKind, version < 4 ? 3u : 0).Var(8, 100)
             .Var(5, 10).Var(3, 4)             // GS cookie: prolog, epilog
             .VarSigned(6, -5)                 // GS cookie slot
             .VarSigned(6, 9)                  // PSPSym
@@ -40,7 +53,7 @@ public sealed class GcInfoDecoderTests
             .Var(3, 4)                        // outgoing area
             .Var(2, 0).Var(1, 1).Var(6, 11).Var(6, 79)
             .Bit(false).Bit(false);
-        MethodGcInfo info = GcInfoDecoder.Decode(w.ToArray());
+        MethodGcInfo info = GcInfoDecoder.Decode(w.ToArray(), Version);
         Assert.False(info.HasSlimHeader);
         Assert.Equal(3, info.StackBaseRegister);
         Assert.True(info.HasReversePInvokeFrame);
@@ -56,16 +69,16 @@ public sealed class GcInfoDecoderTests
     [Fact]
     public void GenericsContextWithoutCookieHasItsOwnPrologSize()
     {
-        BitWriter w = new BitWriter().Bit(true).Bits(10, 0x20).Bits(4, 0).Var(8, 64)
+        BitWriter w = new BitWriter().Bit(true).Bits(10, 0x20).Bits(FatKind, 0).Var(8, 64)
             .Var(5, 40).VarSigned(6, 2).Var(3, 0).Var(2, 0).Var(1, 1).Var(6, 0).Var(6, 63).Bit(false).Bit(false);
-        Assert.Equal([new CodeRange(0, 64)], GcInfoDecoder.Decode(w.ToArray()).Ranges);
+        Assert.Equal([new CodeRange(0, 64)], GcInfoDecoder.Decode(w.ToArray(), Version).Ranges);
     }
 
     [Fact]
     public void RangesAreDeltas()
     {
         BitWriter w = Fat(1000, (5, 10), (100, 200), (7, 1)).Bit(false).Bit(false);
-        Assert.Equal([new CodeRange(5, 15), new CodeRange(115, 315), new CodeRange(322, 323)], GcInfoDecoder.Decode(w.ToArray()).Ranges);
+        Assert.Equal([new CodeRange(5, 15), new CodeRange(115, 315), new CodeRange(322, 323)], GcInfoDecoder.Decode(w.ToArray(), Version).Ranges);
     }
 
     [Fact]
@@ -82,7 +95,7 @@ public sealed class GcInfoDecoderTests
             .Bits(2, 0).VarSigned(6, -1).Bits(2, 0)     // untracked: [caller.sp-8]
             .Bits(2, 2).Var(4, 3)                       // delta: [frame+16]
             .Var(3, 0);                                 // nothing is ever live
-        MethodGcInfo info = GcInfoDecoder.Decode(w.ToArray());
+        MethodGcInfo info = GcInfoDecoder.Decode(w.ToArray(), Version);
         Assert.Equal(["rax", "rbx", "r15", "[frame-24]&", "[sp+32]", "[caller.sp-8]", "[frame+16]"], info.Slots.Select(s => s.ToString()));
         Assert.Equal([false, false, false, false, false, true, true], info.Slots.Select(s => s.Untracked));
         Assert.Equal(["[caller.sp-8]", "[frame+16]"], info.LiveSlots(0)!.Select(s => s.ToString()));
@@ -92,7 +105,7 @@ public sealed class GcInfoDecoderTests
     public void RegistersAfterFlagsAreWrittenInFull()
     {
         BitWriter w = Fat(64, (0, 64)).Bit(true).Var(2, 2).Bit(false).Var(3, 7).Bits(2, 3).Var(3, 3).Bits(2, 1).Var(3, 0);
-        Assert.Equal(["rdi&!", "rbx&"], GcInfoDecoder.Decode(w.ToArray()).Slots.Select(s => s.ToString()));
+        Assert.Equal(["rdi&!", "rbx&"], GcInfoDecoder.Decode(w.ToArray(), Version).Slots.Select(s => s.ToString()));
     }
 
     [Theory]
@@ -116,7 +129,7 @@ public sealed class GcInfoDecoderTests
             .Bit(true).Bits(6, 20).Bit(true).Bits(6, 10).Bit(false)
             .Bit(true).Bits(6, 40).Bit(true).Bits(6, 32).Bit(true).Bits(6, 4).Bit(false);
         w.Var(3, 1).Bits(1, 1).Align();
-        MethodGcInfo info = GcInfoDecoder.Decode(Append(w, chunk));
+        MethodGcInfo info = GcInfoDecoder.Decode(Append(w, chunk), Version);
 
         foreach (int offset in Enumerable.Range(0, 84))
         {
@@ -144,7 +157,7 @@ public sealed class GcInfoDecoderTests
         BitWriter first = new BitWriter().Bit(false).Bits(2, 2).Bit(true).Bit(true).Bits(6, 6).Bit(false);
         BitWriter second = new BitWriter().Bit(false).Bits(2, 1).Bit(true).Bit(true).Bits(6, 8).Bit(false);
         w.Var(3, 5).Bits(5, 0).Bits(5, 1).Bits(5, 0).Bits(5, 1 + (uint)first.Length).Align();
-        MethodGcInfo info = GcInfoDecoder.Decode(Append(w, first, second));
+        MethodGcInfo info = GcInfoDecoder.Decode(Append(w, first, second), Version);
         Assert.Empty(info.LiveSlots(0)!);
         Assert.Empty(info.LiveSlots(69)!);
         Assert.Equal([s_rdi], info.LiveSlots(70));
@@ -160,21 +173,21 @@ public sealed class GcInfoDecoderTests
         BitWriter whole = TwoRegisters(64, (0, 64)).Var(3, 1).Bits(1, 1).Align();
         BitWriter chunk = new BitWriter().Bit(false).Bits(2, 3).Bits(2, 3).Bit(true).Bits(6, 63).Bit(false).Bit(true).Bits(6, 1).Bit(false);
         byte[] good = Append(whole, chunk);
-        GcInfoDecoder.Decode(good);
+        GcInfoDecoder.Decode(good, Version);
         for (int length = 0; length < good.Length; length++)
         {
             byte[] cut = good[..length];
-            Assert.Throws<FormatException>(() => GcInfoDecoder.Decode(cut));
+            Assert.Throws<FormatException>(() => GcInfoDecoder.Decode(cut, Version));
         }
 
-        Assert.Throws<FormatException>(() => GcInfoDecoder.Decode(Fat(10, (5, 6)).Bit(false).Bit(false).ToArray()));
-        Assert.Throws<FormatException>(() => GcInfoDecoder.Decode(Fat(64, (0, 64)).Bit(true).Var(2, 1).Bit(false).Var(3, 16).Bits(2, 0).Var(3, 0).ToArray()));
-        Assert.Throws<FormatException>(() => GcInfoDecoder.Decode(Fat(64, (0, 64)).Bit(false).Bit(true).Var(2, 1).Var(1, 0).Bits(2, 3).ToArray()));
+        Assert.Throws<FormatException>(() => GcInfoDecoder.Decode(Fat(10, (5, 6)).Bit(false).Bit(false).ToArray(), Version));
+        Assert.Throws<FormatException>(() => GcInfoDecoder.Decode(Fat(64, (0, 64)).Bit(true).Var(2, 1).Bit(false).Var(3, 16).Bits(2, 0).Var(3, 0).ToArray(), Version));
+        Assert.Throws<FormatException>(() => GcInfoDecoder.Decode(Fat(64, (0, 64)).Bit(false).Bit(true).Var(2, 1).Var(1, 0).Bits(2, 3).ToArray(), Version));
     }
 
-    private static BitWriter Fat(uint codeLength, params (uint Delta, uint Length)[] ranges)
+    private BitWriter Fat(uint codeLength, params (uint Delta, uint Length)[] ranges)
     {
-        BitWriter w = new BitWriter().Bit(true).Bits(10, 0).Bits(4, 0).Var(8, codeLength).Var(3, 0).Var(2, 0).Var(1, (uint)ranges.Length);
+        BitWriter w = new BitWriter().Bit(true).Bits(10, 0).Bits(FatKind, 0).Var(8, codeLength).Var(3, 0).Var(2, 0).Var(1, (uint)ranges.Length);
         foreach ((uint delta, uint length) in ranges)
         {
             w.Var(6, delta).Var(6, length - 1);
@@ -184,7 +197,7 @@ public sealed class GcInfoDecoderTests
     }
 
     /// <summary>Tracked slots: 0 = rbx, interior; 1 = rdi.</summary>
-    private static BitWriter TwoRegisters(uint codeLength, params (uint Delta, uint Length)[] ranges) =>
+    private BitWriter TwoRegisters(uint codeLength, params (uint Delta, uint Length)[] ranges) =>
         Fat(codeLength, ranges).Bit(true).Var(2, 2).Bit(false).Var(3, 3).Bits(2, 1).Var(3, 7).Bits(2, 0);
 
     private static byte[] Append(BitWriter head, params BitWriter[] tails)

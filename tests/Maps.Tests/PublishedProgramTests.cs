@@ -6,7 +6,10 @@ using Xunit;
 
 namespace Freehold.Maps.Tests;
 
-public sealed class PublishedProgramTests(PublishedPrograms programs) : IClassFixture<PublishedPrograms>
+/// <summary>All that a version can change, for the other target framework.</summary>
+public sealed class OtherFrameworkProgramTests(PublishedProgramsOfOther programs) : VersionedProgramTests(programs), IClassFixture<PublishedProgramsOfOther>;
+
+public abstract class VersionedProgramTests(PublishedPrograms programs)
 {
     [Fact]
     public void BothProgramsRunAlike()
@@ -50,13 +53,19 @@ public sealed class PublishedProgramTests(PublishedPrograms programs) : IClassFi
         Assert.Equal(Program.BelowLimit, Tool.Run(programs.Stock, "--fail-below-bytes", "80").Code);
     }
 
+    protected static ProgramReport Report(string path) => ProgramReport.Create(NativeAotProgram.Open(path, null));
+}
+
+public sealed class PublishedProgramTests(PublishedProgramsOfMain programs) : VersionedProgramTests(programs), IClassFixture<PublishedProgramsOfMain>
+{
     [Fact]
     public void TheHookKeepsTheMethodsAndTheSizeOfTheCode()
     {
         ProgramReport stock = Report(programs.Stock);
         ProgramReport hooked = Report(programs.Hooked);
         Assert.Equal(stock.Methods.Select(m => m.Method.Name).Order(StringComparer.Ordinal), hooked.Methods.Select(m => m.Method.Name).Order(StringComparer.Ordinal));
-        Assert.InRange(hooked.CodeBytes, stock.CodeBytes * 0.999, stock.CodeBytes * 1.001);
+        // Smaller by the copies of loops that are not made, larger by handlers that stay.
+        Assert.InRange(hooked.CodeBytes, stock.CodeBytes * 0.98, stock.CodeBytes * 1.001);
     }
 
     [Fact]
@@ -176,6 +185,4 @@ public sealed class PublishedProgramTests(PublishedPrograms programs) : IClassFi
         Assert.Contains("error FH0007: the JIT '/nowhere/libclrjit.so' cannot be loaded", output);
         Assert.False(File.Exists(programs.TempFile("refused/out/program")));
     }
-
-    private static ProgramReport Report(string path) => ProgramReport.Create(NativeAotProgram.Open(path, null));
 }

@@ -5,11 +5,17 @@ using Xunit;
 
 namespace Freehold.Maps.Tests;
 
+/// <summary>For the main target framework.</summary>
+public sealed class PublishedProgramsOfMain() : PublishedPrograms(RuntimeVersions[0]);
+
+/// <summary>For the other one.</summary>
+public sealed class PublishedProgramsOfOther() : PublishedPrograms(RuntimeVersions[1]);
+
 /// <summary>
-/// One small program, published twice with the official compiler: stock, and through the JIT hook. The hook is the one that
+/// One small program, published twice with the official compiler of a version: stock, and through the JIT hook. The hook is the one that
 /// FREEHOLD_JIT_HOOK names, else it is built here from its sources, so that no stale copy is tested.
 /// </summary>
-public sealed class PublishedPrograms : IDisposable
+public abstract class PublishedPrograms : IDisposable
 {
     private const string Source = """
         using System;
@@ -30,10 +36,12 @@ public sealed class PublishedPrograms : IDisposable
         }
         """;
 
+    private readonly string _version;
     private readonly string _folder = Directory.CreateTempSubdirectory("freehold-maps-").FullName;
 
-    public PublishedPrograms()
+    protected PublishedPrograms(string version)
     {
+        _version = version;
         Hook = Environment.GetEnvironmentVariable("FREEHOLD_JIT_HOOK") is { Length: > 0 } given ? given : BuildHook();
         Stock = Publish("stock", "");
         Hooked = Publish("hooked", $"""
@@ -43,6 +51,9 @@ public sealed class PublishedPrograms : IDisposable
             <IlcArg Include="--parallelism:1" />
             """);
     }
+
+    /// <summary>The versions of ILCompiler that are supported, the main one first.</summary>
+    public static string[] RuntimeVersions => Metadata("RuntimeVersions").Split(';');
 
     public string Hook { get; }
 
@@ -82,20 +93,19 @@ public sealed class PublishedPrograms : IDisposable
     {
         string folder = Path.Combine(_folder, name);
         Directory.CreateDirectory(folder);
-        string version = Metadata("IlCompilerVersion");
         File.WriteAllText(Path.Combine(folder, "Program.cs"), Source);
         File.WriteAllText(Path.Combine(folder, "program.csproj"), $"""
             <Project Sdk="Microsoft.NET.Sdk">
               <PropertyGroup>
-                <TargetFramework>net9.0</TargetFramework>
+                <TargetFramework>net{_version.Split('.')[0]}.0</TargetFramework>
                 <OutputType>Exe</OutputType>
                 <Nullable>enable</Nullable>
                 <PublishAot>true</PublishAot>
                 <CppCompilerAndLinker>gcc</CppCompilerAndLinker>
               </PropertyGroup>
               <ItemGroup>
-                <PackageReference Include="Microsoft.DotNet.ILCompiler" Version="{version}" />
-                <PackageReference Include="runtime.linux-x64.Microsoft.DotNet.ILCompiler" Version="{version}" />
+                <PackageReference Include="Microsoft.DotNet.ILCompiler" Version="{_version}" />
+                <PackageReference Include="runtime.linux-x64.Microsoft.DotNet.ILCompiler" Version="{_version}" />
                 {ilcArguments}
               </ItemGroup>
             </Project>

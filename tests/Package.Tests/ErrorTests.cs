@@ -15,7 +15,7 @@ public sealed class ErrorTests(PackageFixture machine)
     {
         { "FH0001", ["-r", "linux-musl-x64"] },
         { "FH0001", ["-r", "linux-arm64"] },
-        { "FH0002", ["-p:TargetFramework=net10.0"] },
+        { "FH0002", ["-p:TargetFramework=net8.0"] },
         { "FH0004", ["-p:CppCompilerAndLinker=no-such-linker"] },
         { "FH0005", ["-p:ServerGarbageCollection=true"] },
         { "FH0006", ["-p:PublishAot=false"] },
@@ -35,6 +35,7 @@ public sealed class ErrorTests(PackageFixture machine)
         { "FH0012", ["-p:IlcMultiModule=true"] },
         { "FH0012", ["-p:NativeLib=Static"] },
         { "FH0012", ["-p:IlcSdkPath=/tmp/"] },
+        { "FH0012", ["-p:IlcFrameworkNativePath=/tmp/"] },
     };
 
     [Theory]
@@ -51,8 +52,10 @@ public sealed class ErrorTests(PackageFixture machine)
     [Fact]
     public void AnotherILCompilerIsRefused()
     {
-        var project = new SampleProject(machine, items: """<PackageReference Include="Microsoft.DotNet.ILCompiler" Version="9.0.20" />""");
-        AssertFails(project, "FH0003", project.Publish());
+        var project = new SampleProject(machine, items: """<PackageReference Include="Microsoft.DotNet.ILCompiler" Version="10.0.11" />""");
+        CommandResult publish = project.Publish();
+        AssertFails(project, "FH0003", publish);
+        Assert.Contains("net10.0 (ILCompiler 10.0.12), net9.0 (ILCompiler 9.0.22)", publish.Output, StringComparison.Ordinal);
     }
 
     /// <summary>Each time, and as an error only for those who want warnings to be errors.</summary>
@@ -105,7 +108,7 @@ public sealed class ErrorTests(PackageFixture machine)
     public void ATamperedPackageIsRefusedAndNothingIsCached()
     {
         _ = machine.Published;
-        string file = Path.Combine(machine.Packages, "runtime.linux-x64.microsoft.dotnet.ilcompiler/9.0.22/framework/System.Private.Uri.dll");
+        string file = Path.Combine(machine.Packages, "microsoft.netcore.app.runtime.nativeaot.linux-x64/10.0.12/runtimes/linux-x64/lib/net10.0/System.Private.Uri.dll");
         string cache = Path.Combine(machine.Root, "tampered");
         byte[] original = File.ReadAllBytes(file);
         try
@@ -131,7 +134,8 @@ public sealed class ErrorTests(PackageFixture machine)
         string replaced = Directory.CreateDirectory(Path.Combine(machine.Root, "empty-" + Guid.NewGuid().ToString("N")[..8])).FullName;
         _ = machine.Published;
         File.Copy(Path.Combine(native, "libfreehold_jit.so"), Path.Combine(replaced, "libfreehold_jit.so"));
-        File.WriteAllText(Path.Combine(replaced, "libfreehold.a"), "!<arch>\n");
+        Directory.CreateDirectory(Path.Combine(replaced, "10.0.12"));
+        File.WriteAllText(Path.Combine(replaced, "10.0.12", "libfreehold.a"), "!<arch>\n");
         var project = new SampleProject(machine, source: "System.Console.WriteLine(1);");
         CommandResult publish = project.Publish($"-p:FreeholdNativePath={replaced}/");
         Assert.NotEqual(0, publish.ExitCode);

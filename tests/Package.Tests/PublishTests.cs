@@ -42,11 +42,11 @@ public sealed partial class PublishTests(PackageFixture machine)
     public void DisabledItIsTheStockPublish()
     {
         AssertRuns(machine.Stock, manual: false);
-        string arguments = File.ReadAllText(Path.Combine(machine.Stock.Folder, "obj/Release/net9.0/linux-x64/native/sample.ilc.rsp"));
+        string arguments = File.ReadAllText(Path.Combine(machine.Stock.Folder, "obj/Release/net10.0/linux-x64/native/sample.ilc.rsp"));
         Assert.DoesNotContain("--jitpath", arguments, StringComparison.Ordinal);
         Assert.DoesNotContain("directpinvoke:freehold", arguments, StringComparison.Ordinal);
         Assert.DoesNotContain(machine.Cache, arguments, StringComparison.Ordinal);
-        Assert.Contains("/runtime.linux-x64.microsoft.dotnet.ilcompiler/9.0.22/sdk/System.Private.CoreLib.dll", arguments, StringComparison.Ordinal);
+        Assert.Contains("/microsoft.netcore.app.runtime.nativeaot.linux-x64/10.0.12/runtimes/linux-x64/native/System.Private.CoreLib.dll", arguments, StringComparison.Ordinal);
     }
 
     [Fact]
@@ -106,7 +106,7 @@ public sealed partial class PublishTests(PackageFixture machine)
         var library = new SampleProject(machine, "<OutputType>Library</OutputType>", source: "public static class Library { public static bool IsManual => System.Heap.IsManual; }");
         var project = new SampleProject(
             machine,
-            items: $"""<PackageReference Remove="Freehold" /><ProjectReference Include="{library.Folder}/sample.csproj" SetTargetFramework="TargetFramework=net9.0" />""",
+            items: $"""<PackageReference Remove="Freehold" /><ProjectReference Include="{library.Folder}/sample.csproj" SetTargetFramework="TargetFramework=net10.0" />""",
             source: """System.Console.WriteLine($"manual: {Library.IsManual}");""");
         File.Move(Path.Combine(library.Folder, "sample.csproj"), Path.Combine(library.Folder, "library.csproj"));
         string projectFile = Path.Combine(project.Folder, "sample.csproj");
@@ -121,7 +121,7 @@ public sealed partial class PublishTests(PackageFixture machine)
     {
         var project = new SampleProject(machine, "<FreeholdHeapLimit>512M</FreeholdHeapLimit><FreeholdProtection>mprotect</FreeholdProtection><FreeholdDebug>stacks</FreeholdDebug>");
         Assert.Equal(0, project.Publish().ExitCode);
-        string arguments = File.ReadAllText(Path.Combine(project.Folder, "obj/Release/net9.0/linux-x64/native/sample.ilc.rsp"));
+        string arguments = File.ReadAllText(Path.Combine(project.Folder, "obj/Release/net10.0/linux-x64/native/sample.ilc.rsp"));
         Assert.Contains("--runtimeknob:System.Heap.Limit=512M", arguments, StringComparison.Ordinal);
         Assert.Contains("--runtimeknob:System.Heap.Protection=mprotect", arguments, StringComparison.Ordinal);
         Assert.Contains("--runtimeknob:System.Heap.Debug=stacks", arguments, StringComparison.Ordinal);

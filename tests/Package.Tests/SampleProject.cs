@@ -6,7 +6,7 @@ using System.Text;
 
 namespace Freehold.Package.Tests;
 
-/// <summary>A project as a user writes it: net9.0, PublishAot, one package reference.</summary>
+/// <summary>A project as a user writes it: a target framework, PublishAot, one package reference.</summary>
 public sealed class SampleProject
 {
     /// <summary>What the program prints: which heap it has, a sum, and the stack of an exception.</summary>
@@ -47,9 +47,11 @@ public sealed class SampleProject
     /// <param name="items">More XML for its item group.</param>
     /// <param name="source">Its program.</param>
     /// <param name="folder">Begins the name of its folder.</param>
-    public SampleProject(PackageFixture machine, string properties = "", string items = "", string source = DefaultSource, string folder = "project")
+    /// <param name="framework">What it targets.</param>
+    public SampleProject(PackageFixture machine, string properties = "", string items = "", string source = DefaultSource, string folder = "project", string framework = "net10.0")
     {
         _machine = machine;
+        Framework = framework;
         _environment = new Dictionary<string, string?>
         {
             ["NUGET_PACKAGES"] = machine.Packages,
@@ -71,7 +73,7 @@ public sealed class SampleProject
             <Project Sdk="Microsoft.NET.Sdk">
               <PropertyGroup>
                 <OutputType>Exe</OutputType>
-                <TargetFramework>net9.0</TargetFramework>
+                <TargetFramework>{framework}</TargetFramework>
                 <PublishAot>true</PublishAot>
                 <Nullable>enable</Nullable>
                 <RestoreAdditionalProjectSources>{PackageFixture.Feed}</RestoreAdditionalProjectSources>
@@ -86,11 +88,14 @@ public sealed class SampleProject
         File.WriteAllText(Path.Combine(Folder, "sample.cs"), source);
     }
 
+    /// <summary>What the project targets.</summary>
+    public string Framework { get; }
+
     /// <summary>Where the project is.</summary>
     public string Folder { get; }
 
     /// <summary>The published executable.</summary>
-    public string Executable => Path.Combine(Folder, "bin/Release/net9.0/linux-x64/publish/sample");
+    public string Executable => Path.Combine(Folder, $"bin/Release/{Framework}/linux-x64/publish/sample");
 
     /// <summary>Sets a variable for the builds and runs of this project.</summary>
     public void SetEnvironment(string name, string? value) => _environment[name] = value;

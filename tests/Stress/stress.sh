@@ -9,7 +9,7 @@
 #   moving       the same, the framework's collections, and references to deleted objects, under each mode of FREEHOLD_STRESS
 #   long         random graphs under each mode, whose whole heap is rarely collected: many more steps
 #   cases        with --all, in the first round: every case of tests/Contract, and every program of tests/Differential and tests/Ecosystem, under each of
-#                these modes (hours)
+#                these modes (hours); then the same on the other target framework, net9.0
 # A failed run of a model is made smaller with tests/Stress/shrink.sh. Ends with how many steps the models made under each setting, 'N passed, N failed'
 # and 1 after a failure. Output of failed runs stays in artifacts/logs/stress.
 set -euo pipefail
@@ -47,17 +47,20 @@ compared=(Differential Ecosystem)  # what must print the same on both
 logs="$artifacts/logs/stress"
 
 "$root/eng/native.sh" allocator_tests
-# publish <project> <flavour> <enabled>: as tests/Integration.Tests publishes it, into the same folders.
+# publish <project> <flavour> <enabled> [<other framework>]: as tests/Integration.Tests publishes it, into the same folders.
 publish() {
-  local name="$1-$2"
+  local name="$1${4:+-$4}-$2"
   if ! $publish && [ -x "$artifacts/integration/$name/$1" ]; then return 0; fi
-  run dotnet publish "$root/tests/$1" -c Release -nologo -v quiet "-p:FreeholdEnabled=$3" --artifacts-path "$artifacts/integration/obj-$name" -o "$artifacts/integration/$name"
+  run dotnet publish "$root/tests/$1" -c Release -nologo -v quiet "-p:FreeholdEnabled=$3" "-p:ConsumerFramework=${4:-net10.0}" --artifacts-path "$artifacts/integration/obj-$name" -o "$artifacts/integration/$name"
 }
 publish Contract freehold true
 if $all; then
+  publish Contract freehold true net9.0
   for project in "${compared[@]}"; do
-    publish "$project" freehold true
-    publish "$project" stock false
+    for framework in "" net9.0; do
+      publish "$project" freehold true "$framework"
+      publish "$project" stock false "$framework"
+    done
   done
 fi
 rm -rf "$logs"
@@ -159,17 +162,18 @@ steps_of_long=1000000
 steps_with_mappings=30000  # where each deleted object takes kernel mappings: FREEHOLD_MAP_BUDGET has to last
 steps_of_verified=16000  # where each step may walk the heap
 
-# same_as_stock <project> <program>: runs it twice and compares what it prints.
+# same_as_stock <project> <program> [<-framework>]: runs it twice and compares what it prints.
 same_as_stock() {
-  local wanted="$logs/$1-$2.stock"
-  if [ ! -f "$wanted" ]; then "$artifacts/integration/$1-stock/$1" run "$2" > "$wanted" 2>&1; fi
-  "$artifacts/integration/$1-freehold/$1" run "$2" 2>&1 | cmp - "$wanted"
+  local wanted="$logs/$1${3:-}-$2.stock"
+  if [ ! -f "$wanted" ]; then "$artifacts/integration/$1${3:-}-stock/$1" run "$2" > "$wanted" 2>&1; fi
+  "$artifacts/integration/$1${3:-}-freehold/$1" run "$2" 2>&1 | cmp - "$wanted"
 }
 export -f same_as_stock
 export artifacts logs
 
+# every_case_while_moving <seed> [<-framework>]
 every_case_while_moving() {
-  local mode project name
+  local mode project name framework=${2:-} contract="$artifacts/integration/Contract${2:-}-freehold/Contract"
   for mode in "${modes_of_moving[@]}"; do
     mode="${mode/FREEHOLD_STRESS=/FREEHOLD_STRESS=seed:$1,}"
     # Not those that need arguments or another setting, that crash, or that are about resident memory; nor that count what the mode deletes.
@@ -180,9 +184,9 @@ every_case_while_moving() {
       one ok $mode -- "$contract" run "$name"
     done
     for project in "${compared[@]}"; do
-      for name in $("$artifacts/integration/$project-freehold/$project" list); do
+      for name in $("$artifacts/integration/$project$framework-freehold/$project" list); do
         # shellcheck disable=SC2086
-        one "" $mode -- bash -o pipefail -c "same_as_stock $project $name"
+        one "" $mode -- bash -o pipefail -c "same_as_stock $project $name $framework"
       done
     done
   done
@@ -240,7 +244,10 @@ while [ "$SECONDS" -lt "$end" ] || [ "$round" -eq 0 ]; do
       model "$mode" model "$((next + i + 100))" "$steps" "$threads" 3000 1000
     fi
   done
-  if [ "$round" -eq 0 ] && $all; then every_case_while_moving "$next"; fi
+  if [ "$round" -eq 0 ] && $all; then 
+    every_case_while_moving "$next"
+    every_case_while_moving "$next" -net9.0
+  fi
   if [ "$SECONDS" -lt "$end" ] || [ "$round" -eq 0 ]; then
     one "" "FREEHOLD_TEST_SEED=$next" -- "$tests" '--gtest_filter=*HeapFailureTest.*:*RacingDoubleDeletes' --gtest_brief=1
   fi

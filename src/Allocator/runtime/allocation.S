@@ -6,11 +6,19 @@
 // Only registers that the C calling convention lets a callee destroy are used.
 #include "runtime/functions.h"
 
+#include <layout.h>
+
+// A wrapper is named after what it wraps, and that differs between versions.
+#define JOIN(a, b) a##b
+#define WRAP(symbol) JOIN(__wrap_, symbol)
+#define REAL(symbol) JOIN(__real_, symbol)
+
     .intel_syntax noprefix
     .text
 
-    .set kPointer, 0         // AllocationContext, the first member of tls_CurrentThread
-    .set kLimit, 8
+    .set kContext, FREEHOLD_THREAD_ALLOCATION  // AllocationContext in tls_CurrentThread
+    .set kPointer, kContext
+    .set kLimit, kContext + 8
     .set kBaseSize, 4        // MethodTable
     .set kLength, 8          // arrays and strings
     .set kLongestString, 0x3fffffdf
@@ -40,7 +48,7 @@ FUNCTION __wrap_RhpNewFast
 1:  SAVE    rdi
     mov     esi, dword ptr [rdi + kBaseSize]
     mov     rdi, qword ptr fs:0
-    add     rdi, rcx
+    lea     rdi, [rdi + rcx + kContext]
     call    freehold_extend
     RESTORE rdi
     test    al, al
@@ -67,14 +75,14 @@ END_FUNCTION __wrap_RhpNewFast
     sub     rax, rdx
     mov     rsi, rax
     mov     rdi, qword ptr fs:0
-    add     rdi, rcx
+    lea     rdi, [rdi + rcx + kContext]
     call    freehold_extend
     RESTORE rsi
     RESTORE rsi
     RESTORE rdi
     test    al, al
     jnz     \again
-    jmp     RhpNewArrayRare
+    jmp     FREEHOLD_LENGTH_SLOW_PATH
 .endm
 
 // rdi = type, rsi = length. A string's base size is 22: header, type, length and the zero at the end; up to a multiple of 8.
@@ -88,7 +96,12 @@ FUNCTION __wrap_RhNewString
 END_FUNCTION __wrap_RhNewString
 
 // rdi = type, its first half-word the size of an element; rsi = length.
-FUNCTION __wrap_RhpNewArray
+#ifdef FREEHOLD_POINTER_ARRAY_FAST_PATH
+FUNCTION WRAP(FREEHOLD_POINTER_ARRAY_FAST_PATH)
+    jmp     WRAP(FREEHOLD_ARRAY_FAST_PATH)
+END_FUNCTION WRAP(FREEHOLD_POINTER_ARRAY_FAST_PATH)
+#endif
+FUNCTION WRAP(FREEHOLD_ARRAY_FAST_PATH)
     cmp     rsi, kLongestArray
     ja      2f
     movzx   eax, word ptr [rdi]
@@ -96,8 +109,8 @@ FUNCTION __wrap_RhpNewArray
     imul    rax, rsi
     lea     rax, [rax + rdx + 7]
     and     rax, -8
-    ALLOCATE_ELEMENTS __wrap_RhpNewArray
-2:  jmp     __real_RhpNewArray
-END_FUNCTION __wrap_RhpNewArray
+    ALLOCATE_ELEMENTS WRAP(FREEHOLD_ARRAY_FAST_PATH)
+2:  jmp     REAL(FREEHOLD_ARRAY_FAST_PATH)
+END_FUNCTION WRAP(FREEHOLD_ARRAY_FAST_PATH)
 
     .section .note.GNU-stack, "", @progbits

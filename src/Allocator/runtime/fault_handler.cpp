@@ -39,7 +39,7 @@
 extern "C" {
 // First and last of the runtime's interface dispatch stubs, one block of frameless code.
 void RhpInterfaceDispatch1();
-void RhpInterfaceDispatchSlow();
+void freehold_last_dispatch_stub() asm(FREEHOLD_DISPATCH_STUBS_LAST);
 extern const char __executable_start[] __attribute__((weak));
 extern const char etext[] __attribute__((weak));
 }
@@ -56,7 +56,7 @@ constexpr uintptr_t kNullPage = 0x1000;
 struct sigaction previous_segv, previous_bus;  // written once, before the handlers are installed
 
 bool is_dispatch_stub(uintptr_t ip) noexcept {
-  auto begin = reinterpret_cast<uintptr_t>(RhpInterfaceDispatch1), end = reinterpret_cast<uintptr_t>(RhpInterfaceDispatchSlow);
+  auto begin = reinterpret_cast<uintptr_t>(RhpInterfaceDispatch1), end = reinterpret_cast<uintptr_t>(freehold_last_dispatch_stub) + FREEHOLD_DISPATCH_STUBS_LAST_SIZE;
   return ip - begin < end - begin;
 }
 
@@ -92,9 +92,7 @@ uintptr_t pop_return_address(Thread& thread, greg_t* registers) noexcept {
   auto* slot = reinterpret_cast<void**>(registers[REG_RSP]);
   if (thread.hijacked_slot == slot) {
     *slot = thread.hijacked_address;
-    thread.hijacked_slot = nullptr;
-    thread.hijacked_address = nullptr;
-    thread.hijacked_flags = 0;
+    thread.forget_hijack();
   }
   return reinterpret_cast<uintptr_t>(*slot);
 }

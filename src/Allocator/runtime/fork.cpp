@@ -5,7 +5,6 @@
 // finds dead memory protected, but perhaps a lock that nobody gives back.
 #include "runtime/fork.h"
 
-#include <cstddef>
 #include <cstdint>
 #include <new>
 #include <pthread.h>
@@ -58,8 +57,7 @@ constexpr uint32_t kTrapForStop = 2;
 
 // The lock of the runtime's list of threads knows its owner, which has another number in the child and could not give it back.
 void own_thread_list() noexcept {
-  constexpr size_t kLock = 0x10;  // in the ThreadStore
-  auto* lock = reinterpret_cast<pthread_mutex_t*>(reinterpret_cast<uint8_t*>(runtime_instance()->threads) + kLock);
+  auto* lock = reinterpret_cast<pthread_mutex_t*>(reinterpret_cast<uint8_t*>(runtime_instance()->threads) + FREEHOLD_THREAD_LIST_LOCK);
   lock->__data.__owner = static_cast<int>(syscall(SYS_gettid));
 }
 

@@ -39,8 +39,6 @@ constexpr size_t kLargeObjectThreshold = 85000;   // only tells which allocation
 Event running{true};
 std::atomic<bool> suspended{false};
 
-uint64_t not_called(GcHeap*) { return 0; }
-
 int32_t collect(GcHeap*, int32_t generation, bool, int32_t mode) {
   bool cooperative = leave_cooperative_mode();
   collect_garbage(generation, mode);
@@ -80,7 +78,7 @@ void configuration_values(GcHeap*, void* context, void (*report)(void*, const ch
   report(context, "GCHeapHardLimit", "System.GC.HeapHardLimit", kInt64, static_cast<int64_t>(heap::heap_limit()));
 }
 
-const GcHeapTable kTable = {
+constinit const GcHeapTable kTable = {
     .is_valid_segment_size = [](GcHeap*, size_t) { return true; },
     .is_valid_gen0_max_size = [](GcHeap*, size_t) { return true; },
     .valid_segment_size = [](GcHeap*, bool) { return core::kMinimumObjectSize << 20; },
@@ -167,9 +165,11 @@ const GcHeapTable kTable = {
     .generation_budget = [](GcHeap*, int32_t) { return available_memory(); },
     .loh_threshold = [](GcHeap*) { return kLargeObjectThreshold; },
     .heap_walk = not_called,
+    .to_heap = {},
     .heap_count = [](GcHeap*) { return int32_t{1}; },
     .home_heap = [](GcHeap*) { return int32_t{0}; },
     .promoted_bytes = [](GcHeap*, int32_t) { return size_t{0}; },
+    .to_internal = {},
 };
 
 GcHeap the_heap = {&kTable};
@@ -196,7 +196,7 @@ bool is_conservative() noexcept {
 // Settings, address space, faults. What fails says so on standard error.
 bool start() noexcept {
   if (!is_known_runtime()) {
-    os::write_error("Freehold: this program was linked with another NativeAOT runtime than 9.0.22, whose data structures are not known. Publish with the ILCompiler version that the package Freehold brings.\n");
+    os::write_error("Freehold: this program was linked with another NativeAOT runtime than " FREEHOLD_RUNTIME_VERSION ", whose data structures are not known. Publish with the ILCompiler version that the package Freehold brings.\n");
     return false;
   }
   if (is_conservative()) {
@@ -248,7 +248,7 @@ static_assert(offsetof(GcVersion, name) == 16);
 
 [[gnu::visibility("default")]] void GC_VersionInfo(GcVersion* version) {
   version->major = 5;
-  version->minor = 3;
+  version->minor = FREEHOLD_GC_INTERFACE_MINOR;
   version->build = 0;
   version->name = "Freehold";
 }

@@ -1,4 +1,4 @@
-// The GC interface as NativeAOT calls it: an object whose first word points to a table of 0x5b functions, in the order of IGCHeap and IGCHeapInternal.
+// The GC interface as NativeAOT calls it: an object whose first word points to a table of functions, in the order of IGCHeap and IGCHeapInternal.
 // A table of typed pointers instead of a C++ class, so that the order is visible and every offset is asserted.
 #pragma once
 
@@ -6,6 +6,8 @@
 #include <cstdint>
 
 #include "heap/heap.h"
+
+#include <layout.h>
 
 namespace freehold::runtime {
 
@@ -31,6 +33,18 @@ struct MemoryInfo {
 };
 
 using NotCalled = uint64_t (*)(GcHeap*);  // slots that NativeAOT does not call: they return 0
+inline uint64_t not_called(GcHeap*) { return 0; }
+
+// What versions have appended to an interface, and do not call. Without any it takes no room; the name of the interface makes that a type of its own.
+template <typename Interface, size_t count>
+struct Appended {
+  NotCalled slots[count];
+  constexpr Appended() {
+    for (NotCalled& slot : slots) slot = not_called;
+  }
+};
+template <typename Interface>
+struct Appended<Interface, 0> {};
 
 struct GcHeapTable {
   bool (*is_valid_segment_size)(GcHeap*, size_t);                       // 00
@@ -105,9 +119,12 @@ struct GcHeapTable {
   uint64_t (*generation_budget)(GcHeap*, int32_t);                      // 55
   size_t (*loh_threshold)(GcHeap*);                                     // 56
   NotCalled heap_walk;                                                  // 57
-  int32_t (*heap_count)(GcHeap*);                                       // 58
-  int32_t (*home_heap)(GcHeap*);                                        // 59
-  size_t (*promoted_bytes)(GcHeap*, int32_t);                           // 5a
+  [[no_unique_address]] Appended<struct IGCHeap, FREEHOLD_GC_HEAP_SLOTS - 0x58> to_heap;
+  // IGCHeapInternal
+  int32_t (*heap_count)(GcHeap*);                                       // 00
+  int32_t (*home_heap)(GcHeap*);                                        // 01
+  size_t (*promoted_bytes)(GcHeap*, int32_t);                           // 02
+  [[no_unique_address]] Appended<struct IGCHeapInternal, FREEHOLD_GC_HEAP_INTERNAL_SLOTS - 3> to_internal;
 };
 #define FREEHOLD_SLOT(member, slot) static_assert(offsetof(GcHeapTable, member) == (slot) * sizeof(void*))
 FREEHOLD_SLOT(valid_segment_size, 0x02);
@@ -132,9 +149,9 @@ FREEHOLD_SLOT(generation_with_range, 0x4e);
 FREEHOLD_SLOT(update_frozen, 0x51);
 FREEHOLD_SLOT(extra_finalizer_work, 0x54);
 FREEHOLD_SLOT(loh_threshold, 0x56);
-FREEHOLD_SLOT(heap_count, 0x58);
+FREEHOLD_SLOT(heap_count, FREEHOLD_GC_HEAP_SLOTS);
 #undef FREEHOLD_SLOT
-static_assert(sizeof(GcHeapTable) == 0x5b * sizeof(void*));
+static_assert(sizeof(GcHeapTable) == (FREEHOLD_GC_HEAP_SLOTS + FREEHOLD_GC_HEAP_INTERNAL_SLOTS) * sizeof(void*));
 
 struct GcHeap {
   const GcHeapTable* table;

@@ -1,5 +1,6 @@
-// What Freehold uses of NativeAOT 9.0.22: functions and variables of its archive under names of our own, and the layouts of its structures.
+// What Freehold uses of NativeAOT: functions and variables of its archive under names of our own, and the layouts of its structures.
 // Owns nothing. Every offset was read from the debug information of the shipped archive; is_known_runtime() checks at start what can be checked.
+// What differs between versions is in runtime-patches/<version>/layout.h, of which each build of the archive sees one.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +8,8 @@
 #include <sys/ucontext.h>
 
 #include "heap/heap.h"
+
+#include <layout.h>
 
 namespace freehold::runtime {
 
@@ -18,36 +21,50 @@ struct ThreadStaticRoot {
 };
 static_assert(sizeof(ThreadStaticRoot) == 24);
 
-// An attached thread, the thread-local variable tls_CurrentThread.
+// An attached thread, the thread-local variable tls_CurrentThread: of its members those that are used here, each at its offset.
 struct Thread {
-  heap::AllocationContext allocation;   // 0
-  uint32_t state;                       // 56
-  uint32_t padding;
-  void* transition_frame;               // 64: null = cooperative mode, the thread may touch the managed heap
-  void* deferred_frame;                 // 72
-  void* cached_frame;                   // 80
-  Thread* next;                         // 88
-  void* handle;                         // 96: of the runtime's, with the pthread_t in it
-  void** hijacked_slot;                 // 104
-  void* hijacked_address;               // 112
-  uint64_t hijacked_flags;              // 120
-  void* exceptions;                     // 128
-  void* abort_exception;                // 136
-  uintptr_t thread_statics;             // 144: an array of arrays of objects that hold fields
-  ThreadStaticRoot* thread_static_roots;  // 152
-  uint8_t rest[24];
-  uint64_t thread_id;                     // 184: the kernel's
-  void* log;
-  const ucontext_t* interrupted;          // 200: where a signal stopped it, while transition_frame is kInterrupted
+#define FREEHOLD_MEMBER(type, name, offset) \
+  struct {                                  \
+    uint8_t before_##name[offset];          \
+    type name;                              \
+  }
+  union {
+    uint8_t whole[FREEHOLD_THREAD_SIZE];
+    FREEHOLD_MEMBER(heap::AllocationContext, allocation, FREEHOLD_THREAD_ALLOCATION);
+    FREEHOLD_MEMBER(uint32_t, state, FREEHOLD_THREAD_STATE);
+    FREEHOLD_MEMBER(void*, transition_frame, FREEHOLD_THREAD_TRANSITION_FRAME);  // null = cooperative mode, the thread may touch the managed heap
+    FREEHOLD_MEMBER(void*, deferred_frame, FREEHOLD_THREAD_DEFERRED_FRAME);
+    FREEHOLD_MEMBER(void*, cached_frame, FREEHOLD_THREAD_CACHED_FRAME);
+    FREEHOLD_MEMBER(Thread*, next, FREEHOLD_THREAD_NEXT);
+    FREEHOLD_MEMBER(void**, hijacked_slot, FREEHOLD_THREAD_HIJACKED_SLOT);
+    FREEHOLD_MEMBER(void*, hijacked_address, FREEHOLD_THREAD_HIJACKED_ADDRESS);
+#ifdef FREEHOLD_THREAD_HIJACKED_FLAGS
+    FREEHOLD_MEMBER(uint64_t, hijacked_flags, FREEHOLD_THREAD_HIJACKED_FLAGS);
+#endif
+    FREEHOLD_MEMBER(void*, abort_exception, FREEHOLD_THREAD_ABORT_EXCEPTION);
+    FREEHOLD_MEMBER(uintptr_t, thread_statics, FREEHOLD_THREAD_STATICS);  // an array of arrays of objects that hold fields
+    FREEHOLD_MEMBER(ThreadStaticRoot*, thread_static_roots, FREEHOLD_THREAD_STATIC_ROOTS);
+    FREEHOLD_MEMBER(uint64_t, thread_id, FREEHOLD_THREAD_ID);  // the kernel's
+    FREEHOLD_MEMBER(const ucontext_t*, interrupted, FREEHOLD_THREAD_INTERRUPTED);  // where a signal stopped it, while transition_frame is kInterrupted
+  };
+#undef FREEHOLD_MEMBER
 
   static constexpr uint32_t kAttached = 1;
   static constexpr uint32_t kDetached = 2;
   static constexpr uintptr_t kInterrupted = ~uintptr_t{1};
   // Null: none. All ones: the thread never ran managed code.
   static bool is_frame(const void* frame) noexcept { return frame != nullptr && ~reinterpret_cast<uintptr_t>(frame) != 0; }
+  // The return address is its own again.
+  void forget_hijack() noexcept {
+    hijacked_slot = nullptr;
+    hijacked_address = nullptr;
+#ifdef FREEHOLD_THREAD_HIJACKED_FLAGS
+    hijacked_flags = 0;
+#endif
+  }
 };
-static_assert(offsetof(Thread, state) == 56 && offsetof(Thread, transition_frame) == 64 && offsetof(Thread, next) == 88);
-static_assert(offsetof(Thread, abort_exception) == 136 && offsetof(Thread, thread_static_roots) == 152 && offsetof(Thread, interrupted) == 200 && sizeof(Thread) == 208);
+static_assert(offsetof(Thread, allocation) == FREEHOLD_THREAD_ALLOCATION && offsetof(Thread, thread_static_roots) == FREEHOLD_THREAD_STATIC_ROOTS);
+static_assert(offsetof(Thread, interrupted) == FREEHOLD_THREAD_INTERRUPTED && sizeof(Thread) == FREEHOLD_THREAD_SIZE);
 
 struct UnboxingStubs {
   uint8_t* start;
@@ -152,11 +169,11 @@ struct StackIterator {
   void* instance;
   void* frame_pointer;
   uintptr_t ip;  // null: at the end
-  uint64_t rest[43];
+  uint8_t rest[FREEHOLD_STACK_ITERATOR_SIZE - 4 * sizeof(void*)];
 
   static constexpr uint32_t kTraceFlags = 0x8a;  // as the runtime walks for the trace of an exception: one frame a method, native ones left out
 };
-static_assert(offsetof(StackIterator, ip) == 24 && sizeof(StackIterator) == 376);
+static_assert(offsetof(StackIterator, ip) == 24 && sizeof(StackIterator) == FREEHOLD_STACK_ITERATOR_SIZE);
 
 // StackFrameIterator. A walk of the calling thread from a managed frame, or from where it left managed code.
 void initialize_stack_walk(StackIterator* iterator, Thread* thread, void* transition_frame, uint32_t flags)

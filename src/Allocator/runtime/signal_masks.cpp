@@ -49,12 +49,13 @@ void unblock_faults() noexcept {
 
 extern "C" {
 
-void __real_PalAttachThread(void* thread);
+void freehold_real_attach_thread(void* thread) asm("__real_" FREEHOLD_ATTACH_THREAD);
+[[gnu::visibility("default")]] void freehold_attach_thread(void* thread) asm("__wrap_" FREEHOLD_ATTACH_THREAD);
 void* __real_dlsym(void* library, const char* name);
 
-[[gnu::visibility("default")]] void __wrap_PalAttachThread(void* thread) {
+void freehold_attach_thread(void* thread) {
   freehold::runtime::unblock_faults();
-  __real_PalAttachThread(thread);
+  freehold_real_attach_thread(thread);
 }
 
 [[gnu::visibility("default")]] int __wrap_pthread_sigmask(int how, const sigset_t* set, sigset_t* before) { return freehold::runtime::change_mask_of_program(how, set, before); }

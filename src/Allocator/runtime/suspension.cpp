@@ -36,8 +36,8 @@ void report_root(void** slot, ScanContext* context, uint32_t flags) noexcept {
 }
 
 // Whom the runtime last sent a signal, since it neither stood nor ran native code. The runtime calls from one thread at a time, which holds its lock of
-// threads. One argument is the thread, the other something of it: which, depends on the runtime's version.
-const void* last_signalled[2];
+// threads.
+const Thread* last_signalled = nullptr;
 uint64_t last_resumed = 0;  // written and read while the threads are stopped
 
 // Who had to be signalled last is who came last, or nearly: the runtime asks again and again, and signals those that still run.
@@ -48,7 +48,7 @@ void note_stop(uint64_t nanoseconds) noexcept {
   counters.longest.store(nanoseconds, std::memory_order_relaxed);
   uint64_t place = 0, name[2] = {};
   for (Thread* thread = *runtime_instance()->threads; thread != nullptr; thread = thread->next) {
-    if (thread != last_signalled[0] && thread != last_signalled[1]) continue;
+    if (thread != last_signalled) continue;
     // A frame's first word is the address that it returns to.
     void* frame = Thread::is_frame(thread->transition_frame) ? thread->transition_frame : thread->cached_frame;
     if (reinterpret_cast<uintptr_t>(frame) == Thread::kInterrupted) place = thread->interrupted == nullptr ? 0 : static_cast<uint64_t>(thread->interrupted->uc_mcontext.gregs[REG_RIP]);
@@ -62,12 +62,21 @@ void note_stop(uint64_t nanoseconds) noexcept {
 }  // namespace
 
 extern "C" {
-void __real_PalHijack(void* first, void* second);
-[[gnu::visibility("default")]] void __wrap_PalHijack(void* first, void* second) {
-  last_signalled[0] = first;
-  last_signalled[1] = second;
-  __real_PalHijack(first, second);
+#ifdef FREEHOLD_HIJACK_HAS_HANDLE
+void freehold_real_hijack(void* handle, Thread* thread) asm("__real_" FREEHOLD_HIJACK);
+[[gnu::visibility("default")]] void freehold_hijack(void* handle, Thread* thread) asm("__wrap_" FREEHOLD_HIJACK);
+void freehold_hijack(void* handle, Thread* thread) {
+  last_signalled = thread;
+  freehold_real_hijack(handle, thread);
 }
+#else
+void freehold_real_hijack(Thread* thread) asm("__real_" FREEHOLD_HIJACK);
+[[gnu::visibility("default")]] void freehold_hijack(Thread* thread) asm("__wrap_" FREEHOLD_HIJACK);
+void freehold_hijack(Thread* thread) {
+  last_signalled = thread;
+  freehold_real_hijack(thread);
+}
+#endif
 }
 
 void suspend_all() noexcept {
@@ -83,7 +92,7 @@ void suspend_all() noexcept {
 }
 
 void resume_all() noexcept {
-  last_signalled[0] = last_signalled[1] = nullptr;
+  last_signalled = nullptr;
   last_resumed = os::nanoseconds();
   restart_runtime(true);
 }

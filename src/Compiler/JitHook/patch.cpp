@@ -7,6 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
@@ -59,18 +61,66 @@ LoadedJit fail(LoadedJit jit, LoadStatus status, std::string detail) {
     return failed;
 }
 
-// Replaces the two bytes at `jump`. They may lie on two pages. The text is never writable and executable at once.
-bool remove_jump(std::uint8_t* jump, int protection) {
+// Replaces two bytes. They may lie on two pages. The text is never writable and executable at once.
+bool replace(std::uint8_t* at, const std::array<std::uint8_t, 2>& bytes, int protection) {
     const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-    const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(jump) & ~(page - 1);
-    const std::uintptr_t end = (reinterpret_cast<std::uintptr_t>(jump) + kJump.size() + page - 1) & ~(page - 1);
+    const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(at) & ~(page - 1);
+    const std::uintptr_t end = (reinterpret_cast<std::uintptr_t>(at) + bytes.size() + page - 1) & ~(page - 1);
     void* const start = reinterpret_cast<void*>(first);
     if (mprotect(start, end - first, PROT_READ | PROT_WRITE) != 0) {
         return false;
     }
-    std::memcpy(jump, kNops.data(), kNops.size());
-    __builtin___clear_cache(reinterpret_cast<char*>(jump), reinterpret_cast<char*>(jump) + kNops.size());
+    std::memcpy(at, bytes.data(), bytes.size());
+    __builtin___clear_cache(reinterpret_cast<char*>(at), reinterpret_cast<char*>(at) + bytes.size());
     return mprotect(start, end - first, protection) == 0;
+}
+
+struct Place {
+    std::uint8_t* start = nullptr;
+    int protection = 0;
+    std::size_t count = 0;
+};
+
+Place find(const SegmentQuery& query, const Patch& patch) {
+    Place place;
+    for (const Segment& segment : query.executable) {
+        const PatternMatch match = find_pattern({segment.start, segment.size}, patch);
+        if (match.count != 0 && place.count == 0) {
+            place.start = segment.start + match.offset;
+            place.protection = segment.protection;
+        }
+        place.count += match.count;
+    }
+    return place;
+}
+
+// The version with all of whose patterns the JIT was met, each once; or why there is none. A JIT that has lost one is none.
+const KnownJit* identify(const SegmentQuery& query, std::vector<Place>& places, std::size_t& most) {
+    most = 0;
+    for (const KnownJit& known : known_jits()) {
+        places.clear();
+        std::size_t least_here = SIZE_MAX, most_here = 0;
+        for (const Patch& patch : known.patches) {
+            places.push_back(find(query, patch));
+            least_here = std::min(least_here, places.back().count);
+            most_here = std::max(most_here, places.back().count);
+        }
+        if (least_here == 1 && most_here == 1) {
+            return &known;
+        }
+        if (least_here >= 1) {
+            most = std::max(most, most_here);
+        }
+    }
+    return nullptr;
+}
+
+std::string versions() {
+    std::string text;
+    for (const KnownJit& known : known_jits()) {
+        text += (text.empty() ? "" : " or ") + std::string(known.version);
+    }
+    return text;
 }
 
 }  // namespace
@@ -92,29 +142,25 @@ LoadedJit load_and_patch(const char* path) {
         return fail(jit, LoadStatus::no_code, "no executable segment");
     }
 
-    std::size_t count = 0;
-    int protection = 0;
-    std::uint8_t* jump = nullptr;
-    for (const Segment& segment : query.executable) {
-        const PatternMatch match = find_pattern({segment.start, segment.size});
-        if (match.count != 0 && count == 0) {
-            jump = segment.start + match.offset + kJumpOffset;
-            protection = segment.protection;
-        }
-        count += match.count;
-    }
-    if (count != 1) {
-        return fail(jit, count == 0 ? LoadStatus::pattern_absent : LoadStatus::pattern_twice, std::to_string(count));
+    std::vector<Place> places;
+    std::size_t most = 0;
+    const KnownJit* const known = identify(query, places, most);
+    if (known == nullptr) {
+        return fail(jit, most == 0 ? LoadStatus::pattern_absent : LoadStatus::pattern_twice, std::to_string(most));
     }
     jit.startup = reinterpret_cast<void (*)(void*)>(dlsym(jit.library, "jitStartup"));
     jit.get_jit = reinterpret_cast<void* (*)()>(dlsym(jit.library, "getJit"));
     if (jit.startup == nullptr || jit.get_jit == nullptr) {
         return fail(jit, LoadStatus::export_missing, jit.startup == nullptr ? "jitStartup" : "getJit");
     }
-    if (!remove_jump(jump, protection)) {
-        return fail(jit, LoadStatus::protect_failed, std::strerror(errno));
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        const Patch& patch = known->patches[i];
+        if (!replace(places[i].start + patch.offset, patch.replacement, places[i].protection)) {
+            return fail(jit, LoadStatus::protect_failed, std::strerror(errno));
+        }
+        jit.places.push_back(places[i].start);
     }
-    jit.jump = jump;
+    jit.known = known;
     jit.status = LoadStatus::ok;
     return jit;
 }
@@ -134,7 +180,7 @@ std::string jit_path() {
 
 std::string describe_failure(const LoadedJit& jit, const std::string& path) {
     const std::string supported =
-        "Use the official runtime.linux-x64.Microsoft.DotNet.ILCompiler 9.0.22 package, whose JIT Freehold knows";
+        "Use the official runtime.linux-x64.Microsoft.DotNet.ILCompiler package, version " + versions() + ", whose JIT Freehold knows";
     std::string text = "error FH0007: ";
     switch (jit.status) {
         case LoadStatus::ok:
@@ -147,8 +193,8 @@ std::string describe_failure(const LoadedJit& jit, const std::string& path) {
             text += "the JIT '" + path + "' cannot be examined: " + jit.detail + ". " + supported + ".";
             break;
         case LoadStatus::pattern_absent:
-            text += "the JIT '" + path + "' does not contain the instructions Freehold changes to make every method " +
-                    "fully interruptible; it is another version, or patched already. " + supported + ".";
+            text += "the JIT '" + path + "' does not contain the instructions Freehold changes, to make every method " +
+                    "fully interruptible for one; it is another version, or patched already. " + supported + ".";
             break;
         case LoadStatus::pattern_twice:
             text += "the JIT '" + path + "' contains the instructions Freehold changes " + jit.detail +

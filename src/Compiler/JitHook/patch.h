@@ -1,10 +1,13 @@
 // Loads a JIT and patches its copy in this process's memory; the file stays as it is.
-// Invariant: `load_and_patch` either returns a JIT whose jump is gone, or says why not; there is no third outcome.
+// Invariant: `load_and_patch` either returns a JIT with all the changes of its version, or says why not; there is no third outcome.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
+
+#include "pattern.h"
 
 namespace freehold::jit {
 
@@ -13,16 +16,17 @@ enum class LoadStatus {
     not_loaded,       // dlopen failed
     no_code,          // the library has no executable segment
     pattern_absent,   // another JIT, or one that is patched already
-    pattern_twice,    // not unique: which one to change is unknown
+    pattern_twice,    // not unique: which place to change is unknown
     protect_failed,   // mprotect refused (SELinux's execmod, seccomp)
     export_missing,   // jitStartup or getJit
 };
 
 struct LoadedJit {
     LoadStatus status = LoadStatus::not_loaded;
-    std::string detail;              // what the system said, or how often the pattern was found
+    std::string detail;              // what the system said, or how often a pattern was found
     void* library = nullptr;
-    std::uint8_t* jump = nullptr;    // address of the two bytes that were changed
+    const KnownJit* known = nullptr;
+    std::vector<std::uint8_t*> places;  // where its patches begin, in their order
     void (*startup)(void*) = nullptr;
     void* (*get_jit)() = nullptr;
 };

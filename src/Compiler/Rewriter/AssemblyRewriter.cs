@@ -18,12 +18,14 @@ public sealed class AssemblyRewriter : IDisposable
     public const string WarningsExtension = ".warnings";
 
     private readonly DefaultAssemblyResolver _resolver = new();
+    private readonly FrameworkNames? _names;
     private readonly IReadOnlyList<IRewritePass> _passes;
     private readonly Dictionary<IRewritePass, PassStatistics> _statistics;
 
-    /// <summary>A rewriter that resolves references in these folders.</summary>
-    public AssemblyRewriter(IEnumerable<string> referenceDirectories, IReadOnlyList<IRewritePass>? passes = null)
+    /// <summary>A rewriter that resolves references in these folders; <paramref name="names"/> are those of the framework's version, if CoreLib is to be rewritten.</summary>
+    public AssemblyRewriter(IEnumerable<string> referenceDirectories, FrameworkNames? names = null, IReadOnlyList<IRewritePass>? passes = null)
     {
+        _names = names;
         _passes = passes ?? PassManifest.Passes;
         _statistics = _passes.ToDictionary(pass => pass, pass => new PassStatistics(pass.Name));
         foreach (string directory in _resolver.GetSearchDirectories())
@@ -58,7 +60,7 @@ public sealed class AssemblyRewriter : IDisposable
             SymbolReaderProvider = new DefaultSymbolReaderProvider(throwIfNoSymbol: false),
         };
         using ModuleDefinition module = Read(input, reading);
-        AssemblyUnderRewrite assembly = new(module, role);
+        AssemblyUnderRewrite assembly = new(module, role, _names);
         bool changed = false;
         foreach (IRewritePass pass in _passes.Where(pass => pass.AppliesTo(role)))
         {

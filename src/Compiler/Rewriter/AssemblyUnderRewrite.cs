@@ -8,7 +8,7 @@ using Mono.Cecil.Cil;
 namespace Freehold.Rewriter;
 
 /// <summary>An assembly being rewritten, with look-ups that fail with a message instead of a null.</summary>
-public sealed class AssemblyUnderRewrite(ModuleDefinition module, AssemblyRole role)
+public sealed class AssemblyUnderRewrite(ModuleDefinition module, AssemblyRole role, FrameworkNames? names)
 {
     private readonly Dictionary<MethodDefinition, StackTypes> _stackTypes = [];
 
@@ -20,6 +20,9 @@ public sealed class AssemblyUnderRewrite(ModuleDefinition module, AssemblyRole r
 
     /// <summary>What the author of an application should know of it: places, one a line.</summary>
     public List<string> Warnings { get; } = [];
+
+    /// <summary>What differs between versions of CoreLib. Passes ask for it while they rewrite that, and nothing else.</summary>
+    public FrameworkNames Names => names ?? throw new RewriteException(Name, "CoreLib", "names of the version (--names)");
 
     /// <summary>The simple name, for messages.</summary>
     public string Name => Module.Assembly.Name.Name;

@@ -8,18 +8,19 @@ public sealed class Options
 {
     /// <summary>The text of <c>--help</c>.</summary>
     public const string Usage = """
-        usage: freehold-rewrite --sdk <dir> --framework <dir> --output <dir> [options]
+        usage: freehold-rewrite --sdk <dir> --framework <dir> --names <file> --output <dir> [options]
                freehold-rewrite {--application <dll> --output <dll>}... [--reference <dir>]... [options]
                freehold-rewrite --print-version
 
           --sdk <dir>          System.Private.*.dll of the runtime package
           --framework <dir>    the framework's assemblies of the runtime package
+          --names <file>       runtime-patches/<version>/framework.json of that package
           --application <dll>  rewrite one assembly of an application; may be repeated, each with its --output
           --reference <dir>    where an application's references are; may be repeated
           --output <path>      framework: a folder that gets sdk/ and framework/; application: the new assembly
           --statistics <file>  write what each pass saw, changed and skipped, as JSON
           --verbose            print each decision
-          --print-version      print the patch-set id: same id and same input, same output
+          --print-version      print the patch-set id: same id, input and names, same output
         """;
 
     private readonly Dictionary<string, string> _values = [];
@@ -31,6 +32,9 @@ public sealed class Options
 
     /// <summary>The framework's assemblies.</summary>
     public string? Framework => _values.GetValueOrDefault("--framework");
+
+    /// <summary>The names of the framework's version.</summary>
+    public string? Names => _values.GetValueOrDefault("--names");
 
     /// <summary>The application's assemblies, and the files to write; none for the framework.</summary>
     public IEnumerable<(string Input, string Output)> Applications => _inputs.Zip(_outputs);
@@ -79,7 +83,7 @@ public sealed class Options
                 case "--output":
                     options._outputs.Add(Value(arguments, ref i));
                     break;
-                case "--sdk" or "--framework" or "--statistics":
+                case "--sdk" or "--framework" or "--names" or "--statistics":
                     string name = arguments[i];
                     if (!options._values.TryAdd(name, Value(arguments, ref i)))
                     {
@@ -105,10 +109,10 @@ public sealed class Options
 
     private void Validate()
     {
-        bool isFramework = Sdk is not null && Framework is not null;
-        if (isFramework == (_inputs.Count > 0) || (Sdk is null) != (Framework is null))
+        bool isFramework = Sdk is not null && Framework is not null && Names is not null;
+        if (isFramework == (_inputs.Count > 0) || isFramework != (Sdk is not null || Framework is not null || Names is not null))
         {
-            throw new RewriteException($"Give either --sdk and --framework, or --application.\n{Usage}");
+            throw new RewriteException($"Give either --sdk, --framework and --names, or --application.\n{Usage}");
         }
 
         int wanted = isFramework ? 1 : _inputs.Count;

@@ -11,9 +11,6 @@ namespace Freehold.Rewriter;
 /// <summary>The passes in the order in which they run, and the identity of the whole set.</summary>
 public static class PassManifest
 {
-    /// <summary>The version of ILCompiler whose CoreLib the passes know.</summary>
-    public const string FrameworkVersion = "9.0.22";
-
     // TouchBeforePin is behind the others: it also covers pinned locals in what they inject. NumberAudit looks at the result of all.
     /// <summary>All passes, in order.</summary>
     public static IReadOnlyList<IRewritePass> Passes { get; } =
@@ -38,7 +35,7 @@ public static class PassManifest
         new NumberAudit(),
     ];
 
-    /// <summary>Names the output of this build of the tool: the same id means the same output for the same input.</summary>
+    /// <summary>Names the output of this build of the tool: the same id means the same output for the same input and the same names.</summary>
     public static string PatchSetId
     {
         get
@@ -47,7 +44,7 @@ public static class PassManifest
             hash.AppendData(File.ReadAllBytes(typeof(PassManifest).Assembly.Location));
             hash.AppendData(File.ReadAllBytes(typeof(Mono.Cecil.ModuleDefinition).Assembly.Location));
             hash.AppendData(Encoding.UTF8.GetBytes(string.Join(';', Passes.Select(pass => $"{pass.Name}={pass.Version}"))));
-            return $"{FrameworkVersion}-{Convert.ToHexStringLower(hash.GetHashAndReset())[..16]}";
+            return Convert.ToHexStringLower(hash.GetHashAndReset())[..16];
         }
     }
 }

@@ -59,7 +59,7 @@ public static class Program
 
         long start = Stopwatch.GetTimestamp();
         string unfinished = $"{output}.{Environment.ProcessId}.tmp";
-        using AssemblyRewriter rewriter = new([options.Sdk!, options.Framework!]);
+        using AssemblyRewriter rewriter = new([options.Sdk!, options.Framework!], FrameworkNames.Read(options.Names!));
         int rewritten = 0, total = 0;
         try
         {

@@ -17,11 +17,15 @@ public sealed class PrepareToolchain : FreeholdTask, ICancelableTask, IDisposabl
 {
     private readonly CancellationTokenSource _cancellation = new();
 
-    /// <summary>runtime-patches/&lt;version&gt;/manifest.json.</summary>
+    /// <summary>runtime-patches/&lt;version&gt;, with manifest.json and framework.json.</summary>
     [Required]
-    public string Manifest { get; set; } = "";
+    public string RuntimePatches { get; set; } = "";
 
-    /// <summary>Folder of the official package, with sdk/, framework/ and tools/.</summary>
+    /// <summary>Folder of the official package with ilc.</summary>
+    [Required]
+    public string CompilerPackage { get; set; } = "";
+
+    /// <summary>Folder of the official package with the runtime and the framework; in some versions the same.</summary>
     [Required]
     public string RuntimePackage { get; set; } = "";
 
@@ -161,12 +165,13 @@ public sealed class PrepareToolchain : FreeholdTask, ICancelableTask, IDisposabl
 
     private void Make(string output)
     {
-        ToolchainManifest manifest = ToolchainManifest.Read(Manifest);
-        manifest.Verify(RuntimePackage);
+        ToolchainManifest manifest = ToolchainManifest.Read(Path.Combine(RuntimePatches, "manifest.json"), CompilerPackage, RuntimePackage);
+        manifest.Verify();
 
-        string sdk = Path.Combine(RuntimePackage, "sdk");
-        string framework = Path.Combine(RuntimePackage, "framework");
-        new RewriterProcess(DotNetHost, Rewriter).Run(["--sdk", sdk, "--framework", framework, "--output", output], _cancellation.Token);
+        string sdk = manifest.Folder("sdk");
+        string framework = manifest.Folder("framework");
+        string names = Path.Combine(RuntimePatches, "framework.json");
+        new RewriterProcess(DotNetHost, Rewriter).Run(["--sdk", sdk, "--framework", framework, "--names", names, "--output", output], _cancellation.Token);
 
         CompleteSdk(manifest, sdk, Path.Combine(output, "sdk"));
         LinkMissingAssemblies(sdk, Path.Combine(output, "sdk"));
@@ -181,7 +186,8 @@ public sealed class PrepareToolchain : FreeholdTask, ICancelableTask, IDisposabl
         foreach (string path in Directory.EnumerateFiles(source))
         {
             string name = "sdk/" + Path.GetFileName(path);
-            if (Path.GetExtension(path) is ".dll" or ".pdb" or ".xml" || manifest.IsOmitted(name))
+            // The shared libraries beside the archives are for programs that are not compiled ahead.
+            if (Path.GetExtension(path) is not (".a" or ".o") || manifest.IsOmitted(name))
             {
                 continue;
             }

@@ -7,7 +7,8 @@ using System.Text.Json;
 namespace Freehold.Tasks;
 
 /// <summary>
-/// runtime-patches/&lt;version&gt;/manifest.json: the sha256 of every file of the official packages that Freehold builds on, and what it changes in which of them.
+/// runtime-patches/&lt;version&gt;/manifest.json: in which folders of which official packages tools, sdk and framework lie in this version, the sha256 of every file that Freehold
+/// builds on, and what it changes in which of them. Files are named by these three folders, wherever a version keeps them.
 /// </summary>
 internal sealed class ToolchainManifest
 {
@@ -15,14 +16,30 @@ internal sealed class ToolchainManifest
     private readonly Dictionary<string, string> _hashes = new(StringComparer.Ordinal);
     private readonly Dictionary<string, string[]> _removedMembers = new(StringComparer.Ordinal);
     private readonly HashSet<string> _omitted = new(StringComparer.Ordinal);
+    private readonly Dictionary<string, string> _folders = new(StringComparer.Ordinal);
 
     private ToolchainManifest(string path) => _path = path;
 
     /// <summary>Reads the manifest at <paramref name="path"/>.</summary>
-    public static ToolchainManifest Read(string path)
+    /// <param name="path">The manifest.</param>
+    /// <param name="compilerPackage">Folder of the package with ilc.</param>
+    /// <param name="runtimePackage">Folder of the package with the runtime; in some versions the same.</param>
+    public static ToolchainManifest Read(string path, string compilerPackage, string runtimePackage)
     {
         var manifest = new ToolchainManifest(path);
         using JsonDocument document = JsonDocument.Parse(File.ReadAllBytes(path));
+        foreach (JsonProperty folder in document.RootElement.GetProperty("folders").EnumerateObject())
+        {
+            string[] place = folder.Value.GetString()!.Split('/', 2);
+            string package = place[0] switch
+            {
+                "compiler" => compilerPackage,
+                "runtime" => runtimePackage,
+                _ => throw new InvalidDataException($"{path}: '{place[0]}' is no package."),
+            };
+            manifest._folders.Add(folder.Name, Path.Combine(package, place[1]));
+        }
+
         foreach (JsonProperty file in document.RootElement.GetProperty("inputs").EnumerateObject())
         {
             manifest._hashes.Add(file.Name, file.Value.GetString()!);
@@ -50,6 +67,9 @@ internal sealed class ToolchainManifest
         return manifest;
     }
 
+    /// <summary>The official folder of that name: tools, sdk (archives and System.Private.*) or framework.</summary>
+    public string Folder(string name) => _folders[name];
+
     /// <summary>The files that the toolchain must not hold, so that nothing can link them.</summary>
     public bool IsOmitted(string name) => _omitted.Contains(name);
 
@@ -57,40 +77,44 @@ internal sealed class ToolchainManifest
     public string[]? RemovedMembers(string name) => _removedMembers.GetValueOrDefault(name);
 
     /// <summary>Compares every input with its hash. Files that the manifest does not know are refused too: ilc would read them.</summary>
-    /// <param name="package">Folder of the runtime package.</param>
     /// <exception cref="FreeholdException">FH0008 names the first file that differs.</exception>
-    public void Verify(string package)
+    public void Verify()
     {
         foreach ((string name, string expected) in _hashes)
         {
-            string path = Path.Combine(package, name);
+            string path = PathOf(name);
             if (!File.Exists(path))
             {
-                throw Mismatch(package, $"'{name}' is missing");
+                throw Mismatch(path, "is missing");
             }
 
             using FileStream stream = File.OpenRead(path);
             string actual = Convert.ToHexStringLower(SHA256.HashData(stream));
             if (actual != expected)
             {
-                throw Mismatch(package, $"'{name}' has sha256 {actual} instead of {expected}");
+                throw Mismatch(path, $"has sha256 {actual} instead of {expected}");
             }
         }
 
         foreach (string folder in new[] { "sdk", "framework" })
         {
-            foreach (string path in Directory.EnumerateFiles(Path.Combine(package, folder), "*.dll"))
+            foreach (string path in Directory.EnumerateFiles(Folder(folder), "*.dll"))
             {
-                string name = folder + "/" + Path.GetFileName(path);
-                if (!_hashes.ContainsKey(name))
+                if (!_hashes.ContainsKey(folder + "/" + Path.GetFileName(path)))
                 {
-                    throw Mismatch(package, $"'{name}' is not a file of the official package");
+                    throw Mismatch(path, "is not a file of the official package");
                 }
             }
         }
     }
 
-    private FreeholdException Mismatch(string package, string what) => new(
+    private string PathOf(string name)
+    {
+        string[] place = name.Split('/', 2);
+        return Path.Combine(Folder(place[0]), place[1]);
+    }
+
+    private FreeholdException Mismatch(string path, string what) => new(
         "FH0008",
-        $"The ILCompiler package at '{package}' is not the official one that Freehold was made for: {what} ({_path}). Delete that folder and restore again.");
+        $"A package of ILCompiler is not the official one that Freehold was made for: '{path}' {what} ({_path}). Delete the package's folder and restore again.");
 }

@@ -36,6 +36,9 @@ public sealed class NativeAotProgram
     /// <summary>The section __managedcode.</summary>
     public ElfSection Code { get; }
 
+    /// <summary>The version of the methods' GC info.</summary>
+    public int GcInfoVersion { get; private set; }
+
     public IReadOnlyList<ManagedMethod> Methods { get; private set; } = [];
 
     /// <summary>Stretches of managed code that no method covers: the compiler's stubs, written in assembly, without a map.</summary>
@@ -66,6 +69,38 @@ public sealed class NativeAotProgram
 
     public string NameOf(ulong address) => Symbols.TryGetValue(address, out string? name) ? name : $"0x{address:x}";
 
+    /// <summary>
+    /// The compiler's header of the module tells which it was: a u32 signature | u16 major and u16 minor version of the format | u32 flags (0) | u16 sections | u8 size of
+    /// an entry (24) | u8 its type (1).
+    /// </summary>
+    private static int ReadGcInfoVersion(ElfFile file)
+    {
+        const int HeaderSize = 16;
+        foreach (ElfSection section in file.Sections.Where(section => section.Name is ".data" or ".data.rel.ro" or ".rodata"))
+        {
+            ReadOnlySpan<byte> content = file.Content(section);
+            for (int at = content.IndexOf("RTR\0"u8), next; at >= 0 && content.Length - at >= HeaderSize; at = next < 0 ? -1 : at + 1 + next)
+            {
+                next = content[(at + 1)..].IndexOf("RTR\0"u8);
+                ReadOnlySpan<byte> header = content.Slice(at, HeaderSize);
+                if (BinaryPrimitives.ReadUInt32LittleEndian(header[8..]) != 0 || header[14] != 24 || header[15] != 1)
+                {
+                    continue;
+                }
+
+                int major = BinaryPrimitives.ReadUInt16LittleEndian(header[4..]);
+                return major switch
+                {
+                    10 => 3, // .NET 9
+                    16 => 4, // .NET 10
+                    _ => throw new InputException($"'{file.Path}' was compiled by an ILCompiler whose format is {major}; those of .NET 9 (10) and .NET 10 (16) can be read."),
+                };
+            }
+        }
+
+        throw new InputException($"'{file.Path}' has no header of a module: it was not linked by NativeAOT's targets.");
+    }
+
     private static Dictionary<ulong, string> ReadSymbols(ElfFile file, string? symbolsPath)
     {
         if (file.FindSection(".symtab") is not null && symbolsPath is null)
@@ -91,6 +126,7 @@ public sealed class NativeAotProgram
     private void ReadMethods()
     {
         List<FrameEntry> entries = [.. FrameTable.Read(File, Code).OrderBy(e => e.Start)];
+        GcInfoVersion = ReadGcInfoVersion(File);
         Dictionary<ulong, (List<FrameEntry> Frames, ulong GcInfo)> methods = [];
         List<(FrameEntry Entry, ulong Method)> funclets = [];
         List<string> errors = [];
@@ -133,7 +169,7 @@ public sealed class NativeAotProgram
         {
             try
             {
-                MethodGcInfo info = GcInfoDecoder.Decode(File.From(gcInfo));
+                MethodGcInfo info = GcInfoDecoder.Decode(File.From(gcInfo), GcInfoVersion);
                 long extent = (long)(frames[^1].End - start);
                 if (info.CodeLength < extent || info.CodeLength > extent + MaxPadding)
                 {

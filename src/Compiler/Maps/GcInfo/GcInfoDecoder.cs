@@ -3,7 +3,7 @@ using System.Numerics;
 namespace Freehold.Maps.GcInfo;
 
 /// <summary>
-/// Decodes the GC info of NativeAOT 9.0 on x86-64 (version 3). Owns the knowledge of the bit format; a stream that does not
+/// Decodes the GC info of NativeAOT on x86-64: version 3, that of .NET 9, and version 4, that of .NET 10. Owns the knowledge of the bit format; a stream that does not
 /// fit it ends in a <see cref="FormatException"/>, never in a guess.
 /// </summary>
 /// <remarks>
@@ -11,10 +11,10 @@ namespace Freehold.Maps.GcInfo;
 /// <code>
 /// HEADER
 ///   1            0 slim, 1 fat
-///   slim: 1      stack base is rbp;  2 return kind
+///   slim: 1      stack base is rbp;  version 3: 2 return kind
 ///   fat:  10     flags: 0x001 vararg, 0x004 GS cookie, 0x008 PSPSym, 0x030 generics context (0x10 MT, 0x20 MD, 0x30 this),
 ///                0x040 stack base register, 0x080 report only the leaf, 0x100 edit and continue, 0x200 reverse P/Invoke frame
-///         4      return kind
+///         4      return kind (version 3)
 ///   VL(8)        code length
 ///   fat only, each when its flag is set:
 ///         GS cookie: VL(5) prolog size - 1, VL(3) epilog size;   else generics context: VL(5) prolog size - 1
@@ -56,8 +56,9 @@ public static class GcInfoDecoder
     private const int MaxCodeLength = 1 << 28;
     private const int RegisterRbp = 5;
 
-    public static MethodGcInfo Decode(ReadOnlySpan<byte> bytes)
+    public static MethodGcInfo Decode(ReadOnlySpan<byte> bytes, int version)
     {
+        bool hasReturnKind = version < 4;
         BitReader reader = new(bytes);
         bool slim = !reader.ReadBit();
         uint flags = 0;
@@ -65,12 +66,12 @@ public static class GcInfoDecoder
         if (slim)
         {
             stackBase = reader.ReadBit() ? RegisterRbp : -1;
-            reader.Read(2);
+            reader.Read(hasReturnKind ? 2 : 0);
         }
         else
         {
             flags = reader.Read(10);
-            reader.Read(4);
+            reader.Read(hasReturnKind ? 4 : 0);
         }
 
         int codeLength = (int)reader.ReadVarUnsigned(8);

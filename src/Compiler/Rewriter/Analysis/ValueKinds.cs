@@ -68,8 +68,8 @@ public static class ValueKinds
     }
 
     /// <summary>
-    /// Whether a static field is known to lie outside the heap: one with initial data, which is in the executable, or one of numbers, which is in the
-    /// module's data section. Those of threads, and those with references, are fields of objects.
+    /// Whether a static field is known to lie outside the heap: one with initial data, which is in the executable, or one of numbers or of a struct
+    /// that holds nothing else, which is in the module's data section. Those of threads, and those with references, are fields of objects.
     /// </summary>
     public static bool IsOutsideHeap(FieldReference field)
     {
@@ -78,10 +78,14 @@ public static class ValueKinds
             return true;
         }
 
-        return (field.FieldType.IsPrimitive || field.FieldType.IsPointer || field.FieldType.IsFunctionPointer)
+        return HoldsNumbersOnly(field.FieldType)
             && field is FieldDefinition { CustomAttributes: var marks }
             && !marks.Any(mark => mark.AttributeType.FullName == "System.ThreadStaticAttribute");
     }
+
+    // No generic ones: what their parameters stand for may hold references.
+    private static bool HoldsNumbersOnly(TypeReference type) => type.IsPrimitive || type.IsPointer || type.IsFunctionPointer
+        || (type is { IsValueType: true, IsGenericInstance: false } && Resolve(type) is { } definition && definition.Fields.All(field => field.IsStatic || HoldsNumbersOnly(field.FieldType)));
 
     /// <summary>Whether the type is a ref struct, whose values are on the stack only.</summary>
     public static bool IsByRefLike(TypeDefinition type) =>

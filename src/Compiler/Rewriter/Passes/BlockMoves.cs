@@ -12,8 +12,9 @@ namespace Freehold.Rewriter.Passes;
 /// who stops the threads waits for some microseconds, not for the copy of a gigabyte.
 /// </summary>
 /// <remarks>
-/// <c>Buffer._Memmove</c> and <c>_ZeroMemory</c> get new bodies, which pass references on: nothing is pinned, and no address is kept as a number over a
-/// safe point. <c>_BulkMoveWithWriteBarrier</c>, which moves references, has pieces already and gets the safe points.
+/// The two methods of <c>Buffer</c> that pin what they hand to libc (<see cref="FrameworkNames.MoveByReference"/>, <see cref="FrameworkNames.FillByReference"/>)
+/// get new bodies, which pass references on: nothing is pinned, and no address is kept as a number over a safe point.
+/// <see cref="FrameworkNames.MoveOfReferencesInChunks"/> has pieces already and gets the safe points.
 /// The native moves compare the addresses that they are given. <see cref="ReferenceComparisons"/> sees to it that these name one object in one way.
 /// </remarks>
 public sealed class BlockMoves : IRewritePass
@@ -36,12 +37,16 @@ public sealed class BlockMoves : IRewritePass
     /// <inheritdoc/>
     public bool Run(AssemblyUnderRewrite assembly, PassStatistics statistics)
     {
-        RequireCallers(assembly, assembly.Method(Buffer, "__Memmove", "System.Byte*", "System.Byte*", "System.UIntPtr"), "_Memmove");
-        RequireCallers(assembly, assembly.Method(Buffer, "__ZeroMemory", "System.Void*", "System.UIntPtr"), "_ZeroMemory");
-        RequireCallers(assembly, assembly.Method(Imports, "memmove", "System.Byte*", "System.Byte*", "System.UIntPtr"), "__Memmove");
-        RequireCallers(assembly, assembly.Method(Imports, "memset", "System.Byte*", "System.Int32", "System.UIntPtr"), "__ZeroMemory");
-        Move(assembly, statistics);
-        Zero(assembly, statistics);
+        MethodDefinition move = assembly.Method(Buffer, assembly.Names.MoveByReference, "System.Byte&", "System.Byte&", "System.UIntPtr");
+        MethodDefinition movePointers = assembly.Method(Buffer, assembly.Names.MoveByPointer, "System.Byte*", "System.Byte*", "System.UIntPtr");
+        MethodDefinition fill = assembly.Method(Buffer, assembly.Names.FillByReference, "System.Byte&", "System.UIntPtr");
+        MethodDefinition fillPointer = assembly.Method(Buffer, assembly.Names.FillByPointer, "System.Void*", "System.UIntPtr");
+        RequireCaller(assembly, movePointers, move);
+        RequireCaller(assembly, fillPointer, fill);
+        RequireCaller(assembly, assembly.Method(Imports, "memmove", "System.Byte*", "System.Byte*", "System.UIntPtr"), movePointers);
+        RequireCaller(assembly, assembly.Method(Imports, "memset", "System.Byte*", "System.Int32", "System.UIntPtr"), fillPointer);
+        Move(assembly, Emptied(assembly, move, movePointers), statistics);
+        Zero(assembly, Emptied(assembly, fill, fillPointer), statistics);
         PollBetweenPieces(assembly, statistics);
         return true;
     }
@@ -51,12 +56,11 @@ public sealed class BlockMoves : IRewritePass
     /// else do { len -= Piece; move(dest + len, src + len, Piece); poll } while (len > Piece); } move(dest, src, len)</c>: the pieces go in the direction
     /// that an overlap asks for.
     /// </summary>
-    private static void Move(AssemblyUnderRewrite assembly, PassStatistics statistics)
+    private static void Move(AssemblyUnderRewrite assembly, MethodDefinition method, PassStatistics statistics)
     {
         TypeSystem types = assembly.Module.TypeSystem;
         ByReferenceType reference = new(types.Byte);
         MethodDefinition move = InjectedRuntime.Import(assembly, "MoveBlock", "freehold_memmove", types.Void, reference, reference, types.UIntPtr);
-        MethodDefinition method = Emptied(assembly, "_Memmove", "System.Byte&", "System.Byte&", "System.UIntPtr");
         Instruction forward = Instruction.Create(OpCodes.Ldarg_0), backward = Instruction.Create(OpCodes.Ldarg_2), rest = Instruction.Create(OpCodes.Ldarg_0);
         method.Body.Append(
             [
@@ -102,11 +106,10 @@ public sealed class BlockMoves : IRewritePass
         statistics.Rewrite(method.FullName);
     }
 
-    private static void Zero(AssemblyUnderRewrite assembly, PassStatistics statistics)
+    private static void Zero(AssemblyUnderRewrite assembly, MethodDefinition method, PassStatistics statistics)
     {
         TypeSystem types = assembly.Module.TypeSystem;
         MethodDefinition fill = InjectedRuntime.Import(assembly, "FillBlock", "freehold_memset", types.Void, new ByReferenceType(types.Byte), types.Int32, types.UIntPtr);
-        MethodDefinition method = Emptied(assembly, "_ZeroMemory", "System.Byte&", "System.UIntPtr");
         Instruction piece = Instruction.Create(OpCodes.Ldarg_0), rest = Instruction.Create(OpCodes.Ldarg_0);
         method.Body.Append(
             [
@@ -129,12 +132,15 @@ public sealed class BlockMoves : IRewritePass
         statistics.Rewrite(method.FullName);
     }
 
-    /// <summary>The two loops, forwards and backwards, are right as they are; the call behind them moves the rest.</summary>
+    /// <summary>
+    /// The two loops, forwards and backwards, are right as they are; the call behind them moves the rest. From .NET 10 on a safe point follows each call already,
+    /// which the JIT expands.
+    /// </summary>
     private static void PollBetweenPieces(AssemblyUnderRewrite assembly, PassStatistics statistics)
     {
-        MethodDefinition method = assembly.Method(Buffer, "_BulkMoveWithWriteBarrier", "System.Byte&", "System.Byte&", "System.UIntPtr");
-        Instruction[] moves = [.. method.Body.Instructions.Where(instruction => instruction.Calls(Buffer, "__BulkMoveWithWriteBarrier"))];
-        if (moves.Length != 3 || moves[2].Next.OpCode != OpCodes.Ret)
+        MethodDefinition method = assembly.Method(Buffer, assembly.Names.MoveOfReferencesInChunks, "System.Byte&", "System.Byte&", "System.UIntPtr");
+        Instruction[] moves = [.. method.Body.Instructions.Where(instruction => instruction.Calls(Buffer, assembly.Names.MoveOfReferences))];
+        if (moves.Length != 3 || (Polls(moves[2]) ? moves[2].Next.Next : moves[2].Next).OpCode != OpCodes.Ret)
         {
             throw assembly.Unexpected(method, "two loops and a rest");
         }
@@ -142,11 +148,19 @@ public sealed class BlockMoves : IRewritePass
         method.Body.BeginEdit();
         foreach (Instruction move in moves.Take(2))
         {
+            if (Polls(move))
+            {
+                statistics.Skip(method.FullName, "with a safe point behind it");
+                continue;
+            }
+
             method.Body.InsertAfter(move, Poll(assembly));
             statistics.Rewrite(method.FullName);
         }
 
         method.Body.EndEdit();
+
+        static bool Polls(Instruction move) => move.Next.Calls("System.Threading.Thread", "FastPollGC");
     }
 
     /// <summary>The runtime's own safe point: a thread that is to stop stops here, with a frame from which its stack can be walked.</summary>
@@ -175,10 +189,9 @@ public sealed class BlockMoves : IRewritePass
     ];
 
     /// <summary>A method of Buffer that pins what it is given and hands it to libc, without its body.</summary>
-    private static MethodDefinition Emptied(AssemblyUnderRewrite assembly, string name, params string[] parameters)
+    private static MethodDefinition Emptied(AssemblyUnderRewrite assembly, MethodDefinition method, MethodDefinition native)
     {
-        MethodDefinition method = assembly.Method(Buffer, name, parameters);
-        if (!method.NoInlining || !method.Body.Variables.Any(variable => variable.IsPinned) || !method.Body.Instructions.Any(instruction => instruction.Calls(Buffer, "_" + name)))
+        if (!method.NoInlining || !method.Body.Variables.Any(variable => variable.IsPinned) || !method.Body.Instructions.Any(instruction => instruction.OpCode == OpCodes.Call && instruction.Operand == native))
         {
             throw assembly.Unexpected(method, "pinned references that are passed on");
         }
@@ -189,13 +202,13 @@ public sealed class BlockMoves : IRewritePass
     }
 
     /// <summary>What is replaced must be reached in no other way.</summary>
-    private static void RequireCallers(AssemblyUnderRewrite assembly, MethodDefinition target, string expected)
+    private static void RequireCaller(AssemblyUnderRewrite assembly, MethodDefinition target, MethodDefinition expected)
     {
         foreach ((MethodDefinition caller, Instruction _) in assembly.CallsOf(target))
         {
-            if (caller.DeclaringType.FullName != Buffer || caller.Name != expected)
+            if (caller != expected)
             {
-                throw assembly.Unexpected(caller, $"{target.Name} to be called by Buffer.{expected} only");
+                throw assembly.Unexpected(caller, $"{target.FullName} to be called by {expected.FullName} only");
             }
         }
     }

@@ -32,13 +32,17 @@ public sealed class HandleReads : IRewritePass
         RewriteGetDependent(assembly, statistics);
 
         // The raw address of a target is only for handles that hold their target; nobody may ask a weak one for it.
-        MethodDefinition rawTarget = assembly.Method("System.Runtime.InteropServices.UnsafeGCHandle", "GetRawTargetAddress");
-        foreach ((MethodDefinition caller, _) in assembly.CallsOf(rawTarget))
+        if (assembly.Names.RawTargetHandle is { } rawTargetHandle)
         {
-            throw assembly.Unexpected(caller, "no use of UnsafeGCHandle.GetRawTargetAddress");
+            MethodDefinition rawTarget = assembly.Method(rawTargetHandle, "GetRawTargetAddress");
+            foreach ((MethodDefinition caller, _) in assembly.CallsOf(rawTarget))
+            {
+                throw assembly.Unexpected(caller, "no use of UnsafeGCHandle.GetRawTargetAddress");
+            }
+
+            statistics.Skip(rawTarget.FullName, "never called");
         }
 
-        statistics.Skip(rawTarget.FullName, "never called");
         return true;
     }
 

@@ -6,7 +6,7 @@ namespace Freehold.Rewriter.Passes;
 
 /// <summary>
 /// The places of the framework where a managed pointer becomes a number that <see cref="NumberAudit"/> cannot tell to be harmless, each with the reason why
-/// it is. All names of the members are here: another version of the framework may have others. A test finds entries that nothing needs any more.
+/// it is. All names of the members are here, of all versions of the framework that are supported. A test finds entries that none of them needs any more.
 /// </summary>
 public static class NumbersWithoutPin
 {
@@ -17,6 +17,7 @@ public static class NumbersWithoutPin
     private const string CallersPin = "it is part of the contract of the method that the caller pins";
     private const string CallersPointers = "the spans are made of pointers that callers pin";
     private const string FixedInMethod = "a slice of a span that the method holds in a fixed statement";
+    private const string HandlePins = "the handle pins it";
     private const string HandleBefore = "a pinned handle is made before; an array that claims to be pinned already is its maker's";
     private const string CallersBuffer = "the buffer that the caller gives is on its stack";
     private const string GeneratedPin = "the generated code around it pins what GetPinnableReference gives; else it is native memory or a buffer on the stack";
@@ -31,7 +32,10 @@ public static class NumbersWithoutPin
         ["System.Memory`1::Pin"] = HandleBefore,
         ["System.ReadOnlyMemory`1::Pin"] = HandleBefore,
         ["System.Number/NumberBuffer::get_DigitsPtr"] = "the digits are on the stack, or in an array that the caller holds in a fixed statement",
-        ["System.Runtime.InteropServices.GCHandle::AddrOfPinnedObject"] = "the handle pins it",
+        ["System.Runtime.InteropServices.GCHandle::AddrOfPinnedObject"] = HandlePins,
+        ["System.Runtime.InteropServices.GCHandleExtensions::GetAddressOfArrayData"] = HandlePins,
+        ["System.Runtime.InteropServices.GCHandleExtensions::GetAddressOfStringData"] = HandlePins,
+        ["System.Runtime.InteropServices.PinnedGCHandle`1::GetAddressOfObjectData"] = HandlePins,
         ["System.Runtime.InteropServices.Marshal::UnsafeAddrOfPinnedArrayElement"] = CallersPin,
         ["System.Runtime.InteropServices.Marshalling.AnsiStringMarshaller/ManagedToUnmanagedIn::FromManaged"] = CallersBuffer,
         ["System.Runtime.InteropServices.Marshalling.BStrStringMarshaller/ManagedToUnmanagedIn::FromManaged"] = CallersBuffer,

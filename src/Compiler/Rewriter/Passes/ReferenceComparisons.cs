@@ -46,16 +46,18 @@ public sealed class ReferenceComparisons : IRewritePass
         {
             Inject(assembly);
             string[] signature = ["System.Byte&", "System.Byte&", "System.UIntPtr"];
-            RequireWrapper(assembly, "__BulkMoveWithWriteBarrier", "BulkMoveWithWriteBarrier", "_BulkMoveWithWriteBarrier");
-            RequireWrapper(assembly, "_BulkMoveWithWriteBarrier", "BulkMoveWithWriteBarrier");
-            RequireWrapper(assembly, "_Memmove", "Memmove");
-            MethodDefinition move = assembly.Method("System.Buffer", "_Memmove", signature);
+            MethodDefinition move = assembly.Method("System.Buffer", assembly.Names.MoveByReference, signature);
+            MethodDefinition bulkMove = assembly.Method("System.Buffer", assembly.Names.MoveOfReferences, signature);
+            MethodDefinition inChunks = assembly.Method("System.Buffer", assembly.Names.MoveOfReferencesInChunks, signature);
+            RequireWrapper(assembly, bulkMove, "BulkMoveWithWriteBarrier", inChunks.Name);
+            RequireWrapper(assembly, inChunks, "BulkMoveWithWriteBarrier");
+            RequireWrapper(assembly, move, "Memmove");
             RewriteMove(assembly, assembly.Method("System.SpanHelpers", "Memmove", signature), move, move, statistics);
             RewriteMove(
                 assembly,
                 assembly.Method("System.Buffer", "BulkMoveWithWriteBarrier", signature),
-                assembly.Method("System.Buffer", "__BulkMoveWithWriteBarrier", signature),
-                assembly.Method("System.Buffer", "_BulkMoveWithWriteBarrier", signature),
+                bulkMove,
+                inChunks,
                 statistics);
         }
 
@@ -149,7 +151,8 @@ public sealed class ReferenceComparisons : IRewritePass
 
         return (method.DeclaringType.FullName, method.Name) switch
         {
-            ("System.SpanHelpers", "Memmove") or ("System.Buffer", "_BulkMoveWithWriteBarrier") => "names made the same at the start",
+            ("System.SpanHelpers", "Memmove") => "names made the same at the start",
+            ("System.Buffer", _) when method.Name == assembly.Names.MoveOfReferencesInChunks => "names made the same at the start",
             // A shortcut: when it does not find the names equal, the bits are compared, and they are. Not where an Equals of the elements decides instead.
             ("System.SpanHelpers", "SequenceEqual" or "SequenceCompareTo") when IdentitySites.UnsafeComparison(site) == "AreSame"
                 && method.Parameters[0].ParameterType.FullName is "System.Byte&" or "System.Char&" => "shortcut before a comparison of bits",
@@ -295,16 +298,13 @@ public sealed class ReferenceComparisons : IRewritePass
     }
 
     /// <summary>A move of <c>System.Buffer</c> must be called by these only: they give it names that are made the same.</summary>
-    private static void RequireWrapper(AssemblyUnderRewrite assembly, string name, params string[] wrappers)
+    private static void RequireWrapper(AssemblyUnderRewrite assembly, MethodDefinition target, params string[] wrappers)
     {
-        foreach (MethodDefinition target in assembly.Type("System.Buffer").Methods.Where(method => method.Name == name))
+        foreach ((MethodDefinition caller, Instruction _) in assembly.CallsOf(target))
         {
-            foreach ((MethodDefinition caller, Instruction _) in assembly.CallsOf(target))
+            if (!wrappers.Contains(caller.Name) || caller.DeclaringType.FullName is not ("System.Buffer" or "System.SpanHelpers"))
             {
-                if (!wrappers.Contains(caller.Name) || caller.DeclaringType.FullName is not ("System.Buffer" or "System.SpanHelpers"))
-                {
-                    throw assembly.Unexpected(caller, $"{name} to be called by {string.Join(", ", wrappers)} only");
-                }
+                throw assembly.Unexpected(caller, $"{target.Name} to be called by {string.Join(", ", wrappers)} only");
             }
         }
     }

@@ -15,7 +15,7 @@ namespace Freehold.Rewriter.Passes;
 /// <c>FreeholdRuntime.TouchReference(ref byte before, ref byte now)</c> reads one byte where the pin gave another address: where the object lies now, or
 /// one that faults. What it left as it was is pinned, or no memory of the heap, which may be reserved, a device's or no address at all: nothing is read.</item>
 /// </list>
-/// <c>GCHandle</c> holds its target in a pinned local while it makes a handle of type Pinned, or gives one another target.
+/// <c>GCHandle</c>, and <c>PinnedGCHandle</c> where the framework has it, holds its target in a pinned local while it makes a handle of type Pinned, or gives one another target.
 /// </summary>
 public sealed class TouchBeforePin : IRewritePass
 {
@@ -133,7 +133,8 @@ public sealed class TouchBeforePin : IRewritePass
     /// </summary>
     private static void PinTargetsOfHandles(AssemblyUnderRewrite assembly)
     {
-        RequireNoOtherPinnedHandles(assembly, assembly.Method(Imports, "RhHandleAlloc", "System.Object", HandleType));
+        string? generic = assembly.Names.PinnedHandle;
+        RequireNoOtherPinnedHandles(assembly, assembly.Method(Imports, "RhHandleAlloc", "System.Object", HandleType), generic);
         MethodDefinition create = assembly.Method(Handle, ".ctor", "System.Object", HandleType);
         PinTarget(
             assembly,
@@ -153,17 +154,41 @@ public sealed class TouchBeforePin : IRewritePass
                 Instruction.Create(OpCodes.Call, assembly.Method(Handle, "IsPinned", "System.IntPtr")),
                 Instruction.Create(OpCodes.Brfalse, skip),
             ]);
+        if (generic is not null)
+        {
+            PinTargetOf(assembly, generic, ".ctor", "InternalAlloc");
+            PinTargetOf(assembly, generic, "set_Target", "InternalSet");
+        }
+    }
+
+    // A generic handle gives its target, as an object, to the runtime: between the two it goes through a pinned local.
+    private static void PinTargetOf(AssemblyUnderRewrite assembly, string type, string name, string passedTo)
+    {
+        MethodDefinition method = assembly.Method(type, name, "T");
+        MethodBody body = method.Body;
+        Instruction[] targets = [.. body.Instructions.Where(instruction => instruction.OpCode == OpCodes.Box)];
+        if (targets.Length != 1 || !body.Instructions.SkipWhile(instruction => instruction != targets[0]).Any(instruction => instruction.Calls(Handle, passedTo)))
+        {
+            throw assembly.Unexpected(method, $"one box of the target, and a call of GCHandle.{passedTo} behind it");
+        }
+
+        VariableDefinition local = new(new PinnedType(assembly.Module.TypeSystem.Object));
+        body.Variables.Add(local);
+        body.InitLocals = true;
+        body.BeginEdit();
+        body.InsertAfter(targets[0], Instruction.Create(OpCodes.Stloc, local), Instruction.Create(OpCodes.Ldloc, local));
+        body.EndEdit();
     }
 
     /// <summary>
     /// No other member may make a handle of type Pinned: its target would not be held by a pinned local. All others name the type as a constant, or have it
     /// from their callers.
     /// </summary>
-    private static void RequireNoOtherPinnedHandles(AssemblyUnderRewrite assembly, MethodDefinition allocate)
+    private static void RequireNoOtherPinnedHandles(AssemblyUnderRewrite assembly, MethodDefinition allocate, string? generic)
     {
         foreach ((MethodDefinition caller, Instruction call) in assembly.CallsOf(allocate))
         {
-            if (caller.DeclaringType.FullName == Handle && caller.IsConstructor)
+            if (caller.IsConstructor && (caller.DeclaringType.FullName == Handle || caller.DeclaringType.FullName == generic))
             {
                 continue;
             }
@@ -171,11 +196,11 @@ public sealed class TouchBeforePin : IRewritePass
             Instruction type = call.Previous;
             if (caller.Parameters.LastOrDefault()?.ParameterType.FullName == HandleType && type.OpCode.Code is Code.Ldarg_1 or Code.Ldarg_2)
             {
-                RequireNoOtherPinnedHandles(assembly, caller);
+                RequireNoOtherPinnedHandles(assembly, caller, generic);
             }
             else if (type.OpCode.Code is not (Code.Ldc_I4_0 or Code.Ldc_I4_1 or Code.Ldc_I4_2 or Code.Ldc_I4_5))
             {
-                throw assembly.Unexpected(caller, "handles of type Pinned to be made by GCHandle's constructor only");
+                throw assembly.Unexpected(caller, $"handles of type Pinned to be made by the constructor of GCHandle{(generic is null ? "" : " and that of " + generic)} only");
             }
         }
     }

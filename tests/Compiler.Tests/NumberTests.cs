@@ -1,4 +1,5 @@
 using System;
+using System.Collections.Generic;
 using System.IO;
 using System.Linq;
 using Freehold.Compiler.Fixtures;
@@ -33,7 +34,7 @@ public sealed class NumberTests : IDisposable
     public void What_has_nothing_to_warn_of_has_no_file()
     {
         string output = Path.Combine(_root, "System.Private.Uri.dll");
-        Assert.Equal(0, Program.Main(["--application", Path.Combine(RewrittenFramework.Framework, "System.Private.Uri.dll"), "--output", output, "--reference", RewrittenFramework.Sdk]));
+        Assert.Equal(0, Program.Main(["--application", Path.Combine(OfficialFramework.Main.Assemblies, "System.Private.Uri.dll"), "--output", output, "--reference", OfficialFramework.Main.Sdk]));
         Assert.Equal([output, Path.ChangeExtension(output, ".pdb")], Directory.GetFiles(_root).Order());
     }
 
@@ -55,11 +56,16 @@ public sealed class NumberTests : IDisposable
     [Fact]
     public void Every_entry_of_the_table_is_needed()
     {
-        using AssemblyRewriter rewriter = new([RewrittenFramework.Sdk, RewrittenFramework.Framework]);
-        rewriter.Rewrite(Path.Combine(RewrittenFramework.Sdk, "System.Private.CoreLib.dll"), Path.Combine(_root, "CoreLib.dll"), AssemblyRole.CoreLib);
-        PassStatistics audit = rewriter.Statistics.Single(pass => pass.Pass == nameof(NumberAudit));
+        List<string> decisions = [];
+        foreach (OfficialFramework official in OfficialFramework.Versions.Select(version => new OfficialFramework(version)))
+        {
+            using AssemblyRewriter rewriter = new([official.Sdk, official.Assemblies], FrameworkNames.Read(official.Names));
+            rewriter.Rewrite(Path.Combine(official.Sdk, "System.Private.CoreLib.dll"), Path.Combine(_root, "CoreLib.dll"), AssemblyRole.CoreLib);
+            decisions.AddRange(rewriter.Statistics.Single(pass => pass.Pass == nameof(NumberAudit)).Decisions);
+        }
+
         Assert.All(NumbersWithoutPin.Entries, entry =>
-            Assert.Contains(audit.Decisions, decision => decision.Contains(entry.Contains("::", StringComparison.Ordinal) ? $" {entry}(" : $" {entry}::", StringComparison.Ordinal)));
+            Assert.Contains(decisions, decision => decision.Contains(entry.Contains("::", StringComparison.Ordinal) ? $" {entry}(" : $" {entry}::", StringComparison.Ordinal)));
     }
 
     [Fact]
@@ -118,7 +124,7 @@ public sealed class NumberTests : IDisposable
         }
 
         string output = Path.Combine(_root, "out.dll");
-        using AssemblyRewriter rewriter = new([RewrittenFramework.Sdk, RewrittenFramework.Framework]);
+        using AssemblyRewriter rewriter = new([OfficialFramework.Main.Sdk, OfficialFramework.Main.Assemblies]);
         Assert.True(rewriter.Rewrite(input, output, AssemblyRole.Application));
         using ModuleDefinition rewritten = ModuleDefinition.ReadModule(output);
         Assert.Contains(rewritten.GetType("Subject").Methods.Single().Body.Instructions, instruction => instruction.Operand is MethodReference { Name: "PinReference" });
@@ -128,13 +134,13 @@ public sealed class NumberTests : IDisposable
     {
         string name = "System.Private.CoreLib.dll", sdk = Path.Combine(_root, "sdk");
         Directory.CreateDirectory(sdk);
-        using (ModuleDefinition coreLib = ModuleDefinition.ReadModule(Path.Combine(RewrittenFramework.Sdk, name)))
+        using (ModuleDefinition coreLib = ModuleDefinition.ReadModule(Path.Combine(OfficialFramework.Main.Sdk, name)))
         {
             change(coreLib);
             coreLib.Write(Path.Combine(sdk, name));
         }
 
-        using AssemblyRewriter rewriter = new([sdk, RewrittenFramework.Framework]);
+        using AssemblyRewriter rewriter = new([sdk, OfficialFramework.Main.Assemblies], FrameworkNames.Read(OfficialFramework.Main.Names));
         string output = Path.Combine(_root, "out.dll");
         RewriteException error = Assert.Throws<RewriteException>(() => rewriter.Rewrite(Path.Combine(sdk, name), output, AssemblyRole.CoreLib));
         Assert.False(File.Exists(output));

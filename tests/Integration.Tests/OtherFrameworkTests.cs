@@ -6,12 +6,12 @@ namespace Freehold.Integration.Tests;
 /// </summary>
 public sealed class OtherFrameworkTests
 {
-    private static readonly TimeSpan s_timeout = TimeSpan.FromSeconds(120);
-    private static readonly Comparison s_differential = new(() => Get("Differential", freehold: false), Repository.Programs, s_timeout);
-    private static readonly Comparison s_ecosystem = new(() => Get("Ecosystem", freehold: false), Repository.EcosystemPrograms, s_timeout);
+    private static readonly TimeSpan s_limit = TimeSpan.FromMinutes(8);
+    private static readonly Comparison s_differential = new(() => Get("Differential", freehold: false), Repository.Programs, s_limit);
+    private static readonly Comparison s_ecosystem = new(() => Get("Ecosystem", freehold: false), Repository.EcosystemPrograms, s_limit);
 
     private static readonly Lazy<string[]> s_cases = new(() =>
-        Get("Contract", freehold: true).Run(null, s_timeout, "list").Output.Split('\n', StringSplitOptions.RemoveEmptyEntries));
+        Get("Contract", freehold: true).Run(null, s_limit, "list").Output.Split('\n', StringSplitOptions.RemoveEmptyEntries));
 
     // One case in eight; and what is about the parts that know the version.
     private static readonly string[] s_always = ["jit-", "throw-", "pin-handle", "moving-sites"];
@@ -69,7 +69,7 @@ public sealed class OtherFrameworkTests
 
     private static void Passes(IReadOnlyDictionary<string, string> settings, params IEnumerable<string> arguments)
     {
-        Outcome outcome = Get("Contract", freehold: true).Run(settings, s_timeout, arguments);
+        Outcome outcome = Get("Contract", freehold: true).Run(settings, s_limit, arguments);
         Assert.True(outcome.ExitCode == 0 && outcome.Output.EndsWith("ok\n", StringComparison.Ordinal), string.Join(' ', arguments) + ": " + outcome);
     }
 }

@@ -72,6 +72,12 @@ internal static unsafe partial class Outside
     [DllImport("libc")]
     private static extern int pthread_cancel(nint thread);
 
+    // Its number as a system call, which /proc shows.
+    private const string PauseCall = "34 ";
+
+    [DllImport("libc")]
+    private static extern int gettid();
+
     [DllImport("libc", EntryPoint = "pause")]
     private static extern int WaitForSignal();
 
@@ -287,7 +293,7 @@ internal static unsafe partial class Outside
         }
     }
 
-    private static int s_waiting;
+    private static int s_waiting;  // the thread that is about to wait; 0 before
 
     [UnmanagedCallersOnly]
     private static void* SumAndWait(void* argument)
@@ -300,7 +306,7 @@ internal static unsafe partial class Outside
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static void WaitNow()
     {
-        Interlocked.Increment(ref s_waiting);
+        Volatile.Write(ref s_waiting, gettid());
         WaitForSignal();
     }
 
@@ -311,8 +317,15 @@ internal static unsafe partial class Outside
         {
             Volatile.Write(ref s_waiting, 0);
             nint thread = Start(&SumAndWait);
-            while (Volatile.Read(ref s_waiting) == 0)
+            // Not before it is in the call: on the way there a stop of the threads may be what it waits in, and nobody can be cancelled in that, on the stock runtime either.
+            string waiting;
+            do
+            {
                 Thread.Yield();
+                int id = Volatile.Read(ref s_waiting);
+                waiting = id == 0 ? "" : File.ReadAllText($"/proc/self/task/{id}/syscall");
+            }
+            while (!waiting.StartsWith(PauseCall, StringComparison.Ordinal));
             pthread_cancel(thread);
             pthread_join(thread, null);
         }

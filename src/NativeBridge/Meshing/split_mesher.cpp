@@ -1,0 +1,222 @@
+#include "split_mesher.h"
+
+#include <string.h>
+
+#include <algorithm>
+
+#include "knobs.h"
+
+namespace freehold::mesh {
+namespace {
+
+constexpr size_t kCandidatesSize = SplitMesher::kMaximalCandidates * 40;  // of Candidate
+constexpr uint64_t kLongestPause = 10'000;                                // milliseconds
+constexpr uint32_t kLeastSpans = 8;                                       // partial spans of a class below which nothing is worth a look
+// Buffers of the C library's streams, which no interposed call sees: one of 4096 bytes or more is in no span that meshes, one of this size may be.
+constexpr uint32_t kStreamBuffer = 1024;
+constexpr uint32_t kBatch = 64;                                           // spans meshed between two looks at announcements
+
+// Other threads write to what is not copied, and nobody to what is.
+__attribute__((no_sanitize("thread", "address"), noinline)) void copy(uint8_t* to, const uint8_t* from, size_t size) noexcept {
+  auto* target = reinterpret_cast<uint64_t*>(to);
+  auto* source = reinterpret_cast<const uint64_t*>(from);
+  for (size_t i = 0; i < size / 8; i++) target[i] = source[i];
+}
+
+}  // namespace
+
+bool SplitMesher::open(GlobalHeap& heap, WriteBarrier& barrier, uint64_t seed) noexcept {
+  static_assert(kCandidatesSize == kMaximalCandidates * sizeof(Candidate));
+  heap_ = &heap;
+  barrier_ = &barrier;
+  random_ = Random(seed);
+  pause_ = knobs.period;
+  // Three fifths of what the kernel allows, two mappings for each; the rest is for the program.
+  uint64_t mappings = knobs.map_budget != 0 ? knobs.map_budget : os::maximal_mappings() * 3 / 5;
+  budget_ = static_cast<int64_t>(mappings / 2);
+  candidates_ = static_cast<Candidate*>(os::reserve(kCandidatesSize));
+  return candidates_ != nullptr && os::commit(candidates_, kCandidatesSize);
+}
+
+void SplitMesher::close() noexcept {
+  if (candidates_ != nullptr) os::unreserve(candidates_, kCandidatesSize);
+  candidates_ = nullptr;
+}
+
+uint32_t SplitMesher::split(const Bits* live, uint32_t count, uint32_t (*pairs)[2], Random& random) noexcept {
+  uint32_t found = 0, half = count / 2;
+  auto* order = static_cast<uint32_t*>(__builtin_alloca(count * sizeof(uint32_t)));
+  for (uint32_t i = 0; i < count; i++) order[i] = i;
+  for (uint32_t i = count; i > 1; i--) std::swap(order[i - 1], order[random.below(i)]);
+  auto* taken = static_cast<bool*>(__builtin_alloca(count));
+  memset(taken, 0, count);
+  for (uint32_t probe = 0; probe < kProbes && probe < half; probe++) {
+    for (uint32_t left = 0; left < half; left++) {
+      uint32_t right = half + (left + probe) % half;
+      if (taken[left] || taken[right] || live[order[left]].intersects(live[order[right]])) continue;
+      taken[left] = taken[right] = true;
+      pairs[found][0] = order[left];
+      pairs[found++][1] = order[right];
+    }
+  }
+  return found;
+}
+
+bool SplitMesher::is_candidate(const MiniHeap& mini_heap, uint32_t size_class) const noexcept {
+  return mini_heap.bin.load(std::memory_order_relaxed) < GlobalHeap::kBins && mini_heap.size_class.load(std::memory_order_relaxed) == size_class &&
+         mini_heap.members < kMaximalMembers && !heap_->arena().is_frozen(mini_heap.page);
+}
+
+// With the mesher's and the class's lock. The spans that have their pages from `other` have them from `one` afterwards.
+bool SplitMesher::mesh(uint32_t size_class, MiniHeapId one, MiniHeapId other) noexcept {
+  const SizeClass& c = kSizeClasses[size_class];
+  MeshableArena& arena = heap_->arena();
+  MiniHeap &target = (*heap_)[one], &source = (*heap_)[other];
+  Bits valid = Bits::first(c.slots), free_there = heap_->free_of(target), free_here = heap_->free_of(source), live;
+  for (int i = 0; i < 4; i++) live.words[i] = ~free_here.words[i] & valid.words[i];
+  for (int i = 0; i < 4; i++) {
+    if ((live.words[i] & ~free_there.words[i]) != 0) return false;
+  }
+  size_t span = size_t{c.pages} << os::kPageShift;
+  MiniHeapId group[kMaximalMembers + 1];
+  uint32_t count = 0;
+  for (MiniHeapId id = source.next_member; id != 0; id = (*heap_)[id].next_member) group[count++] = id;
+  group[count++] = other;  // the leader last, so that at each step every span knows where its pages are
+  for (uint32_t i = 0; i < count; i++) {
+    if (barrier_->protect(arena.address((*heap_)[group[i]].page), span)) continue;
+    while (i-- > 0) barrier_->lift(arena.address((*heap_)[group[i]].page), span);
+    figures_.refused.fetch_add(1, std::memory_order_relaxed);
+    return false;
+  }
+  // A slot that is freed from now on is copied all the same. None is allocated: that takes the class's lock.
+  uint8_t *from = arena.address(source.page), *to = arena.address(target.page);
+  uint64_t copied = 0;
+  for (uint32_t i = 0; i < 4; i++) {
+    for (uint64_t bits = live.words[i]; bits != 0; bits &= bits - 1, copied++) {
+      size_t offset = (64 * i + static_cast<uint32_t>(__builtin_ctzll(bits))) * size_t{c.size};
+      copy(to + offset, from + offset, c.size);
+    }
+  }
+  figures_.bytes_copied.fetch_add(copied * c.size, std::memory_order_relaxed);
+  for (uint32_t i = 0; i < count; i++) {
+    MiniHeap& moved = (*heap_)[group[i]];
+    uint8_t* address = arena.address(moved.page);
+    if (!arena.alias(target.page, moved.page, c.pages, source.page)) {
+      for (uint32_t k = i; k < count; k++) barrier_->lift(arena.address((*heap_)[group[k]].page), span);
+      heap_->settle(source);
+      heap_->settle(target);
+      figures_.refused.fetch_add(1, std::memory_order_relaxed);
+      return false;
+    }
+    barrier_->release(address, span);
+    if (&moved != &source) {
+      source.next_member = moved.next_member;  // the group is taken in the order of the chain
+      source.members--;
+    } else {
+      heap_->take_from_bin(source);
+    }
+    moved.next_member = target.next_member;
+    target.next_member = group[i];
+    target.members++;
+    moved.leader.store(one, std::memory_order_seq_cst);
+    moved.bin.store(MiniHeap::kMember, std::memory_order_seq_cst);
+  }
+  heap_->aliases.fetch_add(1, std::memory_order_relaxed);
+  arena.remove_meshed(source.page, c.pages);
+  figures_.meshes.fetch_add(1, std::memory_order_relaxed);
+  // Whoever freed the last slot of one of them meanwhile saw the old leader.
+  for (uint32_t i = 0; i < count; i++) {
+    MiniHeap& moved = (*heap_)[group[i]];
+    if (moved.bin.load(std::memory_order_relaxed) == MiniHeap::kMember && moved.is_empty()) heap_->settle(moved);
+  }
+  if (target.bin.load(std::memory_order_relaxed) != MiniHeap::kUnused) heap_->settle(target);
+  return true;
+}
+
+uint32_t SplitMesher::run_class(uint32_t size_class) noexcept {
+  const SizeClass& c = kSizeClasses[size_class];
+  Bits valid = Bits::first(c.slots);
+  uint32_t count = 0;
+  {
+    os::LockGuard guard(heap_->lock_of(size_class));
+    // The emptiest first: they have the best prospects.
+    for (uint32_t bin = GlobalHeap::kBins; bin-- > 1;) {
+      for (MiniHeapId id = heap_->first_of_bin(size_class, bin); id != 0 && count < kMaximalCandidates; id = (*heap_)[id].next) {
+        if (!is_candidate((*heap_)[id], size_class)) continue;
+        Candidate& candidate = candidates_[count++];
+        candidate.id = id;
+        candidate.live = heap_->free_of((*heap_)[id]);
+        for (int i = 0; i < 4; i++) candidate.live.words[i] = ~candidate.live.words[i] & valid.words[i];
+      }
+    }
+  }
+  if (count < 2) return 0;
+  for (uint32_t i = count; i > 1; i--) std::swap(candidates_[i - 1], candidates_[random_.below(i)]);
+  uint32_t meshed = 0, half = count / 2, in_batch = 0;
+  bool open = false;
+  for (uint32_t probe = 0; probe < kProbes && probe < half; probe++) {
+    for (uint32_t i = 0; i < half; i++) {
+      Candidate &left = candidates_[i], &right = candidates_[half + (i + probe) % half];
+      if (left.id == 0 || right.id == 0 || left.live.intersects(right.live)) continue;
+      if (heap_->aliases.load(std::memory_order_relaxed) >= budget_) {
+        if (open) barrier_->end();
+        return meshed;
+      }
+      if (!open && !barrier_->begin(heap_->heaps(), heap_->heap_count())) return meshed;
+      open = true;
+      {
+        os::LockGuard guard(heap_->lock_of(size_class));
+        MiniHeap &one = (*heap_)[left.id], &other = (*heap_)[right.id];
+        if (is_candidate(one, size_class) && is_candidate(other, size_class) && one.members + other.members + 1u <= kMaximalMembers) {
+          // Fewer spans change their mapping if the larger group stays where it is.
+          bool swap = other.members > one.members;
+          meshed += mesh(size_class, swap ? right.id : left.id, swap ? left.id : right.id);
+        }
+      }
+      left.id = right.id = 0;
+      if (++in_batch == kBatch) {
+        barrier_->end();
+        open = false;
+        in_batch = 0;
+      }
+    }
+  }
+  if (open) barrier_->end();
+  return meshed;
+}
+
+uint64_t SplitMesher::run(uint64_t milliseconds, bool now_anyway) noexcept {
+  if (barrier_->kind() == BarrierKind::kNone) return 0;
+  if (!now_anyway && milliseconds < next_time_.load(std::memory_order_relaxed)) return 0;
+  if (!lock_.try_lock()) return 0;
+  uint64_t partial = 0;
+  for (uint32_t i = 1; i < kClasses; i++) {
+    if (is_meshable(i)) partial += heap_->partial_spans(i);
+  }
+  uint64_t meshed = 0;
+  // After passes that did not pay: again when there is something new.
+  bool likely = partial >= 32 && (pause_ <= knobs.period || partial > partial_then_ + partial_then_ / 8);
+  if (likely || now_anyway || milliseconds >= next_time_.load(std::memory_order_relaxed) + pause_) {
+    uint64_t begin = os::nanoseconds();
+    for (uint32_t i = 1; i < kClasses; i++) {
+      if (is_meshable(i) && heap_->partial_spans(i) >= (now_anyway ? 2 : kLeastSpans) && !(barrier_->needs_announcements() && kSizeClasses[i].size == kStreamBuffer)) {
+        meshed += run_class(i);
+      }
+    }
+    uint64_t time = os::nanoseconds() - begin;
+    figures_.passes.fetch_add(1, std::memory_order_relaxed);
+    figures_.nanoseconds.fetch_add(time, std::memory_order_relaxed);
+    if (time > figures_.longest_nanoseconds.load(std::memory_order_relaxed)) figures_.longest_nanoseconds.store(time, std::memory_order_relaxed);
+    partial_then_ = partial - std::min(partial, meshed);
+    // It pays if one span in a hundred went; otherwise the pauses double. And it takes a twentieth of the time at most.
+    bool pays = meshed * 100 >= partial;
+    pause_ = pays ? knobs.period : std::min(std::max<uint64_t>(pause_, 1) * 2, kLongestPause);
+    next_time_.store(milliseconds + std::max({knobs.period, time / 50'000, pays ? 0 : pause_ / 2}), std::memory_order_relaxed);
+  } else {
+    next_time_.store(milliseconds + knobs.period, std::memory_order_relaxed);
+  }
+  lock_.unlock();
+  return meshed;
+}
+
+}  // namespace freehold::mesh

@@ -26,7 +26,6 @@ void tend() noexcept {
   uint64_t now = os::milliseconds();
   if (knobs.stress != 0 && slow_paths.fetch_add(1, std::memory_order_relaxed) % knobs.stress == 0) {
     heap.mesher.run(now, true);
-    return;
   }
   if (knobs.meshing && now >= heap.mesher.next_time()) heap.mesher.run(now, false);
   uint64_t due = next_purge.load(std::memory_order_relaxed);
@@ -58,7 +57,6 @@ bool open_heap() noexcept {
   }
   if (before_open != nullptr) before_open();
   uint64_t seed = knobs.seed != 0 ? knobs.seed : os::random();
-  heap.key = Random(seed ^ 0x5a5a).next() | 1;
   size_t space = knobs.address_space != 0 ? knobs.address_space : std::max<uint64_t>(os::physical_memory() * 6, uint64_t{48} << 30);
   bool good = heap.arena.open(space, knobs.meshing) && heap.large.open(heap.arena) && heap.global.open(heap.arena, heap.large);
   if (good && knobs.meshing && heap.arena.is_meshable() && heap.mesher.open(heap.global, heap.barrier, seed)) {
@@ -130,9 +128,7 @@ void* allocate_slowly(size_t size, uint32_t size_class) noexcept {
       if (!heap.global.refill(*own, size_class)) return nullptr;
     }
   }
-  void* object = vector.pop();
-  static_cast<uint64_t*>(object)[1] = 0;
-  return object;
+  return vector.pop();
 }
 
 void deallocate_slowly(void* object, PageWord word) noexcept {
@@ -150,14 +146,12 @@ void deallocate_slowly(void* object, PageWord word) noexcept {
     return;
   }
   ShuffleVector& vector = own->vectors[word.kind()];
-  auto* words = static_cast<uint64_t*>(object);
-  // The key may also be what the program wrote.
-  if (words[1] == heap.key && vector.contains(object)) os::fail_fast("double free", object);
+  // An empty vector's last entry is nothing.
+  if (!vector.is_empty() && vector.last() == object) os::fail_fast("double free", object);
   if (vector.is_full()) {
     heap.global.flush(*own, word.kind(), vector.count() / 2);
     tend();
   }
-  words[1] = heap.key;
   vector.push(object);
 }
 

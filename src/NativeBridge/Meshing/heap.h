@@ -20,7 +20,6 @@ struct Heap {
   GlobalHeap global;
   WriteBarrier barrier;
   SplitMesher mesher;
-  uint64_t key = 0;  // in the second word of slots that are free in a shuffle vector
   std::atomic<uint32_t> state{0};  // 0 not open, 1 being opened, 2 open, 3 closed to allocation: no memory at the start
 };
 extern Heap heap;
@@ -49,9 +48,7 @@ inline void* allocate(size_t size) noexcept {
   uint32_t size_class = class_of(size);
   ShuffleVector& vector = thread_heap->vectors[size_class];
   if (__builtin_expect(vector.is_empty(), 0)) return allocate_slowly(size, size_class);
-  void* object = vector.pop();
-  static_cast<uint64_t*>(object)[1] = 0;  // no longer the key
-  return object;
+  return vector.pop();
 }
 
 inline void deallocate(void* object) noexcept {
@@ -64,9 +61,9 @@ inline void deallocate(void* object) noexcept {
   ThreadLocalHeap* own = thread_heap;
   if (__builtin_expect(word.owner() == own->id, 1)) {
     ShuffleVector& vector = own->vectors[word.kind()];
-    auto* words = static_cast<uint64_t*>(object);
-    if (__builtin_expect(!vector.is_full() && words[1] != heap.key, 1)) {
-      words[1] = heap.key;
+    // The object itself is not looked at: it may have left the cache long ago. A double free is noticed here if nothing was freed in between, otherwise
+    // when the slots go back to their span (GlobalHeap::flush).
+    if (__builtin_expect(!vector.is_full() && vector.last() != object, 1)) {
       vector.push(object);
       return;
     }

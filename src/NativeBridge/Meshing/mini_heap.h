@@ -12,6 +12,9 @@ namespace freehold::mesh {
 // One bit for each slot of a span.
 struct Bits {
   uint64_t words[4];
+  bool operator==(const Bits& other) const noexcept {
+    return ((words[0] ^ other.words[0]) | (words[1] ^ other.words[1]) | (words[2] ^ other.words[2]) | (words[3] ^ other.words[3])) == 0;
+  }
   bool any() const noexcept { return (words[0] | words[1] | words[2] | words[3]) != 0; }
   bool intersects(const Bits& other) const noexcept {
     return ((words[0] & other.words[0]) | (words[1] & other.words[1]) | (words[2] & other.words[2]) | (words[3] & other.words[3])) != 0;
@@ -20,19 +23,30 @@ struct Bits {
     return static_cast<uint32_t>(__builtin_popcountll(words[0]) + __builtin_popcountll(words[1]) + __builtin_popcountll(words[2]) + __builtin_popcountll(words[3]));
   }
   // The bits of the first `slots`.
-  static Bits first(uint32_t slots) noexcept {
-    Bits bits;
+  static constexpr Bits first(uint32_t slots) noexcept {
+    Bits bits = {};
     for (uint32_t i = 0; i < 4; i++) bits.words[i] = slots >= 64 * (i + 1) ? ~uint64_t{0} : slots <= 64 * i ? 0 : (uint64_t{1} << (slots - 64 * i)) - 1;
     return bits;
   }
 };
+
+namespace internal {
+struct AllSlots {
+  Bits bits[kClasses];
+  constexpr AllSlots() noexcept : bits() {
+    for (uint32_t i = 0; i < kClasses; i++) bits[i] = Bits::first(kSizeClasses[i].slots);
+  }
+};
+inline constexpr AllSlots kAllSlots;
+}  // namespace internal
+inline constexpr const Bits (&kAllSlots)[kClasses] = internal::kAllSlots.bits;
 
 using MiniHeapId = uint32_t;  // 0: none
 
 struct alignas(64) MiniHeap {
   static constexpr uint8_t kUnused = 0xff, kFull = 0xfe, kMember = 0xfd;  // values of `bin` that are no bin
 
-  // Set by whoever frees (a slot that is set already was freed before); cleared under the class's lock by who allocates. What a thread has in its
+  // Set by who frees (a slot that is set already was freed before); cleared under the class's lock by who allocates. What a thread has in its
   // shuffle vectors is not free here.
   std::atomic<uint64_t> free_words[4];
   // All below are written under the class's lock. `leader` and `bin` are also read without it, by who frees, after the free bit: see GlobalHeap::settle.
@@ -50,7 +64,8 @@ struct alignas(64) MiniHeap {
     for (int i = 0; i < 4; i++) bits.words[i] = free_words[i].load(std::memory_order_seq_cst);
     return bits;
   }
-  bool is_empty() const noexcept { return free().count() == kSizeClasses[size_class.load(std::memory_order_relaxed)].slots; }
+  // Nothing lives in it.
+  bool is_empty() const noexcept { return free() == kAllSlots[size_class.load(std::memory_order_relaxed)]; }
 };
 static_assert(sizeof(MiniHeap) == 64);
 

@@ -21,6 +21,8 @@ class ShuffleVector {
   uint32_t room() const noexcept { return static_cast<uint32_t>(limit_ - top_); }
   void* pop() noexcept { return *--top_; }
   void push(void* slot) noexcept { *top_++ = slot; }
+  // What was pushed last; arbitrary when there is nothing. The word before the first entry can be read.
+  void* last() const noexcept { return top_[-1]; }
   bool contains(const void* slot) const noexcept {
     for (void** entry = bottom_; entry < top_; entry++) {
       if (*entry == slot) return true;

@@ -23,7 +23,44 @@ struct SizeClass {
 
 // Class 0 is none. 16-byte steps up to 128, then four classes for each doubling.
 inline constexpr uint32_t kClasses = 41;
-extern const SizeClass kSizeClasses[kClasses];
+
+namespace internal {
+
+inline constexpr SizeClass make(uint32_t size) noexcept {
+  SizeClass c = {size, 1, 0, 0, ((uint64_t{1} << 48) + size - 1) / size};
+  if (size <= kMaximalMeshable) {
+    // The fewest pages with at least eight slots and at most an eighth lost: a span with few slots meshes with more others.
+    while (c.pages * os::kPageSize / size < 8 || c.pages * os::kPageSize % size * 8 > c.pages * os::kPageSize) c.pages++;
+  } else {
+    uint32_t slots = 65'536 / size > 4 ? 65'536 / size : 4;
+    c.pages = static_cast<uint32_t>((slots * size + os::kPageSize - 1) / os::kPageSize);
+  }
+  c.slots = static_cast<uint32_t>(c.pages * os::kPageSize / size);
+  uint32_t capacity = 65'536 / size;
+  if (capacity < 2 * c.slots) capacity = 2 * c.slots;
+  c.capacity = capacity > 512 ? 512 : capacity;
+  return c;
+}
+
+inline constexpr uint32_t size_of(uint32_t size_class) noexcept {
+  if (size_class <= 8) return 16 * size_class;
+  uint32_t step = size_class - 9;
+  return (128u << step / 4) / 4 * (5 + step % 4);
+}
+
+struct Table {
+  SizeClass classes[kClasses];
+  constexpr Table() noexcept : classes() {
+    for (uint32_t i = 1; i < kClasses; i++) classes[i] = make(size_of(i));
+  }
+};
+inline constexpr Table kTable;
+
+}  // namespace internal
+
+inline constexpr const SizeClass (&kSizeClasses)[kClasses] = internal::kTable.classes;
+static_assert(kSizeClasses[kClasses - 1].size == kMaximalSmall);
+static_assert(kSizeClasses[1].slots <= kMaximalSlots);
 
 inline bool is_meshable(uint32_t size_class) noexcept { return kSizeClasses[size_class].size <= kMaximalMeshable; }
 

@@ -186,7 +186,8 @@ uint32_t SplitMesher::run_class(uint32_t size_class) noexcept {
 }
 
 uint64_t SplitMesher::run(uint64_t milliseconds, bool now_anyway) noexcept {
-  if (barrier_->kind() == BarrierKind::kNone) return 0;
+  // Not open: meshing is switched off, or there is no file for spans.
+  if (candidates_ == nullptr || barrier_->kind() == BarrierKind::kNone) return 0;
   if (!now_anyway && milliseconds < next_time_.load(std::memory_order_relaxed)) return 0;
   if (!lock_.try_lock()) return 0;
   uint64_t partial = 0;

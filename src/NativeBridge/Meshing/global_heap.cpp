@@ -272,6 +272,18 @@ uint32_t GlobalHeap::take_slots(MiniHeap& leader, ThreadLocalHeap& heap) noexcep
   return taken;
 }
 
+void GlobalHeap::put_in_order(uint32_t size_class) noexcept {
+  for (uint32_t bin = 0; bin < kBins; bin++) {
+    for (MiniHeapId id = bins_[size_class][bin], next; id != 0; id = next) {
+      MiniHeap& leader = mini_heaps_[id];
+      next = leader.next;
+      uint32_t free_slots = free_of(leader).count();
+      // What is empty or full by now is about to be settled by who made it so.
+      if (free_slots != 0) list(leader, free_slots);
+    }
+  }
+}
+
 bool GlobalHeap::refill(ThreadLocalHeap& heap, uint32_t size_class) noexcept {
   const SizeClass& c = kSizeClasses[size_class];
   ShuffleVector& vector = heap.vectors[size_class];

@@ -56,6 +56,8 @@ class GlobalHeap {
   void settle(MiniHeap& mini_heap) noexcept;
   // With the class's lock.
   void take_from_bin(MiniHeap& leader) noexcept;
+  // With the class's lock. Who frees does not move a partial span to another bin; this does, for all.
+  void put_in_order(uint32_t size_class) noexcept;
   MiniHeapId first_of_bin(uint32_t size_class, uint32_t bin) const noexcept { return bins_[size_class][bin]; }
   uint32_t partial_spans(uint32_t size_class) const noexcept { return partial_[size_class].load(std::memory_order_relaxed); }
   // Pages of free slots of spans that do not mesh go back.

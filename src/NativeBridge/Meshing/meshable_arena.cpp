@@ -63,7 +63,9 @@ void MeshableArena::close() noexcept {
 }
 
 void MeshableArena::push(List& list, uint32_t page, uint32_t since) noexcept {
-  links_[page] = {list.first, 0, since};
+  links_[page].next = list.first;
+  links_[page].previous = 0;
+  links_[page].since = since;
   if (list.first != 0) links_[list.first].previous = page;
   else list.last = page;
   list.first = page;
@@ -149,9 +151,21 @@ void MeshableArena::purge(uint32_t time) noexcept {
   }
 }
 
+// Neighbours whose distances are equal are one mapping.
+void MeshableArena::set_distance(uint32_t page, uint32_t pages, int32_t distance) noexcept {
+  os::LockGuard guard(lock_);
+  auto boundaries = [&]() noexcept { return (links_[page - 1].distance != links_[page].distance) + (links_[page + pages - 1].distance != links_[page + pages].distance); };
+  int before = boundaries();
+  for (uint32_t i = 0; i < pages; i++) links_[page + i].distance = distance;
+  mappings_.fetch_add(boundaries() - before, std::memory_order_relaxed);
+}
+
 bool MeshableArena::alias(uint32_t target, uint32_t page, uint32_t pages, uint32_t current) noexcept {
   size_t size = size_t{pages} << os::kPageShift;
-  if (os::alias(address(target), address(page), size)) return true;
+  if (os::alias(address(target), address(page), size)) {
+    set_distance(page, pages, static_cast<int32_t>(target) - static_cast<int32_t>(page));
+    return true;
+  }
   // A failed mremap may have unmapped what was there. The second attempt needs no more than that gave back.
   if (!os::is_mapped(address(page), size) && !os::alias(view_ + (size_t{current} << os::kPageShift), address(page), size)) {
     os::fail_fast("the kernel took a span's mapping and gives none", address(page));
@@ -171,6 +185,7 @@ void MeshableArena::free_alias(uint32_t page, uint32_t pages) noexcept {
   // The view's mapping is not in core dumps, and so its alias neither.
   if (os::alias(view_ + (size_t{page} << os::kPageShift), address(page), size)) {
     os::exclude_from_dumps(address(page), size, false);
+    set_distance(page, pages, 0);
     os::LockGuard guard(lock_);
     push(clean_[pages], page, 0);
   }

@@ -52,6 +52,8 @@ class MeshableArena {
   void free_alias(uint32_t page, uint32_t pages) noexcept;
   // Gives the memory back that was made for these addresses, which name other memory now.
   bool remove_meshed(uint32_t page, uint32_t pages) noexcept;
+  // The kernel's mappings of the spans: one for each run of addresses that name consecutive pages of the file.
+  int64_t mappings() const noexcept { return mappings_.load(std::memory_order_relaxed); }
 
   // Before a fork, all locks held: the spans become copies on write, so that parent and child do not share what either writes later.
   // `leader_of(page)` is where a span's pages are. False: some could not.
@@ -100,10 +102,12 @@ class MeshableArena {
   struct Link {
     uint32_t next, previous;
     uint32_t since;  // when it became free, in milliseconds
+    int32_t distance;  // of any page: from it to the page of the file that it names; 0: its own
   };
   void push(List& list, uint32_t page, uint32_t since) noexcept;
   void unlink(List& list, uint32_t page) noexcept;
   uint32_t take(List& list) noexcept;
+  void set_distance(uint32_t page, uint32_t pages, int32_t distance) noexcept;
   bool map_private(uint32_t page, uint32_t pages, uint32_t target) noexcept;
 
   uintptr_t start_ = 0;
@@ -117,6 +121,7 @@ class MeshableArena {
   uint32_t dumped_ = 0;
   std::atomic<uint32_t> frozen_{0};
   List dirty_[kMaximalSpan + 1], clean_[kMaximalSpan + 1];
+  std::atomic<int64_t> mappings_{1};
   std::atomic<uint64_t> used_pages_{0}, dirty_pages_{0};  // of both halves; counted by every thread
   uint64_t page_limit_ = UINT64_MAX;
 };

@@ -58,6 +58,7 @@ bool barrier_on_all_threads() noexcept;
 
 uint64_t milliseconds() noexcept;  // of a coarse clock that never goes back
 uint64_t nanoseconds() noexcept;
+uint64_t processor_time() noexcept;  // of this thread, in nanoseconds
 void sleep(uint64_t microseconds) noexcept;
 uint64_t random() noexcept;
 uint64_t physical_memory() noexcept;        // bytes

@@ -10,7 +10,8 @@ namespace freehold::mesh {
 namespace {
 
 constexpr size_t kCandidatesSize = SplitMesher::kMaximalCandidates * 40;  // of Candidate
-constexpr uint64_t kLongestPause = 10'000;                                // milliseconds
+constexpr uint64_t kLongestPause = 1000;                                  // milliseconds
+constexpr uint64_t kLongestPass = 30'000'000;                             // nanoseconds of the processor: the thread that came by does the work
 constexpr uint32_t kLeastSpans = 8;                                       // partial spans of a class below which nothing is worth a look
 // Buffers of the C library's streams, which no interposed call sees: one of 4096 bytes or more is in no span that meshes, one of this size may be.
 constexpr uint32_t kStreamBuffer = 1024;
@@ -31,9 +32,8 @@ bool SplitMesher::open(GlobalHeap& heap, WriteBarrier& barrier, uint64_t seed) n
   barrier_ = &barrier;
   random_ = Random(seed);
   pause_ = knobs.period;
-  // Three fifths of what the kernel allows, two mappings for each; the rest is for the program.
-  uint64_t mappings = knobs.map_budget != 0 ? knobs.map_budget : os::maximal_mappings() * 3 / 5;
-  budget_ = static_cast<int64_t>(mappings / 2);
+  // Four fifths of what the kernel allows; the rest is for the program.
+  budget_ = static_cast<int64_t>(knobs.map_budget != 0 ? knobs.map_budget : os::maximal_mappings() * 4 / 5);
   candidates_ = static_cast<Candidate*>(os::reserve(kCandidatesSize));
   return candidates_ != nullptr && os::commit(candidates_, kCandidatesSize);
 }
@@ -133,32 +133,36 @@ bool SplitMesher::mesh(uint32_t size_class, MiniHeapId one, MiniHeapId other) no
   return true;
 }
 
-uint32_t SplitMesher::run_class(uint32_t size_class) noexcept {
+uint32_t SplitMesher::run_class(uint32_t size_class, uint64_t end_of_pass) noexcept {
   const SizeClass& c = kSizeClasses[size_class];
   Bits valid = Bits::first(c.slots);
   uint32_t count = 0;
   {
     os::LockGuard guard(heap_->lock_of(size_class));
+    heap_->put_in_order(size_class);
     // The emptiest first: they have the best prospects.
     for (uint32_t bin = GlobalHeap::kBins; bin-- > 1;) {
       for (MiniHeapId id = heap_->first_of_bin(size_class, bin); id != 0 && count < kMaximalCandidates; id = (*heap_)[id].next) {
         if (!is_candidate((*heap_)[id], size_class)) continue;
         Candidate& candidate = candidates_[count++];
         candidate.id = id;
+        candidate.page = (*heap_)[id].page;
         candidate.live = heap_->free_of((*heap_)[id]);
         for (int i = 0; i < 4; i++) candidate.live.words[i] = ~candidate.live.words[i] & valid.words[i];
       }
     }
   }
   if (count < 2) return 0;
-  for (uint32_t i = count; i > 1; i--) std::swap(candidates_[i - 1], candidates_[random_.below(i)]);
-  uint32_t meshed = 0, half = count / 2, in_batch = 0;
+  // By address instead of at random, which the slots within are already: what moves is at high addresses and where it goes at low ones, so that neighbours
+  // stay neighbours and the kernel needs fewer mappings.
+  std::sort(candidates_, candidates_ + count, [](const Candidate& a, const Candidate& b) noexcept { return a.page < b.page; });
+  uint32_t meshed = 0, half = count / 2, in_batch = 0, rotation = random_.below(half);
   bool open = false;
   for (uint32_t probe = 0; probe < kProbes && probe < half; probe++) {
     for (uint32_t i = 0; i < half; i++) {
-      Candidate &left = candidates_[i], &right = candidates_[half + (i + probe) % half];
+      Candidate &left = candidates_[i], &right = candidates_[half + (i + probe + rotation) % half];
       if (left.id == 0 || right.id == 0 || left.live.intersects(right.live)) continue;
-      if (heap_->aliases.load(std::memory_order_relaxed) >= budget_) {
+      if (heap_->arena().mappings() + 2 > budget_) {
         if (open) barrier_->end();
         return meshed;
       }
@@ -168,9 +172,7 @@ uint32_t SplitMesher::run_class(uint32_t size_class) noexcept {
         os::LockGuard guard(heap_->lock_of(size_class));
         MiniHeap &one = (*heap_)[left.id], &other = (*heap_)[right.id];
         if (is_candidate(one, size_class) && is_candidate(other, size_class) && one.members + other.members + 1u <= kMaximalMembers) {
-          // Fewer spans change their mapping if the larger group stays where it is.
-          bool swap = other.members > one.members;
-          meshed += mesh(size_class, swap ? right.id : left.id, swap ? left.id : right.id);
+          meshed += mesh(size_class, left.id, right.id);
         }
       }
       left.id = right.id = 0;
@@ -178,6 +180,7 @@ uint32_t SplitMesher::run_class(uint32_t size_class) noexcept {
         barrier_->end();
         open = false;
         in_batch = 0;
+        if (os::processor_time() >= end_of_pass) return meshed;
       }
     }
   }
@@ -195,24 +198,27 @@ uint64_t SplitMesher::run(uint64_t milliseconds, bool now_anyway) noexcept {
     if (is_meshable(i)) partial += heap_->partial_spans(i);
   }
   uint64_t meshed = 0;
-  // After passes that did not pay: again when there is something new.
-  bool likely = partial >= 32 && (pause_ <= knobs.period || partial > partial_then_ + partial_then_ / 8);
-  if (likely || now_anyway || milliseconds >= next_time_.load(std::memory_order_relaxed) + pause_) {
-    uint64_t begin = os::nanoseconds();
-    for (uint32_t i = 1; i < kClasses; i++) {
+  bool likely = partial >= 32 && (pause_ <= knobs.period || partial > partial_then_ + partial_then_ / 8 || milliseconds >= last_pass_ + pause_);
+  if (likely || now_anyway) {
+    uint64_t begin = os::processor_time(), end = now_anyway ? UINT64_MAX : begin + kLongestPass;
+    for (uint32_t n = 1; n < kClasses && (n == 1 || os::processor_time() < end); n++) {
+      // Each pass begins with the class after the one at which the last pass ended.
+      uint32_t i = last_class_ = last_class_ % (kClasses - 1) + 1;
       if (is_meshable(i) && heap_->partial_spans(i) >= (now_anyway ? 2 : kLeastSpans) && !(barrier_->needs_announcements() && kSizeClasses[i].size == kStreamBuffer)) {
-        meshed += run_class(i);
+        meshed += run_class(i, end);
       }
     }
-    uint64_t time = os::nanoseconds() - begin;
+    uint64_t time = os::processor_time() - begin;
     figures_.passes.fetch_add(1, std::memory_order_relaxed);
     figures_.nanoseconds.fetch_add(time, std::memory_order_relaxed);
     if (time > figures_.longest_nanoseconds.load(std::memory_order_relaxed)) figures_.longest_nanoseconds.store(time, std::memory_order_relaxed);
     partial_then_ = partial - std::min(partial, meshed);
-    // It pays if one span in a hundred went; otherwise the pauses double. And it takes a twentieth of the time at most.
-    bool pays = meshed * 100 >= partial;
+    // It pays if a span takes at most a fifth of a millisecond. Otherwise the next one waits for new partial spans, or for a time that doubles. And passes take a third of the
+    // time at most, a twentieth if they do not pay.
+    bool pays = meshed >= 8 && time < meshed * 200'000;
     pause_ = pays ? knobs.period : std::min(std::max<uint64_t>(pause_, 1) * 2, kLongestPause);
-    next_time_.store(milliseconds + std::max({knobs.period, time / 50'000, pays ? 0 : pause_ / 2}), std::memory_order_relaxed);
+    last_pass_ = milliseconds;
+    next_time_.store(milliseconds + std::max(knobs.period, time / (pays ? 500'000 : 50'000)), std::memory_order_relaxed);
   } else {
     next_time_.store(milliseconds + knobs.period, std::memory_order_relaxed);
   }

@@ -35,10 +35,11 @@ class SplitMesher {
 
  private:
   struct Candidate {
-    MiniHeapId id;
+    MiniHeapId id;  // 0: meshed, or tried in vain
+    uint32_t page;
     Bits live;
   };
-  uint32_t run_class(uint32_t size_class) noexcept;
+  uint32_t run_class(uint32_t size_class, uint64_t end_of_pass) noexcept;
   bool mesh(uint32_t size_class, MiniHeapId one, MiniHeapId other) noexcept;
   bool is_candidate(const MiniHeap& mini_heap, uint32_t size_class) const noexcept;
 
@@ -50,7 +51,9 @@ class SplitMesher {
   std::atomic<uint64_t> next_time_{0};  // milliseconds; read by threads that ask whether it is time
   uint64_t pause_ = 0;                  // milliseconds: longer after passes that did not pay
   uint64_t partial_then_ = 0;           // partial spans after the last pass
-  int64_t budget_ = 0;                  // spans that may be aliases: each takes up to two mappings
+  uint32_t last_class_ = 0;
+  uint64_t last_pass_ = 0;              // milliseconds
+  int64_t budget_ = 0;                  // mappings that the spans may take
   MeshFigures figures_;
 };
 

@@ -153,7 +153,8 @@ size_t write_statistics(char* text, size_t capacity) noexcept {
   w.field("resident_bytes", s.resident_bytes);
   w.field("spans", s.spans);
   w.field("aliases", s.aliases);
-  w.field("alias_budget", static_cast<uint64_t>(heap.mesher.budget()));
+  w.field("mappings", static_cast<uint64_t>(heap.arena.mappings()));
+  w.field("mapping_budget", static_cast<uint64_t>(heap.mesher.budget()));
   w.field("meshes", s.meshes);
   w.field("passes", s.passes);
   w.field("refused", s.refused);

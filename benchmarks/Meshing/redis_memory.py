@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Redis under an allocator: fills a cache that evicts, and says what the process takes.
 
-    redis_memory.py [--scenario A|B] [--library FILE] [--port N]
+    redis_memory.py [--scenario A|B] [--library FILE] [--port N] [--scale N]
 
 A   MESH's workload: at most 100 MB (allkeys-lru), 700,000 random keys with values of 240 bytes, then 170,000 with 492 bytes.
 B   the same without a limit, 1,000,000 values of 150 to 300 bytes; four fifths of them, chosen at random, are deleted again.
@@ -11,11 +11,12 @@ import argparse, os, random, socket, subprocess, sys, time
 parser = argparse.ArgumentParser()
 parser.add_argument("--scenario", default="A")
 parser.add_argument("--library", default="")
+parser.add_argument("--scale", type=int, default=1, help="so manyth of the work")
 parser.add_argument("--port", type=int, default=7399)
 options = parser.parse_args()
 
 environment = dict(os.environ, LD_PRELOAD=options.library)
-limit = ["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"] if options.scenario == "A" else []
+limit = ["--maxmemory", f"{100 // options.scale}mb", "--maxmemory-policy", "allkeys-lru"] if options.scenario == "A" else []
 server = subprocess.Popen(["redis-server", "--port", str(options.port), "--save", "", "--appendonly", "no", "--daemonize", "no", "--loglevel", "warning", "--logfile", "/dev/null"] + limit, env=environment)
 for attempt in range(100):
     try:
@@ -60,17 +61,17 @@ def fill(count, size):
 begin = time.monotonic()
 try:
     if options.scenario == "A":
-        fill(700_000, lambda: 240)
-        fill(170_000, lambda: 492)
+        fill(700_000 // options.scale, lambda: 240)
+        fill(170_000 // options.scale, lambda: 492)
     else:
-        keys = fill(1_000_000, lambda: numbers.randrange(150, 301))
+        keys = fill(1_000_000 // options.scale, lambda: numbers.randrange(150, 301))
         numbers.shuffle(keys)
         gone = keys[: len(keys) * 4 // 5]
         for first in range(0, len(gone), 1000):
             run([command("DEL", *gone[i : i + 10]) for i in range(first, min(first + 1000, len(gone)), 10)])
     seconds = time.monotonic() - begin
     last = pss()
-    time.sleep(5)
+    time.sleep(5 if options.scale == 1 else 0)
     connection.sendall(command("INFO", "memory"))
     length = int(reader.readline()[1:])
     used = next(l for l in reader.read(length + 2).split(b"\r\n") if l.startswith(b"used_memory:")).split(b":")[1]

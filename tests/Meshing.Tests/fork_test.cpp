@@ -99,6 +99,29 @@ TEST_F(ForkTest, BothGoOnAllocatingFreeingAndMeshing) {
   free_all(kept);
 }
 
+// Where the spans can not become copies on write, the child copies them before the parent goes on.
+TEST_F(ForkTest, WithoutTheFilesDescriptor) {
+  std::vector<uint64_t*> kept = sparse(256, 20'000, 20);
+  compact();
+  ASSERT_GT(heap.global.aliases.load(), 0);
+  close(heap.arena.file());
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  in_child([&] {
+    char byte;
+    if (read(ready[0], &byte, 1) != 1 || !is_intact(kept, 32, 1)) return false;
+    fill(kept, 32, 7'000'000);
+    return is_intact(kept, 32, 7'000'000);
+  });
+  fill(kept, 32, 5'000'000);
+  ASSERT_EQ(write(ready[1], "x", 1), 1);
+  join();
+  expect_intact(kept, 256, 5'000'000);
+  close(ready[0]);
+  close(ready[1]);
+  free_all(kept);
+}
+
 TEST_F(ForkTest, AChildOfAChild) {
   std::vector<uint64_t*> kept = sparse(128, 10'000, 10);
   compact();

@@ -232,6 +232,10 @@ const char* verify() noexcept {
   return nullptr;
 }
 
+namespace {
+std::atomic<uint32_t>* copied = nullptr;  // set by the child when it has copied; shared by both. Between before_fork and after_fork_*, by the forking thread
+}
+
 void before_fork() noexcept {
   if (heap.state.load(std::memory_order_acquire) != 2) return;
   heap.mesher.lock().lock();
@@ -240,18 +244,35 @@ void before_fork() noexcept {
     const MiniHeap& mini_heap = heap.global[word.index()];
     return heap.global[mini_heap.leader.load(std::memory_order_relaxed)].page;
   });
-  if (!good) os::fail_fast("fork: spans can not become copies on write; is the descriptor of the file closed?", nullptr);
+  // The file's descriptor is gone, or the kernel has no mappings left: then the child copies, and the parent waits for it.
+  copied = good ? nullptr : static_cast<std::atomic<uint32_t>*>(os::share_page());
+  if (!good && copied == nullptr) os::fail_fast("fork: no memory to give the child spans of its own", nullptr);
 }
 
 void after_fork_in_parent() noexcept {
   if (heap.state.load(std::memory_order_acquire) != 2) return;
-  heap.arena.set_frozen();
+  if (copied == nullptr) {
+    heap.arena.set_frozen();
+  } else {
+    // A fork that failed has no child. A child may also die before it has copied.
+    for (int i = 0; i < 50'000 && copied->load(std::memory_order_acquire) == 0; i++) os::sleep(100);
+    os::unreserve(copied, os::kPageSize);
+    copied = nullptr;
+    // Spans that did become copies on write before it failed do not mesh.
+    heap.arena.set_frozen();
+  }
   heap.global.unlock_everything();
   heap.mesher.lock().unlock();
 }
 
 void after_fork_in_child() noexcept {
   if (heap.state.load(std::memory_order_acquire) != 2) return;
+  if (copied != nullptr) {
+    heap.arena.copy_spans();
+    copied->store(1, std::memory_order_release);
+    os::unreserve(copied, os::kPageSize);
+    copied = nullptr;
+  }
   heap.arena.set_frozen();
   heap.arena.renew_file();
   heap.barrier.reopen();

@@ -201,6 +201,20 @@ bool MeshableArena::map_private(uint32_t page, uint32_t pages, uint32_t target) 
   return os::map_file(address(page), size_t{pages} << os::kPageShift, file_, size_t{target} << os::kPageShift, false);
 }
 
+void MeshableArena::copy_spans() noexcept {
+  constexpr uint32_t kChunk = 256;  // pages
+  auto* chunk = static_cast<uint8_t*>(os::reserve(size_t{kChunk} << os::kPageShift));
+  if (chunk == nullptr || !os::commit(chunk, size_t{kChunk} << os::kPageShift)) os::fail_fast("fork: no memory for the child's spans", nullptr);
+  uint32_t end = fresh_.load(std::memory_order_relaxed);
+  for (uint32_t page = frozen_.load(std::memory_order_relaxed); page < end; page += kChunk) {
+    size_t size = size_t{std::min(kChunk, end - page)} << os::kPageShift;
+    __builtin_memcpy(chunk, address(page), size);
+    if (!os::commit(address(page), size)) os::fail_fast("fork: no memory for the child's spans", address(page));
+    __builtin_memcpy(address(page), chunk, size);
+  }
+  os::unreserve(chunk, size_t{kChunk} << os::kPageShift);
+}
+
 bool MeshableArena::renew_file() noexcept {
   if (!is_meshable()) return true;
   uint32_t page = fresh_.load(std::memory_order_relaxed);

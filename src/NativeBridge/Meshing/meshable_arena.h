@@ -76,6 +76,9 @@ class MeshableArena {
   // After freeze: the spans up to here never mesh again.
   void set_frozen() noexcept { frozen_.store(fresh_.load(std::memory_order_relaxed), std::memory_order_relaxed); }
   bool is_frozen(uint32_t page) const noexcept { return page < frozen_.load(std::memory_order_relaxed); }
+  // In the child, where freeze failed: the spans become copies now.
+  void copy_spans() noexcept;
+  int file() const noexcept { return file_; }
   // In the child: spans made from now on are in a file of its own. False: there is none, they are memory of this process and do not mesh.
   bool renew_file() noexcept;
 

@@ -125,6 +125,11 @@ bool commit(void* start, size_t size) noexcept {
   return !is_error(map(start, size, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
 }
 
+void* share_page() noexcept {
+  long start = map(nullptr, kPageSize, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  return is_error(start) ? nullptr : reinterpret_cast<void*>(start);
+}
+
 bool alias(void* from, void* to, size_t size) noexcept {
   if (fails(Call::kMremap)) return false;
   return !is_error(call(SYS_mremap, of(from), 0, static_cast<long>(size), MREMAP_MAYMOVE | MREMAP_FIXED, of(to)));

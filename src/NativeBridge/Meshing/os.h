@@ -27,6 +27,8 @@ void unreserve(void* start, size_t size) noexcept;
 bool map_file(void* start, size_t size, int descriptor, size_t offset, bool shared) noexcept;
 // Memory of this process, zero, readable and writable. Replaces what is mapped there.
 bool commit(void* start, size_t size) noexcept;
+// A page of zeros that a child of a fork has in common with its parent. Null: none.
+void* share_page() noexcept;
 // `to` becomes a second name of the pages that `from`, a shared mapping of a file, has.
 bool alias(void* from, void* to, size_t size) noexcept;
 // The frames of memory made by `commit` move to a range made by `commit`; the old range reads as zero. Both stay mapped.

@@ -3,6 +3,7 @@
 //
 // Retrying after EFAULT would not do: a datagram, a child's status or a signal may be lost by then.
 #include <dlfcn.h>
+#include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <sys/epoll.h>
@@ -225,3 +226,29 @@ NAMED(ssize_t, process_vm_readv, (pid_t p, const iovec* v, unsigned long n, cons
   announcement.publish();
   return next(p, v, n, r, c, l);
 }
+
+// Programs close descriptors that they did not open, up to some number, as they become daemons. Ours stay: to them they are not there.
+NAMED(int, close, (int f)) {
+  NEXT(int, close, (int));
+  if (f >= 0 && (f == heap.arena.file() || f == heap.barrier.descriptor())) {
+    errno = EBADF;
+    return -1;
+  }
+  return next(f);
+}
+
+NAMED(int, close_range, (unsigned first, unsigned last, int flags)) {
+  NEXT(int, close_range, (unsigned, unsigned, int));
+  int file = heap.arena.file(), watcher = heap.barrier.descriptor();
+  int result = 0;
+  for (int kept : {file < watcher ? file : watcher, file < watcher ? watcher : file}) {
+    auto number = static_cast<unsigned>(kept);
+    if (kept < 0 || number < first || number > last) continue;
+    if (number > first) result |= next(first, number - 1, flags);
+    if (number == last) return result;
+    first = number + 1;
+  }
+  return result | next(first, last, flags);
+}
+
+NAMED(void, closefrom, (int low)) { interposed_close_range(low < 0 ? 0 : static_cast<unsigned>(low), ~0u, 0); }

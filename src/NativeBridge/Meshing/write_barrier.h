@@ -29,6 +29,8 @@ class WriteBarrier {
   BarrierKind kind() const noexcept { return kind_; }
   bool needs_announcements() const noexcept { return kind_ == BarrierKind::kUserMode || kind_ == BarrierKind::kMprotect; }
 
+  int descriptor() const noexcept { return descriptor_; }
+
   // The mesher, one thread at a time, between these for a batch of spans. False: nothing may be meshed now.
   bool begin(ThreadLocalHeap* const* heaps, uint32_t count) noexcept;
   void end() noexcept;

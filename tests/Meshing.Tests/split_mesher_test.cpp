@@ -7,10 +7,13 @@
 namespace freehold::mesh::testing {
 namespace {
 
-std::vector<Bits> random_spans(uint32_t count, uint32_t slots, double occupancy, Random& random) {
-  std::vector<Bits> spans(count);
-  for (Bits& bits : spans) {
-    bits = {};
+using Candidate = SplitMesher::Candidate;
+
+std::vector<Candidate> random_spans(uint32_t count, uint32_t slots, double occupancy, Random& random) {
+  std::vector<Candidate> spans(count);
+  for (uint32_t i = 0; i < count; i++) {
+    spans[i] = {i + 1, i, {}};
+    Bits& bits = spans[i].live;
     for (uint32_t slot = 0; slot < slots; slot++) {
       if (random.below(1 << 20) < occupancy * (1 << 20)) bits.words[slot / 64] |= uint64_t{1} << slot % 64;
     }
@@ -21,15 +24,17 @@ std::vector<Bits> random_spans(uint32_t count, uint32_t slots, double occupancy,
 TEST(SplitMesher, PairsDoNotOverlapAndNoSpanIsInTwo) {
   Random random(3);
   for (double occupancy : {0.0, 0.1, 0.3, 0.6, 1.0}) {
-    std::vector<Bits> spans = random_spans(501, 32, occupancy, random);
-    std::vector<uint32_t[2]> pairs(spans.size());
-    uint32_t found = SplitMesher::split(spans.data(), static_cast<uint32_t>(spans.size()), pairs.data(), random);
+    std::vector<Candidate> spans = random_spans(501, 32, occupancy, random);
+    uint32_t found = 0;
     std::set<uint32_t> seen;
-    for (uint32_t i = 0; i < found; i++) {
-      EXPECT_FALSE(spans[pairs[i][0]].intersects(spans[pairs[i][1]]));
-      EXPECT_TRUE(seen.insert(pairs[i][0]).second);
-      EXPECT_TRUE(seen.insert(pairs[i][1]).second);
-    }
+    SplitMesher::split(spans.data(), 501, random.below(250), [&](const Candidate& left, const Candidate& right) {
+      EXPECT_FALSE(left.live.intersects(right.live));
+      EXPECT_TRUE(seen.insert(left.id).second);
+      EXPECT_TRUE(seen.insert(right.id).second);
+      EXPECT_LT(left.page, right.page) << "what moves is of the upper half";
+      found++;
+      return true;
+    });
     if (occupancy == 0.0) {
       EXPECT_EQ(found, 250u);
     }
@@ -44,20 +49,30 @@ TEST(SplitMesher, FindsAsManyPairsAsTheTheoryPromises) {
   Random random(4);
   for (double occupancy : {0.1, 0.2, 0.3}) {
     constexpr uint32_t kSlots = 16, kCount = 2000;
-    std::vector<Bits> spans = random_spans(kCount, kSlots, occupancy, random);
-    std::vector<uint32_t[2]> pairs(kCount);
-    uint32_t found = SplitMesher::split(spans.data(), kCount, pairs.data(), random);
+    std::vector<Candidate> spans = random_spans(kCount, kSlots, occupancy, random);
+    uint32_t found = 0;
+    SplitMesher::split(spans.data(), kCount, 0, [&](const Candidate&, const Candidate&) { return ++found != 0; });
     double q = std::pow(1 - occupancy * occupancy, kSlots), k = SplitMesher::kProbes * q;
     EXPECT_GE(found, kCount / 4.0 * (1 - std::exp(-2 * k))) << "occupancy " << occupancy;
   }
 }
 
 TEST(SplitMesher, FewSpansAreNoError) {
-  Random random(1);
-  Bits one = {};
-  uint32_t pairs[2][2];
-  EXPECT_EQ(SplitMesher::split(&one, 0, pairs, random), 0u);
-  EXPECT_EQ(SplitMesher::split(&one, 1, pairs, random), 0u);
+  Candidate one = {1, 1, {}};
+  for (uint32_t count : {0, 1}) {
+    SplitMesher::split(&one, count, 0, [&](const Candidate&, const Candidate&) {
+      ADD_FAILURE() << "a pair of " << count;
+      return true;
+    });
+  }
+}
+
+TEST(SplitMesher, StopsWhenItIsTold) {
+  Random random(2);
+  std::vector<Candidate> spans = random_spans(100, 32, 0, random);
+  int calls = 0;
+  SplitMesher::split(spans.data(), 100, 7, [&](const Candidate&, const Candidate&) { return ++calls < 3; });
+  EXPECT_EQ(calls, 3);
 }
 
 }  // namespace

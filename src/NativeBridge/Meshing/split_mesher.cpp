@@ -1,7 +1,5 @@
 #include "split_mesher.h"
 
-#include <string.h>
-
 #include <algorithm>
 
 #include "knobs.h"
@@ -41,25 +39,6 @@ bool SplitMesher::open(GlobalHeap& heap, WriteBarrier& barrier, uint64_t seed) n
 void SplitMesher::close() noexcept {
   if (candidates_ != nullptr) os::unreserve(candidates_, kCandidatesSize);
   candidates_ = nullptr;
-}
-
-uint32_t SplitMesher::split(const Bits* live, uint32_t count, uint32_t (*pairs)[2], Random& random) noexcept {
-  uint32_t found = 0, half = count / 2;
-  auto* order = static_cast<uint32_t*>(__builtin_alloca(count * sizeof(uint32_t)));
-  for (uint32_t i = 0; i < count; i++) order[i] = i;
-  for (uint32_t i = count; i > 1; i--) std::swap(order[i - 1], order[random.below(i)]);
-  auto* taken = static_cast<bool*>(__builtin_alloca(count));
-  memset(taken, 0, count);
-  for (uint32_t probe = 0; probe < kProbes && probe < half; probe++) {
-    for (uint32_t left = 0; left < half; left++) {
-      uint32_t right = half + (left + probe) % half;
-      if (taken[left] || taken[right] || live[order[left]].intersects(live[order[right]])) continue;
-      taken[left] = taken[right] = true;
-      pairs[found][0] = order[left];
-      pairs[found++][1] = order[right];
-    }
-  }
-  return found;
 }
 
 bool SplitMesher::is_candidate(const MiniHeap& mini_heap, uint32_t size_class) const noexcept {
@@ -156,34 +135,25 @@ uint32_t SplitMesher::run_class(uint32_t size_class, uint64_t end_of_pass) noexc
   // By address instead of at random, which the slots within are already: what moves is at high addresses and where it goes at low ones, so that neighbours
   // stay neighbours and the kernel needs fewer mappings.
   std::sort(candidates_, candidates_ + count, [](const Candidate& a, const Candidate& b) noexcept { return a.page < b.page; });
-  uint32_t meshed = 0, half = count / 2, in_batch = 0, rotation = random_.below(half);
+  uint32_t meshed = 0, in_batch = 0;
   bool open = false;
-  for (uint32_t probe = 0; probe < kProbes && probe < half; probe++) {
-    for (uint32_t i = 0; i < half; i++) {
-      Candidate &left = candidates_[i], &right = candidates_[half + (i + probe + rotation) % half];
-      if (left.id == 0 || right.id == 0 || left.live.intersects(right.live)) continue;
-      if (heap_->arena().mappings() + 2 > budget_) {
-        if (open) barrier_->end();
-        return meshed;
-      }
-      if (!open && !barrier_->begin(heap_->heaps(), heap_->heap_count())) return meshed;
-      open = true;
-      {
-        os::LockGuard guard(heap_->lock_of(size_class));
-        MiniHeap &one = (*heap_)[left.id], &other = (*heap_)[right.id];
-        if (is_candidate(one, size_class) && is_candidate(other, size_class) && one.members + other.members + 1u <= kMaximalMembers) {
-          meshed += mesh(size_class, left.id, right.id);
-        }
-      }
-      left.id = right.id = 0;
-      if (++in_batch == kBatch) {
-        barrier_->end();
-        open = false;
-        in_batch = 0;
-        if (os::processor_time() >= end_of_pass) return meshed;
+  split(candidates_, count, random_.below(count / 2), [&](const Candidate& left, const Candidate& right) noexcept {
+    if (heap_->arena().mappings() + 2 > budget_) return false;
+    if (!open && !(open = barrier_->begin(heap_->heaps(), heap_->heap_count()))) return false;
+    {
+      os::LockGuard guard(heap_->lock_of(size_class));
+      MiniHeap &one = (*heap_)[left.id], &other = (*heap_)[right.id];
+      if (is_candidate(one, size_class) && is_candidate(other, size_class) && one.members + other.members + 1u <= kMaximalMembers) {
+        meshed += mesh(size_class, left.id, right.id);
       }
     }
-  }
+    if (++in_batch < kBatch) return true;
+    // Who wants to announce something waits no longer than for a batch.
+    barrier_->end();
+    open = false;
+    in_batch = 0;
+    return os::processor_time() < end_of_pass;
+  });
   if (open) barrier_->end();
   return meshed;
 }

@@ -30,15 +30,25 @@ class SplitMesher {
   uint64_t next_time() const noexcept { return next_time_.load(std::memory_order_relaxed); }
   int64_t budget() const noexcept { return budget_; }
 
-  // For tests: the pairs that would be meshed among these sets of live slots, by their positions. The number of pairs.
-  static uint32_t split(const Bits* live, uint32_t count, uint32_t (*pairs)[2], Random& random) noexcept;
-
- private:
   struct Candidate {
-    MiniHeapId id;  // 0: meshed, or tried in vain
+    MiniHeapId id;  // 0: has been in a pair
     uint32_t page;
     Bits live;
   };
+  // Calls `pair` with two candidates whose live slots do not overlap, one of either half, until it returns false. No candidate is in two pairs.
+  template <typename Pair> static void split(Candidate* candidates, uint32_t count, uint32_t rotation, Pair pair) noexcept {
+    uint32_t half = count / 2;
+    for (uint32_t probe = 0; probe < kProbes && probe < half; probe++) {
+      for (uint32_t i = 0; i < half; i++) {
+        Candidate &left = candidates[i], &right = candidates[half + (i + probe + rotation) % half];
+        if (left.id == 0 || right.id == 0 || left.live.intersects(right.live)) continue;
+        if (!pair(left, right)) return;
+        left.id = right.id = 0;
+      }
+    }
+  }
+
+ private:
   uint32_t run_class(uint32_t size_class, uint64_t end_of_pass) noexcept;
   bool mesh(uint32_t size_class, MiniHeapId one, MiniHeapId other) noexcept;
   bool is_candidate(const MiniHeap& mini_heap, uint32_t size_class) const noexcept;

@@ -158,7 +158,8 @@ void exclude_from_dumps(void* start, size_t size, bool exclude) noexcept { advis
 void use_huge_pages(void* start, size_t size) noexcept { advise(start, size, MADV_HUGEPAGE); }
 
 bool protect(void* start, size_t size, bool writable) noexcept {
-  if (fails(Call::kMprotect)) return false;
+  // Lifting a protection is never made to fail: there is no way on without it.
+  if (!writable && fails(Call::kMprotect)) return false;
   return call(SYS_mprotect, of(start), static_cast<long>(size), PROT_READ | (writable ? PROT_WRITE : 0)) == 0;
 }
 

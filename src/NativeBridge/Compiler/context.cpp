@@ -67,7 +67,7 @@ bool is_raw(const Value* pointer, SmallPtrSetImpl<const Value*>& seen) {
     if (callee == nullptr || !callee->isDeclaration()) return false;
     StringRef name = callee->getName();
     return name == "__errno_location" || name == "__ctype_b_loc" || name == "__ctype_tolower_loc" || name == "__ctype_toupper_loc" ||
-           name == "__cxa_allocate_exception" || name == "__cxa_begin_catch";
+           name == "__cxa_allocate_exception" || name == "__cxa_begin_catch" || name == "__cxa_get_exception_ptr";
   }
   return false;
 }

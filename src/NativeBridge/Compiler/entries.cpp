@@ -15,10 +15,12 @@ namespace freehold::compiler {
 namespace {
 
 struct Runtime {
-  FunctionCallee enter, leave;
+  FunctionCallee enter, leave, handle, result;
   explicit Runtime(Module& module)
       : enter(runtime_function(module, "__freehold_enter_compiled", Type::getInt32Ty(module.getContext()), {})),
-        leave(runtime_function(module, "__freehold_leave_compiled", Type::getVoidTy(module.getContext()), {})) {}
+        leave(runtime_function(module, "__freehold_leave_compiled", Type::getVoidTy(module.getContext()), {})),
+        handle(runtime_function(module, "__freehold_handle", PointerType::getUnqual(module.getContext()), {PointerType::getUnqual(module.getContext())})),
+        result(runtime_function(module, "__freehold_result", PointerType::getUnqual(module.getContext()), {PointerType::getUnqual(module.getContext())})) {}
 };
 
 ConstantInt* mark(LLVMContext& context) { return ConstantInt::get(Type::getInt64Ty(context), bridge::kCompiledMark); }
@@ -125,6 +127,12 @@ void make_entry(Function& body, const Runtime& runtime) {
 
   builder.SetInsertPoint(slow);
   Value* was_outside = builder.CreateCall(runtime.enter, {});
+  // Addresses of objects that an outside caller hands on are handles again: compiled code has one name for each object.
+  for (unsigned i = 0; i < arguments.size(); i++) {
+    if (arguments[i]->getType()->isPointerTy() && !entry->hasParamAttribute(i, Attribute::ByVal) && !entry->hasParamAttribute(i, Attribute::StructRet)) {
+      arguments[i] = builder.CreateCall(runtime.handle, {arguments[i]});
+    }
+  }
   auto* leaving = BasicBlock::Create(context, "", entry);
   auto* end = BasicBlock::Create(context, "", entry);
   CallBase* result;
@@ -155,11 +163,17 @@ void make_entry(Function& body, const Runtime& runtime) {
     builder.SetInsertPoint(normal);
   }
   builder.CreateCondBr(builder.CreateICmpNE(was_outside, builder.getInt32(0)), leaving, end);
+  BasicBlock* returned = builder.GetInsertBlock();
   builder.SetInsertPoint(leaving);
+  Value* given = result->getType()->isPointerTy() ? builder.CreateCall(runtime.result, {result}) : nullptr;
   builder.CreateCall(runtime.leave, {});
   builder.CreateBr(end);
   builder.SetInsertPoint(end);
-  finish(result);
+  if (given == nullptr) return finish(result);
+  PHINode* either = builder.CreatePHI(result->getType(), 2);
+  either->addIncoming(result, returned);
+  either->addIncoming(given, leaving);
+  finish(either);
 }
 
 }  // namespace

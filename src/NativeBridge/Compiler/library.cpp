@@ -29,7 +29,10 @@ const StringMap<Leaf>& leaves() {
                        "pthread_cond_init", "pthread_cond_signal", "pthread_cond_broadcast", "pthread_rwlock_unlock", "pthread_rwlock_init",
                        "pthread_attr_init", "pthread_attr_destroy", "pthread_mutexattr_init", "pthread_mutexattr_settype", "sem_post", "sem_init",
                        "inet_pton", "regfree", "erand48", "nrand48", "jrand48", "drand48_r", "random_r", "ungetc", "iswctype", "setjmp",
-                       "_setjmp", "__sigsetjmp", "longjmp", "siglongjmp", "_longjmp", "__longjmp_chk"});
+                       "_setjmp", "__sigsetjmp", "longjmp", "siglongjmp", "_longjmp", "__longjmp_chk",
+                       // They return addresses that are no object's (context.cpp).
+                       "__errno_location", "__ctype_b_loc", "__ctype_tolower_loc", "__ctype_toupper_loc", "__cxa_allocate_exception",
+                       "__cxa_free_exception", "__cxa_begin_catch", "__cxa_get_exception_ptr"});
     add(Leaf::kFirst, {"memcpy", "memmove", "memset", "strcpy", "strncpy", "strcat", "strncat", "wcscpy", "wcsncpy", "wcscat", "wmemcpy", "wmemmove",
                        "wmemset", "memfrob", "__memcpy_chk", "__memmove_chk", "__memset_chk", "__strcpy_chk", "__strcat_chk", "__strncpy_chk",
                        "__strncat_chk", "asctime_r", "ctime_r"});
@@ -88,7 +91,7 @@ const StringMap<Known>& known() {
          "__vsprintf_chk", "__fread_chk", "__fgets_chk", "__read_chk", "__open_2", "__stack_chk_fail", "backtrace", "backtrace_symbols", "backtrace_symbols_fd",
          "__xpg_basename", "__xpg_strerror_r", "posix_fadvise", "posix_fallocate", "fallocate", "fputc_unlocked", "getc_unlocked", "putc_unlocked", "getchar_unlocked",
          "putchar_unlocked", "__overflow", "__uflow", "flockfile", "funlockfile", "ftrylockfile", "mallopt", "malloc_trim", "mallinfo", "mallinfo2", "__cxa_throw",
-         "__cxa_rethrow", "__cxa_end_catch", "__cxa_begin_catch", "__cxa_allocate_exception", "__cxa_free_exception", "__cxa_guard_acquire", "__cxa_guard_release",
+         "__cxa_rethrow", "__cxa_end_catch", "__cxa_guard_acquire", "__cxa_guard_release",
          "__cxa_guard_abort", "__cxa_call_unexpected", "__cxa_bad_cast", "__cxa_bad_typeid", "__cxa_pure_virtual", "__dynamic_cast", "_Unwind_Resume", "__clang_call_terminate"});
     return all;
   }();

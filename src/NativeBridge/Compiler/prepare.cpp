@@ -1,4 +1,5 @@
 // Before translation: the allocation functions, and what LLVM has found out that will no longer be true.
+#include <llvm/Analysis/GlobalsModRef.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 
@@ -58,7 +59,10 @@ PreservedAnalyses PreparePass::run(Module& module, ModuleAnalysisManager&) {
       call->removeFnAttr(Attribute::Memory);
     }
   }
-  return PreservedAnalyses::none();
+  // It remembers which functions write nothing, attributes or not, and no other change makes it forget.
+  PreservedAnalyses preserved = PreservedAnalyses::none();
+  preserved.abandon<GlobalsAA>();
+  return preserved;
 }
 
 }  // namespace freehold::compiler

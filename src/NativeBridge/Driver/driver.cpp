@@ -81,8 +81,9 @@ int main(int count, char** arguments) {
   }
   line.emplace_back("-fpass-plugin=" + library + "/libfreehold_handle_pass.so");
   if (cxx) {
-    // The templates of libstdc++ are compiled with the program, with handles; the copies in libstdc++ have none.
-    line.emplace_back("-D_GLIBCXX_EXTERN_TEMPLATE=0");
+    // include/bits/c++config.h says why.
+    line.emplace_back("-isystem");
+    line.emplace_back(folder + "/../include/freehold");
   }
   line.emplace_back("-Wno-unused-command-line-argument");
   if (links && has_input) {

@@ -122,6 +122,15 @@ void* __freehold_keep(void* pointer, void** slot) {
 // A pointer that uncompiled code returned.
 void* __freehold_handle(void* address) { return (reinterpret_cast<uint64_t>(address) & kHandleBit) != 0 ? address : heap.handle_at(address); }
 
+// What compiled code returns to a caller outside: an address that stays one, when it is called back in the middle of something. The function
+// that a thread began with returns to the C library, which hands the value to the program.
+void* __freehold_result(void* pointer) {
+  Thread& thread = caller();
+  if (thread.pins.next == &thread.pins) return pointer;
+  void* slot;
+  return __freehold_keep(pointer, &slot);
+}
+
 void* __freehold_malloc(size_t size) { return heap.allocate(caller().cache, size, 16, false); }
 void* __freehold_calloc(size_t count, size_t size) {
   size_t total;

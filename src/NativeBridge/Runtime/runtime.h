@@ -28,6 +28,7 @@ void __freehold_call_back(freehold::bridge::PinRecord* record);
 void* __freehold_pin(void* pointer, void** slot);
 void* __freehold_keep(void* pointer, void** slot);
 void* __freehold_handle(void* address);
+void* __freehold_result(void* pointer);
 void* __freehold_malloc(size_t size);
 void* __freehold_calloc(size_t count, size_t size);
 void __freehold_free(void* pointer);

@@ -61,6 +61,8 @@ class Bridges {
     if (callee != nullptr && known_of(callee->getName()) != nullptr) error(call, "a guaranteed tail call of a function of the C library has no translation");
   }
 
+  static bool may_throw(const CallBase& call) { return !call.doesNotThrow() && !call.getFunction()->doesNotThrow(); }
+
   Function* bridge_for(CallBase& call, Function* callee) {
     // One for each callee, types of arguments, and what is said about them.
     std::string key;
@@ -70,7 +72,7 @@ class Bridges {
     } else {
       call.getFunctionType()->print(stream);
     }
-    stream << '|' << call.getCallingConv() << '|' << call.doesNotThrow() << call.doesNotReturn() << '|';
+    stream << '|' << call.getCallingConv() << '|' << may_throw(call) << call.doesNotReturn() << '|';
     call.getType()->print(stream);
     for (unsigned i = 0; i < call.arg_size(); i++) {
       stream << ',';
@@ -124,7 +126,7 @@ class Bridges {
         if (user->hasFnAttribute(attribute)) function->addFnAttr(user->getFnAttribute(attribute));
       }
     }
-    if (call.doesNotThrow()) function->setDoesNotThrow();
+    if (!may_throw(call)) function->setDoesNotThrow();
     if (call.doesNotReturn()) function->setDoesNotReturn();
     return function;
   }
@@ -216,11 +218,12 @@ class Bridges {
     builder.CreateCall(call_out, {record});
 
     CallBase* made;
-    bool may_throw = !call.doesNotThrow() && call.getFunction()->hasPersonalityFn();
-    if (may_throw) {
+    if (may_throw(call)) {
       auto* normal = BasicBlock::Create(context_, "", function);
       auto* unwinding = BasicBlock::Create(context_, "", function);
-      function->setPersonalityFn(call.getFunction()->getPersonalityFn());
+      // It has a cleanup and nothing else, so that the personality of C does.
+      Constant* own = call.getFunction()->hasPersonalityFn() ? call.getFunction()->getPersonalityFn() : nullptr;
+      function->setPersonalityFn(own != nullptr ? own : cast<Constant>(module_.getOrInsertFunction("__gcc_personality_v0", FunctionType::get(builder.getInt32Ty(), true)).getCallee()));
       made = builder.CreateInvoke(call.getFunctionType(), target, normal, unwinding, arguments);
       builder.SetInsertPoint(unwinding);
       LandingPadInst* pad = builder.CreateLandingPad(StructType::get(pointer_, builder.getInt32Ty()), 0);
@@ -233,7 +236,7 @@ class Bridges {
     }
     made->setCallingConv(call.getCallingConv());
     made->setAttributes(passing(call));
-    if (call.doesNotThrow()) made->setDoesNotThrow();
+    if (!may_throw(call)) made->setDoesNotThrow();
     builder.CreateCall(call_back, {record});
     if (call.getType()->isVoidTy()) {
       builder.CreateRetVoid();

@@ -237,11 +237,14 @@ class Bridges {
     made->setCallingConv(call.getCallingConv());
     made->setAttributes(passing(call));
     if (!may_throw(call)) made->setDoesNotThrow();
+    if (call.getType()->isPointerTy()) {
+      // A handle again before the record goes: it may be what keeps the object in place.
+      builder.CreateRet(builder.CreateCall(runtime_function(module_, "__freehold_call_back_with", pointer_, {pointer_, pointer_}), {record, made}));
+      return function;
+    }
     builder.CreateCall(call_back, {record});
     if (call.getType()->isVoidTy()) {
       builder.CreateRetVoid();
-    } else if (call.getType()->isPointerTy()) {
-      builder.CreateRet(builder.CreateCall(runtime_function(module_, "__freehold_handle", pointer_, {pointer_}), {made}));
     } else {
       builder.CreateRet(made);
     }

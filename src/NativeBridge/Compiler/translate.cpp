@@ -141,7 +141,10 @@ class Translator {
   // The address of a root at an instruction.
   Value* root_address(Value* root, Instruction* at) {
     if (hoist_) {
-      if (auto* phi = dyn_cast<PHINode>(root)) {
+      // Behind the loop there may be calls: there the pointer is translated again.
+      auto* phi = dyn_cast<PHINode>(root);
+      Loop* loop = phi == nullptr ? nullptr : loops_.getLoopFor(phi->getParent());
+      if (loop != nullptr && loop->contains(at->getParent())) {
         if (Value* beside = advancing(phi)) return beside;
       }
     }

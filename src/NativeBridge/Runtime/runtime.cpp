@@ -93,11 +93,15 @@ void __freehold_call_out(PinRecord* record) {
   threads::link(thread, *record);
   threads::leave(thread);
 }
-void __freehold_call_back(PinRecord* record) {
+void __freehold_call_back(PinRecord* record) { __freehold_call_back_with(record, nullptr); }
+// With what the call returned: an address in an object becomes a handle.
+void* __freehold_call_back_with(PinRecord* record, void* result) {
   Thread& thread = caller();
   if (threads::is_outside(thread)) threads::enter(thread);
+  result = __freehold_handle(result);
   threads::unlink(*record);
   defragmenter.at_call(thread);
+  return result;
 }
 
 // A handle that is passed on as an address; `slot` of a record keeps it in place.

@@ -25,6 +25,7 @@ void __freehold_landed();
 void __freehold_poll(freehold::bridge::PinRecord* pins);
 void __freehold_call_out(freehold::bridge::PinRecord* record);
 void __freehold_call_back(freehold::bridge::PinRecord* record);
+void* __freehold_call_back_with(freehold::bridge::PinRecord* record, void* result);
 void* __freehold_pin(void* pointer, void** slot);
 void* __freehold_keep(void* pointer, void** slot);
 void* __freehold_handle(void* address);

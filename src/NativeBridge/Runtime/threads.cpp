@@ -17,15 +17,18 @@ namespace freehold::bridge::threads {
 namespace {
 
 thread_local Thread* mine __attribute__((tls_model("initial-exec"))) = nullptr;
+thread_local bool inside_at_fork __attribute__((tls_model("initial-exec"))) = false;
 
-freehold::os::Lock world;  // held from stop() to resume(), and to change the list
+// Held from stop() to resume(), and to change the list. Only a thread that is outside may wait for it: whoever holds it may wait for the others.
+freehold::os::Lock world;
 Thread* all = nullptr;
 Thread* unused = nullptr;  // of threads that have ended
 bool has_barrier = false;
 bool poll_always = false;
 pthread_key_t exit_key;
 uint64_t stopped_at = 0;
-StopFigures figures{};
+// Written by who holds `world`, read by anybody.
+std::atomic<uint64_t> stop_count{0}, longest_stop{0}, all_stops{0};
 
 std::atomic_ref<uint32_t> outside_of(const Thread& thread) noexcept { return std::atomic_ref<uint32_t>(thread.word->outside); }
 
@@ -94,26 +97,30 @@ Thread* make_known() noexcept {
   return thread;
 }
 
-// Nobody is in the middle of anything while the process is copied.
+// Everybody is outside while the process is copied, so that nothing is half done in the copy.
 void before_fork() noexcept {
-  world.lock();
+  inside_at_fork = mine != nullptr && !is_outside(*mine);
+  if (inside_at_fork) leave(*mine);
+  stop();
   heap.lock();
   table.lock();
 }
 void after_fork() noexcept {
   table.unlock();
   heap.unlock();
-  world.unlock();
+  resume();
+  if (inside_at_fork) enter(*mine);
 }
 // Only this thread is there. What the others kept is lost, their memory too.
 void after_fork_in_child() noexcept {
   table.unlock();
   heap.unlock();
+  // Their records are in the copied memory, and name what they have pinned.
+  resume();
   all = mine;
   if (mine != nullptr) mine->next = nullptr;
-  // A registration for membarrier is the process's.
   has_barrier = os::register_barrier();
-  world.unlock();
+  if (inside_at_fork) enter(*mine);
 }
 
 }  // namespace
@@ -196,17 +203,14 @@ void resume() noexcept {
     os::wake_all(*thread.stop);
   });
   uint64_t time = os::nanoseconds() - stopped_at;
-  figures.stops++;
-  figures.total_nanoseconds += time;
-  if (time > figures.longest_nanoseconds) figures.longest_nanoseconds = time;
+  stop_count.fetch_add(1, std::memory_order_relaxed);
+  all_stops.fetch_add(time, std::memory_order_relaxed);
+  if (time > longest_stop.load(std::memory_order_relaxed)) longest_stop.store(time, std::memory_order_relaxed);
   world.unlock();
 }
 
 StopFigures stop_figures() noexcept {
-  world.lock();
-  StopFigures copy = figures;
-  world.unlock();
-  return copy;
+  return {stop_count.load(std::memory_order_relaxed), longest_stop.load(std::memory_order_relaxed), all_stops.load(std::memory_order_relaxed)};
 }
 
 }  // namespace freehold::bridge::threads

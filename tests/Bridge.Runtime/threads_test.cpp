@@ -206,17 +206,32 @@ __attribute__((noinline)) int sum(const volatile int* numbers, int count) {
   return total;
 }
 
-TEST(Faults, AHandleInUncompiledCodeIsRepairedAndItsObjectStays) {
+TEST(Faults, AHandleInUncompiledCodeIsAsGoodAsAnAddress) {
   Compiled compiled;
   void* made = __freehold_malloc(100 * sizeof(int));
   for (int i = 0; i < 100; i++) at<int>(made)[i] = i;
   uint64_t before = faults::repaired();
   EXPECT_EQ(sum(static_cast<int*>(made), 100), 4950);
   EXPECT_GT(faults::repaired(), before);
+  // String instructions: both ends, many steps.
+  void* other = __freehold_malloc(400);
+  void* from = made;
+  void* to = other;
+  size_t count = 400;
+  asm volatile("rep movsb" : "+S"(from), "+D"(to), "+c"(count) : : "memory");
+  EXPECT_EQ(from, static_cast<char*>(made) + 400);
+  EXPECT_EQ(to, static_cast<char*>(other) + 400);
+  EXPECT_EQ(at<int>(other)[99], 99);
+  // A loaded value takes the handle's register.
+  *at<void*>(other) = made;
+  void* value = other;
+  asm volatile("mov (%0), %0" : "+r"(value) : : "memory");
+  EXPECT_EQ(value, made);
   uint8_t* address = at(made);
   move_everything();
-  EXPECT_EQ(at(made), address);
+  EXPECT_NE(at(made), address) << "nothing stays pinned";
   __freehold_free(made);
+  __freehold_free(other);
 }
 
 TEST(FaultsDeathTest, AUseAfterFreeIsReported) {

@@ -242,27 +242,38 @@ void* Heap::reallocate(ThreadCache& cache, void* pointer, size_t size) noexcept 
   return moved;
 }
 
-bool Heap::move(uint32_t id, Span* target) noexcept {
-  uint64_t entry = HandleTable::load(id);
-  if (entry == 0 || (entry & kHandleBit) != 0 || table.is_pinned(id)) return false;
-  // The origin is not kept: it is one of three, and only one of them leads to the start of something.
-  Span* span = nullptr;
-  uint8_t* start = nullptr;
-  uint32_t origin = 0;
+// The origin is not kept: it is one of three, and only one of them leads to the start of something.
+Span* Heap::find(uint32_t id, uint64_t entry, uint32_t& origin) noexcept {
   for (size_t alignment : {size_t{64}, size_t{16}, kUnit}) {
     origin = HandleTable::origin(id, alignment);
     uintptr_t address = entry + origin;
     if (!spans_.contains(address)) continue;
-    span = spans_.span_at(address);
-    start = reinterpret_cast<uint8_t*>(address);
-    if (span->kind == SpanKind::kLarge && alignment == kUnit && span->id == id) break;
+    Span* span = spans_.span_at(address);
+    if (span->kind == SpanKind::kLarge && alignment == kUnit && span->id == id) return span;
     if (span->kind == SpanKind::kSmall && alignment == (size_of_class(span->size_class) % 64 == 0 ? 64 : 16)) {
       uint32_t index = spans_.index_of(span, address);
-      if (index < span->slots && spans_.word(span, index).load(std::memory_order_relaxed) == id && spans_.slot(span, index) == start) break;
+      if (index < span->slots && spans_.word(span, index).load(std::memory_order_relaxed) == id &&
+          spans_.slot(span, index) == reinterpret_cast<uint8_t*>(address)) {
+        return span;
+      }
     }
-    span = nullptr;
   }
+  return nullptr;
+}
+
+uintptr_t Heap::start_of(uint64_t handle) noexcept {
+  uint32_t id = HandleTable::id_of(handle), origin;
+  uint64_t entry = HandleTable::load(id);
+  return find(id, entry, origin) == nullptr ? HandleTable::translate(handle) : entry + origin;
+}
+
+bool Heap::move(uint32_t id, Span* target) noexcept {
+  uint64_t entry = HandleTable::load(id);
+  if (entry == 0 || (entry & kHandleBit) != 0 || table.is_pinned(id)) return false;
+  uint32_t origin;
+  Span* span = find(id, entry, origin);
   if (span == nullptr) return false;
+  auto* start = reinterpret_cast<uint8_t*>(entry + origin);
   lock_.lock();
   bool moved = false;
   if (span->kind == SpanKind::kLarge) {

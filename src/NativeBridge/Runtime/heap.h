@@ -48,6 +48,8 @@ class Heap {
   bool contains(const void* address) const noexcept { return spans_.contains(reinterpret_cast<uintptr_t>(address)); }
   // From an address inside a live object of this heap to the handle that means the same byte; other values as they are.
   void* handle_at(void* address) noexcept;
+  // The address of the first byte of a live handle's object. The handle's own byte is in it, or one past its end.
+  uintptr_t start_of(uint64_t handle) noexcept;
   // All that the thread keeps goes back.
   void empty(ThreadCache& cache) noexcept;
 
@@ -70,6 +72,7 @@ class Heap {
   void release_slot(Span* span, uint8_t* slot) noexcept;
 
  private:
+  Span* find(uint32_t id, uint64_t entry, uint32_t& origin) noexcept;
   bool refill(ThreadCache& cache, uint32_t size_class) noexcept;
   void give_back(ThreadCache::Loose& loose, uint32_t keep) noexcept;
   uint32_t take_id(ThreadCache& cache) noexcept;

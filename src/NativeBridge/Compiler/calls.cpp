@@ -9,6 +9,7 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/Support/xxhash.h>
 
 #include "abi.h"
 #include "context.h"
@@ -80,8 +81,13 @@ class Bridges {
       stream << call.getAttributes().getParamAttrs(i).getAsString();
     }
     stream << call.getAttributes().getRetAttrs().getAsString();
+    if (may_throw(call) && call.getFunction()->hasPersonalityFn()) stream << call.getFunction()->getPersonalityFn()->getName();
     Function*& bridge = made_[key];
-    if (bridge == nullptr) bridge = make(call, callee);
+    if (bridge == nullptr) {
+      // The key says all that the code depends on, so that one of them serves all files.
+      name_ = ("freehold.call." + (callee != nullptr ? callee->getName() : "pointer") + "." + Twine::utohexstr(xxh3_64bits(key))).str();
+      bridge = make(call, callee);
+    }
     return bridge;
   }
 
@@ -118,7 +124,10 @@ class Bridges {
     for (Value* argument : call.args()) parameters.push_back(argument->getType());
     if (callee == nullptr) parameters.push_back(pointer_);
     FunctionType* type = FunctionType::get(call.getType(), parameters, false);
-    auto* function = Function::Create(type, GlobalValue::InternalLinkage, "freehold.call." + (callee != nullptr ? callee->getName() : "pointer") + suffix, module_);
+    auto* function = Function::Create(type, GlobalValue::LinkOnceODRLinkage, name_ + suffix, module_);
+    function->setVisibility(GlobalValue::HiddenVisibility);
+    function->setComdat(module_.getOrInsertComdat(function->getName()));
+    function->setDSOLocal(true);
     function->addFnAttr("freehold-bridge");
     function->setUWTableKind(UWTableKind::Async);
     if (const Function* user = call.getFunction()) {
@@ -256,6 +265,7 @@ class Bridges {
   PointerType* pointer_;
   Type* word_;
   StringMap<Function*> made_;
+  std::string name_;
 };
 
 // setjmp returns a second time in a frame whose callees are gone, their records with them.

@@ -137,6 +137,8 @@ const StringMap<StringRef>& replacements() {
       {"execve", "__freehold_execve"},
       {"execvp", "__freehold_execvp"},
       {"iconv", "__freehold_iconv"},
+      {"sigaction", "__freehold_sigaction"},
+      {"signal", "__freehold_signal"},
       {"_Znwm", "__freehold_new"},
       {"_Znam", "__freehold_new"},
       {"_ZnwmRKSt9nothrow_t", "__freehold_new_nothrow"},

@@ -34,7 +34,7 @@ class Defragmenter {
     if (stress_) stress_step(thread);
   }
   void at_call(Thread& thread) noexcept {
-    if (!stress_) return;
+    if (!stress_ || !threads::may_leave(thread)) return;
     threads::leave(thread);
     stress_step(thread);
     threads::enter(thread);

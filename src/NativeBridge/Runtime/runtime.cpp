@@ -78,6 +78,8 @@ void __freehold_landed() {
 void __freehold_poll(PinRecord* pins) {
   int saved = errno;
   Thread& thread = caller();
+  // What a handler has interrupted may hold addresses that no record names.
+  if (!threads::may_leave(thread)) return;
   thread.polls++;
   if (pins != nullptr) threads::link(thread, *pins);
   threads::leave(thread);
@@ -91,7 +93,7 @@ void __freehold_poll(PinRecord* pins) {
 void __freehold_call_out(PinRecord* record) {
   Thread& thread = caller();
   threads::link(thread, *record);
-  threads::leave(thread);
+  if (threads::may_leave(thread)) threads::leave(thread);
 }
 void __freehold_call_back(PinRecord* record) { __freehold_call_back_with(record, nullptr); }
 // With what the call returned: an address in an object becomes a handle.

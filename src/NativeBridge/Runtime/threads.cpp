@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 
 #include "os.h"
 
@@ -27,6 +28,7 @@ bool has_barrier = false;
 bool poll_always = false;
 pthread_key_t exit_key;
 uint64_t stopped_at = 0;
+sigset_t mask_before;  // of the thread that stopped the others; under `world`
 // Written by who holds `world`, read by anybody.
 std::atomic<uint64_t> stop_count{0}, longest_stop{0}, all_stops{0};
 
@@ -87,6 +89,7 @@ Thread* make_known() noexcept {
   thread->stop->store(poll_always ? kPollAlways : 0, std::memory_order_relaxed);
   thread->pins.previous = thread->pins.next = &thread->pins;
   thread->pins.count = 0;
+  thread->handlers = 0;
   thread->next = all;
   all = thread;
   mine = thread;
@@ -157,6 +160,11 @@ void enter(Thread& thread) noexcept {
 
 void leave(Thread& thread) noexcept { outside_of(thread).store(1, std::memory_order_release); }
 
+void begin_handler(Thread& thread, void* frame) noexcept {
+  if (thread.handlers++ == 0) thread.outermost_handler = frame;
+}
+void end_handler(Thread& thread) noexcept { thread.handlers--; }
+
 void link(Thread& thread, PinRecord& record) noexcept {
   record.previous = &thread.pins;
   record.next = thread.pins.next;
@@ -173,10 +181,18 @@ void unlink(PinRecord& record) noexcept {
 void unlink_after(Thread& thread, PinRecord* newest) noexcept {
   thread.pins.next = newest;
   newest->previous = &thread.pins;
+  // So has a handler been left, when its frame is below this one on the same stack.
+  if (thread.handlers != 0 && thread.outermost_handler < __builtin_frame_address(0)) thread.handlers = 0;
 }
 
 void stop() noexcept {
+  // A handler on this thread would wait for the end of the stop.
+  sigset_t before, wanted;
+  sigfillset(&wanted);
+  for (int fault : {SIGSEGV, SIGBUS, SIGTRAP, SIGILL, SIGFPE, SIGABRT}) sigdelset(&wanted, fault);
+  pthread_sigmask(SIG_SETMASK, &wanted, &before);
   world.lock();
+  mask_before = before;
   stopped_at = os::nanoseconds();
   for_each([](Thread& thread) { thread.stop->fetch_or(kStop, std::memory_order_relaxed); });
   if (has_barrier) {
@@ -206,7 +222,9 @@ void resume() noexcept {
   stop_count.fetch_add(1, std::memory_order_relaxed);
   all_stops.fetch_add(time, std::memory_order_relaxed);
   if (time > longest_stop.load(std::memory_order_relaxed)) longest_stop.store(time, std::memory_order_relaxed);
+  sigset_t before = mask_before;
   world.unlock();
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 StopFigures stop_figures() noexcept {

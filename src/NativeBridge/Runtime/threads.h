@@ -27,6 +27,8 @@ struct Thread {
   ThreadCache cache;
   Thread* next;                     // in the list of all
   uint64_t polls;                   // slow ones
+  uint32_t handlers;                // of signals that have interrupted it inside, and run. Not zero: it must not go outside
+  void* outermost_handler;          // the frame of the first of them
 };
 
 namespace threads {
@@ -49,6 +51,12 @@ void enter(Thread& thread) noexcept;
 // From inside to outside.
 void leave(Thread& thread) noexcept;
 bool is_outside(const Thread& thread) noexcept;
+
+// Around a handler of a signal that has interrupted the thread inside.
+void begin_handler(Thread& thread, void* frame) noexcept;
+void end_handler(Thread& thread) noexcept;
+// The thread may go outside.
+inline bool may_leave(const Thread& thread) noexcept { return thread.handlers == 0; }
 
 void link(Thread& thread, PinRecord& record) noexcept;
 void unlink(PinRecord& record) noexcept;

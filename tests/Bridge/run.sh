@@ -75,6 +75,16 @@ for source in "$here"/rejected/*; do
   fi
 done
 
+# The code itself: FileCheck on what comes out at -O2.
+for source in "$here"/codegen/*.c; do
+  name=$(basename "$source")
+  wanted "$name" || continue
+  if "$tools/bin/freehold-cc" -w -O2 -S -emit-llvm "$source" -o "$work/code.ll" && FileCheck-19 "$source" < "$work/code.ll" > "$work/log" 2>&1; then ok; else
+    bad "$name"
+    head -n 20 "$work/log"
+  fi
+done
+
 # What an object file compiled with handles needs is named when it is linked without the runtime.
 if wanted link; then
   printf '#include <stdlib.h>\nint main(void) { free(malloc(3)); return 0; }\n' > "$work/link.c"

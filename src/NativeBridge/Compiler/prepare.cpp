@@ -51,12 +51,11 @@ PreservedAnalyses PreparePass::run(Module& module, ModuleAnalysisManager&) {
   for (Function& function : module) {
     if (function.isIntrinsic() || is_translate(&function)) continue;
     // Every function may be stopped in, and then the table changes.
-    function.removeFnAttr(Attribute::Memory);
-    function.removeFnAttr(Attribute::Speculatable);
+    for (auto kind : {Attribute::Memory, Attribute::Speculatable, Attribute::NoSync, Attribute::NoFree, Attribute::NoRecurse}) function.removeFnAttr(kind);
     for (Instruction& instruction : instructions(function)) {
       auto* call = dyn_cast<CallBase>(&instruction);
       if (call == nullptr || call->isInlineAsm() || (call->getCalledFunction() != nullptr && call->getCalledFunction()->isIntrinsic())) continue;
-      call->removeFnAttr(Attribute::Memory);
+      for (auto kind : {Attribute::Memory, Attribute::NoSync, Attribute::NoFree}) call->removeFnAttr(kind);
     }
   }
   // It remembers which functions write nothing, attributes or not, and no other change makes it forget.

@@ -129,6 +129,12 @@ void initialize() noexcept {
   sigaction(SIGTRAP, &action, &previous_trap);
 }
 
+void set_program_handler(int signal, const struct sigaction* action, struct sigaction* before) noexcept {
+  struct sigaction& current = signal == SIGSEGV ? previous_fault : previous_trap;
+  if (before != nullptr) *before = current;
+  if (action != nullptr) current = *action;
+}
+
 uint64_t repaired() noexcept { return repairs.load(std::memory_order_relaxed); }
 
 }  // namespace freehold::bridge::faults

@@ -5,10 +5,14 @@
 // before.
 #pragma once
 
+#include <signal.h>
+
 #include <cstdint>
 
 namespace freehold::bridge::faults {
 // Once. Installs the handler of SIGSEGV.
 void initialize() noexcept;
 uint64_t repaired() noexcept;
+// What the program's sigaction of SIGSEGV or SIGTRAP means: its handler gets what is not ours; the dispatcher stays in front. Either may be null.
+void set_program_handler(int signal, const struct sigaction* action, struct sigaction* before) noexcept;
 }  // namespace freehold::bridge::faults

@@ -5,6 +5,7 @@
 
 #include <atomic>
 
+#include "faults.h"
 #include "handle_table.h"
 #include "runtime.h"
 #include "threads.h"
@@ -51,7 +52,11 @@ int __freehold_sigaction(int signal, const struct sigaction* action, struct siga
       wanted.sa_flags |= SA_SIGINFO;
     }
   }
-  if (sigaction(signal, action != nullptr ? &wanted : nullptr, &old) != 0) return -1;
+  if (signal == SIGSEGV || signal == SIGTRAP) {
+    faults::set_program_handler(signal, action != nullptr ? &wanted : nullptr, &old);
+  } else if (sigaction(signal, action != nullptr ? &wanted : nullptr, &old) != 0) {
+    return -1;
+  }
   if (before != nullptr) {
     if (old.sa_sigaction == dispatch) old.sa_handler = reinterpret_cast<void (*)(int)>(old_handler);
     *address(before) = old;

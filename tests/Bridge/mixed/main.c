@@ -1,3 +1,4 @@
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,8 @@ static int visit(void* context, char* text) {
 }
 static int twice(int n) { char* s = malloc((size_t)n + 1); memset(s, 'x', (size_t)n); s[n] = 0; n = 2 * (int)strlen(s); free(s); return n; }
 
+static void unexpected(int number) { (void)number; puts("unexpected"); exit(1); }
+
 int main(int count, char** arguments) {
   if (count > 1) {
     volatile char* gone = malloc(40);
@@ -42,6 +45,8 @@ int main(int count, char** arguments) {
     if (strcmp(arguments[1], "double") == 0) free((char*)gone);
     return gone[3];
   }
+  // A handler of the program's does not stand in front of the one that knows handles.
+  signal(SIGSEGV, unexpected);
   char* text = strdup("hello, handles");
   printf("%d\n", plain_length(text));
   plain_keep(text);

@@ -72,7 +72,7 @@ int main(void) {
   char* word = malloc(16);
   printf("%d %d %d %s\n", sscanf("7 8 nine", "%d %d %15s", &a, &b, word), a, b, word);
 
-  char* path = strdup("/tmp/freehold-bridge-XXXXXX");
+  char* path = strdup(P_tmpdir "/freehold-bridge-XXXXXX");
   int file = mkstemp(path);
   struct iovec* vectors = malloc(3 * sizeof *vectors);
   for (int i = 0; i < 3; i++) { vectors[i].iov_base = malloc(32); vectors[i].iov_len = (size_t)sprintf(vectors[i].iov_base, "line %d\n", i); }

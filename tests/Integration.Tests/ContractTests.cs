@@ -268,7 +268,7 @@ public sealed class ContractTests
     [Fact]
     public void ConservativeScanningIsRefused()
     {
-        Outcome outcome = Publisher.Contract.Run(new Dictionary<string, string> { ["DOTNET_gcConservative"] = "1" }, s_timeout, "run", "gc-bytes");
+        Outcome outcome = Publisher.Contract.Run(new Dictionary<string, string> { ["DOTNET_gcConservative"] = "1" }, s_limit, "run", "gc-bytes");
         Assert.True(outcome.ExitCode is not null and not 0, outcome.ToString());
         Assert.StartsWith("Freehold: conservative scanning of stacks", outcome.Error);
     }

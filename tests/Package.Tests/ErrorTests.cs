@@ -29,7 +29,7 @@ public sealed class ErrorTests(PackageFixture machine)
         { "FH0010", ["-p:NETCoreSdkVersion=9.0.300"] },
         { "FH0011", ["-p:FreeholdCacheDirectory=/proc/freehold"] },
         { "FH0015", ["-p:FreeholdCacheDirectory=/nowhere/a$b"] },
-        { "FH0015", ["-p:FreeholdCacheDirectory=/nowhere/a\"b"] },
+        { "FH0015", ["-p:FreeholdCacheDirectory=/nowhere/a!b"] },
         { "FH0015", ["-p:IntermediateOutputPath=obj/a`b/"] },
         { "FH0012", ["-p:IlcStandaloneGCSupport=true"] },
         { "FH0012", ["-p:IlcMultiModule=true"] },

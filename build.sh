@@ -3,6 +3,7 @@
 #   ./build.sh demo     publish the sample twice (stock, Freehold), run both, compare
 #   ./build.sh test     every suite; ends with 'N passed, N failed'
 #   ./build.sh pack     the package: artifacts/packages/Freehold.<version>.nupkg
+#   ./build.sh native   the native half: the handle compiler freehold-cc and freehold-c++ in artifacts/native/bin, the meshing malloc in artifacts/native/lib
 #   ./build.sh bench    Freehold beside the stock collectors
 #   ./build.sh stress   long random runs
 #   ./build.sh check    what is quick: native tests, golden IL, layers, words; --sanitize address|undefined|thread: the native tests under it
@@ -18,6 +19,7 @@ if [ $# -gt 0 ]; then shift; fi
 case "$verb" in
   pack) exec eng/pack.sh "$@" ;;
   test) exec eng/test.sh "$@" ;;
+  native) eng/prerequisites.sh native; exec eng/native.sh freehold_native_half freehold_mesh freehold_mesh_preload "$@" ;;
   demo) eng/pack.sh; exec samples/demo.sh "$@" ;;
   bench) eng/pack.sh; exec benchmarks/bench.sh "$@" ;;
   check) exec eng/check.sh "$@" ;;
@@ -25,7 +27,7 @@ case "$verb" in
   coverage) exec eng/coverage.sh "$@" ;;
   stress) eng/pack.sh; exec tests/Stress/stress.sh "$@" ;;
   *)
-    sed -n 's/^# \{0,1\}//;2,11p' "$0"
+    sed -n 's/^# \{0,1\}//;2,12p' "$0"
     if [ "$verb" = help ]; then exit 0; fi
     echo "error: unknown verb '$verb'" >&2
     exit 2

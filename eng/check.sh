@@ -19,7 +19,7 @@ kind=$2
 eng/prerequisites.sh
 build="$artifacts/sanitize-$kind"
 run cmake -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=RelWithDebInfo "-DFREEHOLD_INSTRUMENT=$kind"
-run cmake --build "$build" --parallel "$(nproc)" --target allocator_tests
+run cmake --build "$build" --parallel "$(nproc)" --target allocator_tests mesh_tests
 # The heap answers SIGSEGV and SIGBUS itself. tests/Sanitizers has the suppressions, each with its reason.
 export ASAN_OPTIONS="handle_segv=0:handle_sigbus=0:allow_user_segv_handler=1:detect_leaks=0:suppressions=$root/tests/Sanitizers/address.txt"
 export UBSAN_OPTIONS="print_stacktrace=1:suppressions=$root/tests/Sanitizers/undefined.txt"
@@ -27,7 +27,9 @@ export TSAN_OPTIONS="handle_segv=0:handle_sigbus=0:second_deadlock_stack=1:suppr
 log="$artifacts/logs/sanitize-$kind.log"
 mkdir -p "$artifacts/logs"
 code=0
-run "$build/bin/allocator_tests" > "$log" 2>&1 || code=$?
+for suite in allocator_tests mesh_tests; do
+  run "$build/bin/$suite" 2>&1 || code=$?
+done > "$log"
 passed=$(grep -c '^\[       OK \]' "$log" || true)
 failed=$(grep -c '^\[  FAILED  \].*ms)' "$log" || true)
 if [ "$code" -ne 0 ] && [ "$failed" -eq 0 ]; then failed=1; fi

@@ -1,8 +1,12 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that the build needs, and those named as arguments, or says which to install.
+#   eng/prerequisites.sh [native] [package…]     native: what the native half needs, clang and LLVM 19
 set -euo pipefail
 source "$(dirname "$0")/common.sh"
-needed=(cmake make g++ clang lld llvm binutils libgtest-dev libzydis-dev zlib1g-dev "$@")
+needed=(cmake make g++ clang lld llvm binutils libgtest-dev libzydis-dev zlib1g-dev)
+for package in "$@"; do
+  if [ "$package" = native ]; then needed+=(clang-19 lld-19 llvm-19 llvm-19-dev libclang-rt-19-dev); else needed+=("$package"); fi
+done
 missing=()
 for package in "${needed[@]}"; do
   dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")

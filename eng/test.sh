@@ -41,6 +41,7 @@ sum() { awk '{ total += $1 } END { print total + 0 }'; }
 
 only=("$@")
 eng/pack.sh
+eng/prerequisites.sh native
 eng/native.sh all
 # The tests of the JIT hook read the JIT out of the ILCompiler package, which this project names.
 run dotnet restore tests/Compiler.Tests/Compiler.Tests.csproj > "$logs/restore.log"

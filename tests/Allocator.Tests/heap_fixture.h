@@ -109,7 +109,7 @@ class HeapTest : public ::testing::Test {
 
   // Bytes of [start, start + size) that have memory.
   static size_t bytes_with_memory(const void* start, size_t size) {
-    std::vector<unsigned char> pages(size / core::kPageSize);
+    std::vector<unsigned char> pages((size + core::kPageSize - 1) / core::kPageSize);
     EXPECT_EQ(mincore(const_cast<void*>(start), size, pages.data()), 0);
     return static_cast<size_t>(std::count_if(pages.begin(), pages.end(), [](unsigned char page) { return (page & 1) != 0; })) * core::kPageSize;
   }

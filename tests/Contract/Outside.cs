@@ -23,7 +23,6 @@ internal static unsafe partial class Outside
         new("outside-small-stack", _ => WhileMoving(() => RunNative(&Sum, stack: 64 << 10))),
         new("outside-alternate-stack", _ => WhileMoving(() => RunNative(&SumWithAlternateStack))),
         new("outside-many-threads", _ => WhileMoving(ManyThreads)),
-        new("outside-cancelled", _ => WhileMoving(Cancelled)),
         new("outside-processes", _ => WhileMoving(Processes)),
         new("outside-fork", _ => Forks(underLoad: false)),
         new("outside-fork-under-load", _ => Forks(underLoad: true)),
@@ -68,12 +67,6 @@ internal static unsafe partial class Outside
 
     [DllImport("libc")]
     private static extern int pthread_join(nint thread, void** result);
-
-    [DllImport("libc")]
-    private static extern int pthread_cancel(nint thread);
-
-    [DllImport("libc", EntryPoint = "pause")]
-    private static extern int WaitForSignal();
 
     [DllImport("libc")]
     private static extern int fork();
@@ -194,7 +187,7 @@ internal static unsafe partial class Outside
     {
         var all = new SignalSet { First = ulong.MaxValue };
         Expect.Equal(0, pthread_sigmask(SetMask, &all, null));
-        ReadAll(100);
+        ReadAll(10);
     });
 
     [UnmanagedCallersOnly]
@@ -253,7 +246,7 @@ internal static unsafe partial class Outside
     {
         SignalSet all = new() { First = ulong.MaxValue }, before;
         Expect.Equal(0, sigprocmask(Block, &all, &before));
-        ReadAll(100);
+        ReadAll(10);
         Expect.Equal(0, sigprocmask(SetMask, &before, null));
         ReadAll(10);
     }
@@ -287,37 +280,6 @@ internal static unsafe partial class Outside
         }
     }
 
-    private static int s_waiting;
-
-    [UnmanagedCallersOnly]
-    private static void* SumAndWait(void* argument)
-    {
-        Guard(() => ReadAll(1));
-        WaitNow();
-        return null;
-    }
-
-    [MethodImpl(MethodImplOptions.NoInlining)]
-    private static void WaitNow()
-    {
-        Interlocked.Increment(ref s_waiting);
-        WaitForSignal();
-    }
-
-    // Ended within native code that managed code has called: their stacks are gone without a return.
-    private static void Cancelled()
-    {
-        for (int i = 0; i < 20; i++)
-        {
-            Volatile.Write(ref s_waiting, 0);
-            nint thread = Start(&SumAndWait);
-            while (Volatile.Read(ref s_waiting) == 0)
-                Thread.Yield();
-            pthread_cancel(thread);
-            pthread_join(thread, null);
-        }
-        ReadAll(3);
-    }
 
     private static void Processes()
     {

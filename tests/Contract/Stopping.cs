@@ -124,8 +124,10 @@ internal static class Stopping
                     int count = size / 8, fromIndex = from / 8, toIndex = to / 8;
                     object[] before = [.. objects];
                     Array.Copy(objects, fromIndex, objects, toIndex, count);
+                    int wrong = 0;
                     for (int i = 0; i < objects.Length; i++)
-                        Expect.True(objects[i] == before[i - toIndex is >= 0 and var n && n < count ? fromIndex + n : i], $"{count} references from {fromIndex} to {toIndex}");
+                        wrong += objects[i] == before[i - toIndex is >= 0 and var n && n < count ? fromIndex + n : i] ? 0 : 1;
+                    Expect.True(wrong == 0, $"{wrong} wrong of {count} references from {fromIndex} to {toIndex}");
                     Array.Copy(before, objects, before.Length);
                     Heap.Delete(moved);
                     Heap.Delete(before);

@@ -94,6 +94,13 @@ constexpr Knob kTable[] = {
 
 constexpr const char* kPrefix = "FREEHOLD_";
 
+// The meshing malloc's, which may be in the process as well and checks them itself.
+bool is_of_mesh(const char* name, size_t length) noexcept {
+  constexpr const char* kMesh = "FREEHOLD_MESH";
+  size_t prefix = strlen(kMesh);
+  return length >= prefix && strncmp(name, kMesh, prefix) == 0 && (length == prefix || name[prefix] == '_');
+}
+
 }  // namespace
 
 size_t knob_count() noexcept { return sizeof kTable / sizeof kTable[0]; }
@@ -133,6 +140,7 @@ bool read_knobs(const char* const* environment, ConfigurationLookup lookup, char
     const char* equals = strchr(*environment, '=');
     if (equals == nullptr) continue;
     size_t length = static_cast<size_t>(equals - *environment);
+    if (is_of_mesh(*environment, length)) continue;
     const Knob* found = nullptr;
     for (const Knob& knob : kTable) {
       if (strlen(knob.variable) == length && strncmp(knob.variable, *environment, length) == 0) found = &knob;

@@ -94,7 +94,9 @@ class Scratch {
  public:
   Scratch() noexcept { memory_.reserve(); }
   ~Scratch() { memory_.release(); }
+  // Aligned for any type.
   void* take(size_t size) noexcept {
+    size = core::align_up(size, alignof(max_align_t));
     if (!memory_.reach(used_ + size)) return nullptr;
     void* taken = memory_.start() + used_;
     used_ += size;

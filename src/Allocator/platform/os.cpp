@@ -172,7 +172,8 @@ uint64_t nanoseconds() noexcept {
 
 void pause(uint64_t microseconds) noexcept {
   timespec time = {static_cast<time_t>(microseconds / 1'000'000), static_cast<long>(microseconds % 1'000'000 * 1000)};
-  nanosleep(&time, nullptr);
+  // Not nanosleep(): a thread that waits for a moving block must not be cancelled there.
+  syscall(SYS_nanosleep, &time, nullptr);
 }
 
 size_t resident_set() noexcept {

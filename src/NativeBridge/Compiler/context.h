@@ -1,0 +1,65 @@
+// What the steps of the handle compiler share: names of the runtime's functions, and the questions that every step asks about a pointer or a call.
+//
+// The steps, in order (docs/internals/handles.md):
+//   prepare      calls of malloc and its family become calls of the runtime; attributes that would no longer be true go
+//   translate    every access gets an address: a call of __freehold_translate, outside of loops where that is possible
+//     … the vectoriser and the rest of LLVM's pipeline …
+//   translate    what the pipeline has made since
+//   calls        calls of code that may know no handles go through bridges
+//   entries      functions that others can reach come inside when their caller is outside
+//   polls        loops look at the stop word, and say what they have translated
+//   verify       no access through a handle is left
+//   lower        __freehold_translate becomes instructions
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstrTypes.h>
+#include <llvm/IR/Module.h>
+
+namespace freehold::compiler {
+
+// Functions of the runtime, declared on demand.
+llvm::FunctionCallee translate_function(llvm::Module& module);
+llvm::FunctionCallee runtime_function(llvm::Module& module, llvm::StringRef name, llvm::Type* result, llvm::ArrayRef<llvm::Type*> parameters);
+
+bool is_translate(const llvm::Value* value);
+// Of the runtime: it takes handles and never stops the thread, except for free and realloc, after which an old address must not be used.
+bool is_runtime_function(const llvm::Function* function);
+
+// Cannot be a handle: memory of the stack, of globals, or a translation, and what is computed from them.
+bool is_raw(const llvm::Value* pointer);
+
+// The thread may be stopped in this call, or the object of a translation be freed: no address lives across it.
+bool ends_translations(const llvm::Instruction& instruction);
+
+// Calls whose pointers the translate step turns into addresses in place: the callee neither waits, nor calls back, nor keeps them.
+struct Leaf {
+  enum Result : uint8_t { kPlain, kFirst, kInFirst };  // kFirst: returns its first argument; kInFirst: null, or an address in its object
+  Result result;
+};
+const Leaf* leaf_of(const llvm::CallBase& call);
+
+// A function of the C library, declared here, that the bridge knows: which arguments are passed as they are, and which may be kept.
+struct Known {
+  uint32_t opaque;  // bit n: argument n is only handed back to the program
+  bool keeps;       // arguments stay in use after the call
+};
+const Known* known_of(llvm::StringRef name);
+
+// The runtime's function that stands for one of the C library, or of C++'s operators new and delete; empty: none.
+llvm::StringRef replacement_of(llvm::StringRef name);
+
+// Not to be touched: runs before the runtime, or has no frame.
+bool is_left_alone(const llvm::Function& function);
+
+// Compile errors, with the source line where there is one.
+void error(const llvm::Instruction& where, const llvm::Twine& what);
+
+// Marks that a branch is taken nearly always, or nearly never.
+llvm::MDNode* likely(llvm::LLVMContext& context);
+llvm::MDNode* unlikely(llvm::LLVMContext& context);
+
+// The word of the thread: its address, by the initial-exec model.
+llvm::Value* thread_word(llvm::IRBuilderBase& builder);
+
+}  // namespace freehold::compiler

@@ -1,0 +1,184 @@
+// What the compiler knows of the C library. A function that is not here may wait, call back and keep what it is given.
+#include <llvm/ADT/StringMap.h>
+#include <llvm/IR/Function.h>
+#include <llvm/IR/InstrTypes.h>
+
+#include "context.h"
+
+using namespace llvm;
+
+namespace freehold::compiler {
+
+namespace {
+
+// They take time only for the bytes they are given.
+const StringMap<Leaf>& leaves() {
+  static const StringMap<Leaf> map = [] {
+    StringMap<Leaf> all;
+    auto add = [&](Leaf::Result result, std::initializer_list<const char*> names) {
+      for (const char* name : names) all[name] = Leaf{result};
+    };
+    add(Leaf::kPlain, {"strlen", "strnlen", "memcmp", "bcmp", "strcmp", "strncmp", "strcasecmp", "strncasecmp", "strcoll", "strspn", "strcspn",
+                       "strxfrm", "bcopy", "bzero", "explicit_bzero", "atoi", "atol", "atoll", "atof", "swab", "ffs", "wcslen", "wcscmp", "wcsncmp",
+                       "wmemcmp", "wcsnlen", "frexp", "frexpf", "frexpl", "modf", "modff", "modfl", "sincos", "sincosf", "sincosl", "remquo",
+                       "strverscmp", "__isoc99_sscanf", "sscanf", "__isoc23_sscanf", "snprintf", "sprintf", "mblen", "mbtowc", "wctomb", "mbrtowc", "wcrtomb", "mbrlen",
+                       "mbsinit", "isatty", "clock_gettime", "gettimeofday", "time", "gmtime_r", "mktime", "timegm", "localtime_r", "strftime",
+                       "div", "nan", "nanf", "lgamma_r", "lgammaf_r", "pthread_equal", "sigemptyset", "sigfillset", "sigaddset", "sigdelset",
+                       "sigismember", "__atomic_load", "__atomic_store", "__atomic_exchange", "__atomic_compare_exchange", "__atomic_is_lock_free",
+                       "pthread_mutex_unlock", "pthread_mutex_trylock", "pthread_mutex_init", "pthread_mutex_destroy", "pthread_spin_unlock",
+                       "pthread_cond_init", "pthread_cond_signal", "pthread_cond_broadcast", "pthread_rwlock_unlock", "pthread_rwlock_init",
+                       "pthread_attr_init", "pthread_attr_destroy", "pthread_mutexattr_init", "pthread_mutexattr_settype", "sem_post", "sem_init",
+                       "inet_pton", "regfree", "erand48", "nrand48", "jrand48", "drand48_r", "random_r", "ungetc", "iswctype", "setjmp",
+                       "_setjmp", "__sigsetjmp", "longjmp", "siglongjmp", "_longjmp", "__longjmp_chk",
+                       // They return addresses that are no object's (context.cpp).
+                       "__errno_location", "__ctype_b_loc", "__ctype_tolower_loc", "__ctype_toupper_loc", "__cxa_allocate_exception",
+                       "__cxa_free_exception", "__cxa_begin_catch", "__cxa_get_exception_ptr"});
+    add(Leaf::kFirst, {"memcpy", "memmove", "memset", "strcpy", "strncpy", "strcat", "strncat", "wcscpy", "wcsncpy", "wcscat", "wmemcpy", "wmemmove",
+                       "wmemset", "memfrob", "__memcpy_chk", "__memmove_chk", "__memset_chk", "__strcpy_chk", "__strcat_chk", "__strncpy_chk",
+                       "__strncat_chk", "asctime_r", "ctime_r"});
+    add(Leaf::kInFirst, {"strchr", "strrchr", "strstr", "strpbrk", "memchr", "memrchr", "rawmemchr", "strchrnul", "stpcpy", "stpncpy", "mempcpy",
+                         "memmem", "strcasestr", "memccpy", "wcschr", "wcsrchr", "wcsstr", "wmemchr", "wcspbrk", "__stpcpy_chk", "basename",
+                         "inet_ntop", "strerror_r"});
+    return all;
+  }();
+  return map;
+}
+
+const StringMap<Known>& known() {
+  static const StringMap<Known> map = [] {
+    StringMap<Known> all;
+    auto add = [&](Known how, std::initializer_list<const char*> names) {
+      for (const char* name : names) all[name] = how;
+    };
+    add({1u << 3, false}, {"pthread_create"});
+    add({1u << 2, false}, {"thrd_create"});
+    add({1u << 1, false}, {"pthread_setspecific", "tss_set", "dl_iterate_phdr", "__cxa_atexit", "__cxa_thread_atexit", "on_exit", "pthread_exit"});
+    add({1u << 0, false}, {"tsearch", "tfind", "tdelete", "pthread_exit"});
+    add({1u << 4, false}, {"qsort_r"});
+    add({0, true}, {"putenv", "setvbuf", "setbuf", "setbuffer", "setlinebuf", "open_memstream", "fmemopen", "fopencookie", "aio_read", "aio_write",
+                    "lio_listio", "mlock", "mprotect", "madvise", "mlock2", "initstate", "setstate", "initstate_r", "setstate_r", "hsearch_r",
+                    "pthread_attr_setstack", "makecontext", "swapcontext", "sigaltstack", "io_submit", "mremap", "shmat", "openlog"});
+    add({0, false},
+        {"printf", "fprintf", "dprintf", "vprintf", "vfprintf", "vsprintf", "vsnprintf", "asprintf", "vasprintf", "puts", "fputs", "fputc", "putc",
+         "putchar", "fputs_unlocked", "fwrite_unlocked", "fgetc", "getc", "getchar", "fgets", "gets", "fread", "fwrite", "fopen", "fopen64", "freopen",
+         "fdopen", "fclose", "fflush", "fseek", "fseeko", "fseeko64", "ftell", "ftello", "rewind", "fgetpos", "fsetpos", "feof", "ferror", "clearerr", "fileno",
+         "perror", "remove", "rename", "tmpfile", "tmpnam", "scanf", "fscanf", "vscanf", "vfscanf", "vsscanf", "__isoc99_fscanf", "__isoc99_scanf",
+         "popen", "pclose", "open", "open64", "openat", "creat", "close", "read", "write", "pread", "pwrite", "pread64", "pwrite64", "lseek", "lseek64", "stat", "lstat",
+         "fstat", "stat64", "lstat64", "fstat64", "fstatat", "fstatat64", "access", "faccessat", "unlink", "unlinkat", "link", "symlink", "readlink", "readlinkat", "mkdir", "mkdirat",
+         "rmdir", "chdir", "fchdir", "getcwd", "chmod", "fchmod", "chown", "lchown", "fchown", "utime", "utimes", "futimens", "utimensat", "truncate",
+         "ftruncate", "ftruncate64", "fsync", "fdatasync", "dup", "dup2", "dup3", "pipe", "pipe2", "fcntl", "fcntl64", "ioctl", "flock", "lockf", "mmap", "mmap64", "munmap", "msync",
+         "opendir", "fdopendir", "readdir", "readdir64", "closedir", "rewinddir", "telldir", "seekdir", "dirfd", "socket", "bind", "listen", "accept",
+         "accept4", "connect", "send", "sendto", "recv", "recvfrom", "shutdown", "getsockopt", "setsockopt", "getsockname", "getpeername", "socketpair",
+         "select", "pselect", "poll", "ppoll", "epoll_create", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait", "eventfd", "getaddrinfo",
+         "freeaddrinfo", "getnameinfo", "gethostbyname", "gethostname", "inet_addr", "inet_aton", "inet_ntoa", "getenv", "setenv", "unsetenv", "clearenv",
+         "secure_getenv", "system", "exit", "_exit", "_Exit", "abort", "atexit", "at_quick_exit", "qsort", "bsearch", "lfind", "lsearch", "srand", "rand", "random",
+         "srandom", "drand48", "srand48", "lrand48", "mrand48", "signal", "sigaction", "sigprocmask", "pthread_sigmask", "sigsuspend", "sigwait", "sigpending", "raise", "kill",
+         "alarm", "setitimer", "getitimer", "nanosleep", "usleep", "sleep", "clock", "clock_getres", "clock_nanosleep", "times", "getrusage", "getrlimit", "setrlimit",
+         "localtime", "gmtime", "ctime", "asctime", "tzset", "strptime", "setlocale", "localeconv", "nl_langinfo", "newlocale", "uselocale", "freelocale", "strerror",
+         "strsignal", "dlopen", "dlsym", "dlclose", "dlerror", "dladdr", "pthread_join", "pthread_detach", "pthread_self", "pthread_mutex_lock",
+         "pthread_mutex_timedlock", "pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_destroy", "pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "pthread_rwlock_destroy",
+         "pthread_key_create", "pthread_key_delete", "pthread_getspecific", "pthread_once", "pthread_barrier_init", "pthread_barrier_wait", "pthread_barrier_destroy",
+         "pthread_spin_lock", "pthread_spin_init", "pthread_spin_destroy", "sem_wait", "sem_timedwait", "sem_trywait", "sem_destroy", "sem_getvalue", "sched_yield",
+         "pthread_setname_np", "pthread_getname_np", "pthread_attr_setstacksize", "pthread_attr_getstacksize", "pthread_attr_setdetachstate", "pthread_kill",
+         "getpid", "getppid", "getuid", "geteuid", "getgid", "getegid", "setuid", "setgid", "setsid", "getpwnam", "getpwuid", "getgrnam", "getgrgid",
+         "getpwuid_r", "getpwnam_r", "getgrgid_r", "getgroups", "fork", "wait", "waitpid", "wait3", "wait4", "umask", "nice", "sysconf", "pathconf", "getpagesize",
+         "uname", "sysinfo", "ttyname", "tcgetattr", "tcsetattr", "cfsetispeed", "getopt", "getopt_long", "getopt_long_only", "glob", "globfree", "fnmatch", "regcomp",
+         "regexec", "regerror", "wordexp", "wordfree", "ftw", "nftw", "scandir", "alphasort", "mkstemp", "mkstemp64", "mkostemp", "mkdtemp", "realpath",
+         "dirname", "syslog", "vsyslog", "closelog", "mbstowcs", "wcstombs", "btowc", "wctob", "fgetwc", "fputwc", "fgetws", "fputws", "fwprintf", "swprintf",
+         "wprintf", "vswprintf", "iconv_open", "iconv_close", "crypt", "getrandom", "getentropy", "syscall", "sendfile", "sendfile64", "inotify_init",
+         "inotify_add_watch", "timerfd_create", "timerfd_settime", "signalfd", "prctl", "sched_getaffinity", "sched_setaffinity", "pthread_setaffinity_np",
+         "getline", "getdelim", "__getdelim", "__assert_fail", "__printf_chk", "__fprintf_chk", "__sprintf_chk", "__snprintf_chk", "__vfprintf_chk", "__vsnprintf_chk",
+         "__vsprintf_chk", "__fread_chk", "__fgets_chk", "__read_chk", "__open_2", "__stack_chk_fail", "backtrace", "backtrace_symbols", "backtrace_symbols_fd",
+         "__xpg_basename", "__xpg_strerror_r", "posix_fadvise", "posix_fallocate", "fallocate", "fputc_unlocked", "getc_unlocked", "putc_unlocked", "getchar_unlocked",
+         "putchar_unlocked", "__overflow", "__uflow", "flockfile", "funlockfile", "ftrylockfile", "mallopt", "malloc_trim", "mallinfo", "mallinfo2", "__cxa_throw",
+         "__cxa_rethrow", "__cxa_end_catch", "__cxa_guard_acquire", "__cxa_guard_release",
+         "__cxa_guard_abort", "__cxa_call_unexpected", "__cxa_bad_cast", "__cxa_bad_typeid", "__cxa_pure_virtual", "__dynamic_cast", "_Unwind_Resume", "__clang_call_terminate"});
+    return all;
+  }();
+  return map;
+}
+
+const StringMap<StringRef>& replacements() {
+  static const StringMap<StringRef> map = {
+      {"malloc", "__freehold_malloc"},
+      {"calloc", "__freehold_calloc"},
+      {"realloc", "__freehold_realloc"},
+      {"reallocarray", "__freehold_reallocarray"},
+      {"free", "__freehold_free"},
+      {"cfree", "__freehold_free"},
+      {"aligned_alloc", "__freehold_aligned_alloc"},
+      {"memalign", "__freehold_aligned_alloc"},
+      {"posix_memalign", "__freehold_posix_memalign"},
+      {"malloc_usable_size", "__freehold_malloc_usable_size"},
+      {"strdup", "__freehold_strdup"},
+      {"__strdup", "__freehold_strdup"},
+      {"strndup", "__freehold_strndup"},
+      {"__strndup", "__freehold_strndup"},
+      {"strtol", "__freehold_strtol"},
+      {"strtoul", "__freehold_strtoul"},
+      {"strtoll", "__freehold_strtol"},
+      {"strtoull", "__freehold_strtoul"},
+      {"__isoc23_strtol", "__freehold_strtol"},
+      {"__isoc23_strtoul", "__freehold_strtoul"},
+      {"strtoimax", "__freehold_strtol"},
+      {"strtoumax", "__freehold_strtoul"},
+      {"strtod", "__freehold_strtod"},
+      {"strtof", "__freehold_strtof"},
+      {"strtold", "__freehold_strtold"},
+      {"strtok", "__freehold_strtok"},
+      {"strtok_r", "__freehold_strtok_r"},
+      {"__strtok_r", "__freehold_strtok_r"},
+      {"strsep", "__freehold_strsep"},
+      {"writev", "__freehold_writev"},
+      {"readv", "__freehold_readv"},
+      {"sendmsg", "__freehold_sendmsg"},
+      {"recvmsg", "__freehold_recvmsg"},
+      {"execv", "__freehold_execv"},
+      {"execve", "__freehold_execve"},
+      {"execvp", "__freehold_execvp"},
+      {"iconv", "__freehold_iconv"},
+      {"sigaction", "__freehold_sigaction"},
+      {"signal", "__freehold_signal"},
+      {"_Znwm", "__freehold_new"},
+      {"_Znam", "__freehold_new"},
+      {"_ZnwmRKSt9nothrow_t", "__freehold_new_nothrow"},
+      {"_ZnamRKSt9nothrow_t", "__freehold_new_nothrow"},
+      {"_ZnwmSt11align_val_t", "__freehold_new_aligned"},
+      {"_ZnamSt11align_val_t", "__freehold_new_aligned"},
+      {"_ZnwmSt11align_val_tRKSt9nothrow_t", "__freehold_new_aligned_nothrow"},
+      {"_ZnamSt11align_val_tRKSt9nothrow_t", "__freehold_new_aligned_nothrow"},
+      {"_ZdlPv", "__freehold_delete"},
+      {"_ZdaPv", "__freehold_delete"},
+      {"_ZdlPvm", "__freehold_delete_sized"},
+      {"_ZdaPvm", "__freehold_delete_sized"},
+      {"_ZdlPvRKSt9nothrow_t", "__freehold_delete_nothrow"},
+      {"_ZdaPvRKSt9nothrow_t", "__freehold_delete_nothrow"},
+      {"_ZdlPvSt11align_val_t", "__freehold_delete_sized"},
+      {"_ZdaPvSt11align_val_t", "__freehold_delete_sized"},
+      {"_ZdlPvmSt11align_val_t", "__freehold_delete_sized_aligned"},
+      {"_ZdaPvmSt11align_val_t", "__freehold_delete_sized_aligned"},
+  };
+  return map;
+}
+
+}  // namespace
+
+const Leaf* leaf_of(const CallBase& call) {
+  const Function* callee = call.getCalledFunction();
+  // A function of that name that the program itself defines is compiled with handles.
+  if (callee == nullptr || !callee->isDeclaration() || callee->isIntrinsic()) return nullptr;
+  auto found = leaves().find(callee->getName());
+  return found == leaves().end() ? nullptr : &found->second;
+}
+
+const Known* known_of(StringRef name) {
+  auto found = known().find(name);
+  return found == known().end() ? nullptr : &found->second;
+}
+
+StringRef replacement_of(StringRef name) {
+  auto found = replacements().find(name);
+  return found == replacements().end() ? StringRef() : found->second;
+}
+
+}  // namespace freehold::compiler

@@ -1,0 +1,31 @@
+// No access through a handle is left, and no address lives across a call that may end it. Runs in every compilation.
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+
+#include "accesses.h"
+#include "context.h"
+#include "passes.h"
+
+using namespace llvm;
+
+namespace freehold::compiler {
+
+PreservedAnalyses VerifyPass::run(Module& module, ModuleAnalysisManager&) {
+  size_t accesses = 0, translations = 0;
+  for (Function& function : module) {
+    if (is_left_alone(function) || function.hasFnAttribute("freehold-bridge")) continue;
+    for (Instruction& instruction : instructions(function)) {
+      if (is_translate(&instruction)) translations++;
+      for_each_address(instruction, [&](Use& use) {
+        accesses++;
+        if (!is_raw(use)) error(instruction, Twine("an access was not translated: '") + instruction.getOpcodeName() + "'");
+      });
+    }
+  }
+  if (getenv("FREEHOLD_COMPILER_VERIFY") != nullptr) {
+    errs() << "freehold: " << module.getSourceFileName() << ": " << accesses << " accesses verified, " << translations << " translations\n";
+  }
+  return PreservedAnalyses::all();
+}
+
+}  // namespace freehold::compiler

@@ -1,0 +1,28 @@
+/* Control of the meshing malloc, for programs that link libfreehold-mesh.a or look the functions up in libfreehold-mesh.so. Any thread may call them. */
+#ifndef FREEHOLD_MESH_H
+#define FREEHOLD_MESH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Reads the value of that name into *old_value and then sets it to *new_value; either may be null. 0, or ENOENT: no such name, EPERM: it can not be set,
+   EINVAL: not that value. docs/internals/meshing.md lists the names. */
+int freehold_mesh_ctl(const char* name, uint64_t* old_value, const uint64_t* new_value);
+
+/* The statistics as JSON, with a zero behind them, cut off at the capacity in bytes. What the whole text needs, without the zero. */
+size_t freehold_mesh_statistics(char* text, size_t capacity);
+
+/* Meshes all that can be, and gives free memory back. The bytes that the process has less. */
+uint64_t freehold_mesh_compact(void);
+
+/* Null, or what is wrong with the heap, in words. */
+const char* freehold_mesh_verify(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,124 @@
+// malloc and its family, in place of the C library's.
+#include <errno.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "heap.h"
+#include "knobs.h"
+#include "statistics.h"
+
+#define EXPORTED extern "C" __attribute__((visibility("default")))
+
+extern "C" void* __libc_stack_end __attribute__((weak));  // where the kernel put the arguments: below them the environment
+
+namespace freehold::mesh {
+
+// The first allocation may come before the C library has set `environ`.
+void before_open() noexcept {
+  const char* const* environment = environ;
+  if (environment == nullptr && &__libc_stack_end != nullptr) {
+    auto* stack = static_cast<uintptr_t*>(__libc_stack_end);
+    environment = reinterpret_cast<const char* const*>(stack + 1 + stack[0] + 1);
+  }
+  char error[512];
+  if (read_knobs(environment, error, sizeof error)) return;
+  os::write_error("freehold-mesh: ");
+  os::write_error(error);
+  os::write_error("\n");
+  _exit(1);
+}
+
+}  // namespace freehold::mesh
+
+using namespace freehold::mesh;
+
+namespace {
+
+inline void* or_error(void* object) noexcept {
+  if (__builtin_expect(object == nullptr, 0)) errno = ENOMEM;
+  return object;
+}
+
+bool is_power_of_two(size_t number) noexcept { return number != 0 && (number & (number - 1)) == 0; }
+
+void print_statistics() noexcept {
+  static char text[16'384];
+  write_statistics(text, sizeof text - 1);
+  strcat(text, "\n");
+  os::write_error(text);
+}
+
+// After the C library's own. It is the first registration, so that its handlers run last before a fork and first after it: the others may allocate.
+__attribute__((constructor(101))) void start() noexcept {
+  pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+  open_heap();
+  if (knobs.statistics) atexit(print_statistics);
+}
+
+}  // namespace
+
+EXPORTED void* malloc(size_t size) { return or_error(allocate(size)); }
+EXPORTED void free(void* object) { deallocate(object); }
+EXPORTED void cfree(void* object) { deallocate(object); }
+EXPORTED void* calloc(size_t count, size_t size) { return or_error(allocate_zeroed(count, size)); }
+
+EXPORTED void* realloc(void* object, size_t size) {
+  if (object != nullptr && size == 0) {
+    deallocate(object);
+    return nullptr;
+  }
+  return or_error(reallocate(object, size));
+}
+
+EXPORTED void* reallocarray(void* object, size_t count, size_t size) {
+  size_t bytes;
+  if (__builtin_mul_overflow(count, size, &bytes)) return or_error(nullptr);
+  return realloc(object, bytes);
+}
+
+EXPORTED int posix_memalign(void** result, size_t alignment, size_t size) {
+  if (alignment % sizeof(void*) != 0 || !is_power_of_two(alignment)) return EINVAL;
+  void* object = allocate_aligned(size, alignment);
+  if (object == nullptr) return ENOMEM;
+  *result = object;
+  return 0;
+}
+
+EXPORTED void* aligned_alloc(size_t alignment, size_t size) {
+  if (!is_power_of_two(alignment)) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  return or_error(allocate_aligned(size, alignment));
+}
+
+EXPORTED void* memalign(size_t alignment, size_t size) {
+  // The C library takes any number, and means the next power of two.
+  while (alignment != 0 && !is_power_of_two(alignment)) alignment += alignment & -alignment;
+  return or_error(allocate_aligned(size, alignment));
+}
+
+EXPORTED void* valloc(size_t size) { return or_error(allocate_aligned(size, os::kPageSize)); }
+EXPORTED void* pvalloc(size_t size) {
+  size_t rounded = (size + os::kPageSize - 1) & -os::kPageSize;
+  return or_error(rounded < size ? nullptr : allocate_aligned(rounded, os::kPageSize));
+}
+
+EXPORTED size_t malloc_usable_size(void* object) { return object == nullptr ? 0 : usable_size(object); }
+EXPORTED int malloc_trim(size_t) { return compact() != 0; }
+EXPORTED int mallopt(int, int) { return 1; }
+
+EXPORTED struct mallinfo2 mallinfo2(void) {
+  Statistics s = read_statistics();
+  struct mallinfo2 information = {};
+  information.arena = s.used_bytes;
+  information.uordblks = s.live_bytes;
+  information.fordblks = s.free_bytes + s.cached_bytes;
+  information.hblkhd = s.large_bytes;
+  return information;
+}
+
+EXPORTED void malloc_stats(void) { print_statistics(); }

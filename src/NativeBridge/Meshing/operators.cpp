@@ -1,0 +1,91 @@
+// new and delete of C++. Thrown exceptions and new handlers need the C++ library, which a program without them does not have: it is found when it is needed.
+#include <dlfcn.h>
+#include <stdlib.h>
+
+#include <new>
+
+#include "heap.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+
+using namespace freehold::mesh;
+
+namespace {
+
+// A handler frees something, throws, or ends the process. Null when there is none.
+std::new_handler handler() noexcept {
+  static constexpr const char* kGetNewHandler = "_ZSt15get_new_handlerv";
+  auto* get = reinterpret_cast<std::new_handler (*)()>(dlsym(RTLD_DEFAULT, kGetNewHandler));
+  return get != nullptr ? get() : nullptr;
+}
+
+[[noreturn]] void throw_bad_alloc() {
+  static constexpr const char* kThrowBadAlloc = "_ZSt17__throw_bad_allocv";
+  if (auto* throw_it = reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, kThrowBadAlloc))) throw_it();
+  os::fail_fast("no memory for operator new, and no C++ library to throw with", nullptr);
+}
+
+void* try_again(size_t size, size_t alignment) {
+  while (true) {
+    std::new_handler called = handler();
+    if (called == nullptr) throw_bad_alloc();
+    called();
+    if (void* object = allocate_aligned(size, alignment)) return object;
+  }
+}
+
+// The C++ library's calls our throwing one and catches what that throws, which takes its runtime.
+void* try_again_quietly(size_t size) noexcept {
+  static constexpr const char* kNew = "_ZnwmRKSt9nothrow_t";
+  auto* next = reinterpret_cast<void* (*)(size_t, const std::nothrow_t&) noexcept>(dlsym(RTLD_NEXT, kNew));
+  return next != nullptr ? next(size, std::nothrow_t{}) : nullptr;
+}
+
+void* try_again_quietly(size_t size, std::align_val_t alignment) noexcept {
+  static constexpr const char* kNew = "_ZnwmSt11align_val_tRKSt9nothrow_t";
+  auto* next = reinterpret_cast<void* (*)(size_t, std::align_val_t, const std::nothrow_t&) noexcept>(dlsym(RTLD_NEXT, kNew));
+  return next != nullptr ? next(size, alignment, std::nothrow_t{}) : nullptr;
+}
+
+inline void* make(size_t size) {
+  void* object = allocate(size);
+  return __builtin_expect(object != nullptr, 1) ? object : try_again(size, kAlignment);
+}
+
+inline void* make(size_t size, std::align_val_t alignment) {
+  void* object = allocate_aligned(size, static_cast<size_t>(alignment));
+  return __builtin_expect(object != nullptr, 1) ? object : try_again(size, static_cast<size_t>(alignment));
+}
+
+inline void* make_quietly(size_t size) noexcept {
+  void* object = allocate(size);
+  return __builtin_expect(object != nullptr, 1) ? object : try_again_quietly(size);
+}
+
+inline void* make_quietly(size_t size, std::align_val_t alignment) noexcept {
+  void* object = allocate_aligned(size, static_cast<size_t>(alignment));
+  return __builtin_expect(object != nullptr, 1) ? object : try_again_quietly(size, alignment);
+}
+
+}  // namespace
+
+EXPORTED void* operator new(size_t size) { return make(size); }
+EXPORTED void* operator new[](size_t size) { return make(size); }
+EXPORTED void* operator new(size_t size, const std::nothrow_t&) noexcept { return make_quietly(size); }
+EXPORTED void* operator new[](size_t size, const std::nothrow_t&) noexcept { return make_quietly(size); }
+EXPORTED void* operator new(size_t size, std::align_val_t alignment) { return make(size, alignment); }
+EXPORTED void* operator new[](size_t size, std::align_val_t alignment) { return make(size, alignment); }
+EXPORTED void* operator new(size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept { return make_quietly(size, alignment); }
+EXPORTED void* operator new[](size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept { return make_quietly(size, alignment); }
+EXPORTED void operator delete(void* object) noexcept { deallocate(object); }
+EXPORTED void operator delete[](void* object) noexcept { deallocate(object); }
+EXPORTED void operator delete(void* object, size_t) noexcept { deallocate(object); }
+EXPORTED void operator delete[](void* object, size_t) noexcept { deallocate(object); }
+EXPORTED void operator delete(void* object, const std::nothrow_t&) noexcept { deallocate(object); }
+EXPORTED void operator delete[](void* object, const std::nothrow_t&) noexcept { deallocate(object); }
+EXPORTED void operator delete(void* object, std::align_val_t) noexcept { deallocate(object); }
+EXPORTED void operator delete[](void* object, std::align_val_t) noexcept { deallocate(object); }
+EXPORTED void operator delete(void* object, size_t, std::align_val_t) noexcept { deallocate(object); }
+EXPORTED void operator delete[](void* object, size_t, std::align_val_t) noexcept { deallocate(object); }
+EXPORTED void operator delete(void* object, std::align_val_t, const std::nothrow_t&) noexcept { deallocate(object); }
+EXPORTED void operator delete[](void* object, std::align_val_t, const std::nothrow_t&) noexcept { deallocate(object); }

@@ -1,0 +1,114 @@
+// The meshing malloc's whole interface to the kernel, so that tests can make the n-th call fail. Raw system calls: no function here
+// allocates, is a cancellation point, or changes errno. Any thread may call any of them. Sizes are in bytes, addresses page-aligned.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace freehold::mesh::os {
+
+inline constexpr size_t kPageSize = 4096;
+inline constexpr int kPageShift = 12;
+
+enum class Call : uint8_t { kMemfd, kMmap, kMprotect, kMremap, kMadvise, kUserfaultfd, kRegister, kWriteProtect, kMembarrier, kCount };
+inline constexpr size_t kCallCount = static_cast<size_t>(Call::kCount);
+
+// A file of memory that is closed by exec, with a number above those that programs use. Negative: none.
+int create_memory(size_t size) noexcept;
+// The descriptor still names the file that create_memory made: a program may have closed it and opened something else.
+bool is_memory(int descriptor) noexcept;
+void close(int descriptor) noexcept;
+
+// Address space without memory (PROT_NONE). Null when there is none.
+void* reserve(size_t size) noexcept;
+void unreserve(void* start, size_t size) noexcept;
+// Replaces what is mapped there. `shared`: writes go to the file; otherwise to pages of this process.
+bool map_file(void* start, size_t size, int descriptor, size_t offset, bool shared) noexcept;
+// Memory of this process, zero, readable and writable. Replaces what is mapped there.
+bool commit(void* start, size_t size) noexcept;
+// A page of zeros that a child of a fork has in common with its parent. Null: none.
+void* share_page() noexcept;
+// `to` becomes a second name of the pages that `from`, a shared mapping of a file, has.
+bool alias(void* from, void* to, size_t size) noexcept;
+// The frames of memory made by `commit` move to a range made by `commit`; the old range reads as zero. Both stay mapped.
+bool move_frames(void* from, void* to, size_t size) noexcept;
+// Gives memory made by `commit` back: it reads as zero.
+bool discard(void* start, size_t size) noexcept;
+// Gives the pages of the file back, for all names and processes.
+bool remove(void* start, size_t size) noexcept;
+// Makes pages present ahead of their first use. A hint.
+void populate(void* start, size_t size) noexcept;
+// Core dumps leave the range out, or have it. A hint.
+void exclude_from_dumps(void* start, size_t size, bool exclude) noexcept;
+// A hint.
+void use_huge_pages(void* start, size_t size) noexcept;
+bool protect(void* start, size_t size, bool writable) noexcept;
+bool is_mapped(void* start, size_t size) noexcept;  // of 16 pages at most
+
+// A userfaultfd, whose writers wait: in kernel code too, unless `user_mode_only`. Negative: the kernel refuses.
+int open_userfaultfd(bool user_mode_only) noexcept;
+bool watch(int descriptor, void* start, size_t size) noexcept;
+void unwatch(int descriptor, void* start, size_t size) noexcept;
+// Lifting the protection lets the waiting writers go on.
+bool write_protect(int descriptor, void* start, size_t size, bool protect) noexcept;
+void wake(int descriptor, void* start, size_t size) noexcept;
+
+// A full fence on every thread of the process that runs. False when the kernel refuses.
+bool register_barrier() noexcept;
+bool barrier_on_all_threads() noexcept;
+
+uint64_t milliseconds() noexcept;  // of a coarse clock that never goes back
+uint64_t nanoseconds() noexcept;
+uint64_t processor_time() noexcept;  // of this thread, in nanoseconds
+void sleep(uint64_t microseconds) noexcept;
+uint64_t random() noexcept;
+uint64_t physical_memory() noexcept;        // bytes
+uint64_t maximal_mappings() noexcept;       // vm.max_map_count
+// A small file of /proc or /sys, cut off at the capacity, with a zero behind it. The length, or negative.
+long read_file(const char* path, char* text, size_t capacity) noexcept;
+
+void wait(std::atomic<uint32_t>* word, uint32_t value) noexcept;
+void wake_all(std::atomic<uint32_t>* word) noexcept;
+
+// A list CALL:N[+],… (the N-th call fails, with + all from there on); false when malformed.
+bool inject_failures(const char* specification) noexcept;
+uint64_t call_count(Call call) noexcept;
+const char* call_name(Call call) noexcept;
+
+void write_error(const char* text) noexcept;
+[[noreturn]] void fail_fast(const char* what, const void* address) noexcept;
+
+// For short critical sections. Not recursive. Drepper, "Futexes are tricky", mutex 2.
+class Lock {
+ public:
+  void lock() noexcept {
+    uint32_t free = 0;
+    if (!state_.compare_exchange_strong(free, 1, std::memory_order_acquire)) wait_for_it();
+  }
+  bool try_lock() noexcept {
+    uint32_t free = 0;
+    return state_.compare_exchange_strong(free, 1, std::memory_order_acquire);
+  }
+  void unlock() noexcept {
+    if (state_.exchange(0, std::memory_order_release) == 2) wake_one();
+  }
+
+ private:
+  void wait_for_it() noexcept;
+  void wake_one() noexcept;
+  std::atomic<uint32_t> state_{0};  // 0 free, 1 held, 2 held and waited for
+};
+
+class LockGuard {
+ public:
+  explicit LockGuard(Lock& lock) noexcept : lock_(lock) { lock_.lock(); }
+  ~LockGuard() { lock_.unlock(); }
+  LockGuard(const LockGuard&) = delete;
+  LockGuard& operator=(const LockGuard&) = delete;
+
+ private:
+  Lock& lock_;
+};
+
+}  // namespace freehold::mesh::os

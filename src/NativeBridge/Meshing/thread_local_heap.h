@@ -1,0 +1,28 @@
+// What belongs to one thread: its shuffle vectors, and the addresses that it has announced to the mesher. Never unmapped: a dead thread's heap goes to the next one.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "shuffle_vector.h"
+#include "size_classes.h"
+
+namespace freehold::mesh {
+
+struct ThreadLocalHeap {
+  static constexpr uint32_t kAnnouncements = 48;
+  // An owner that no span has: of the heap of threads that have none yet.
+  static constexpr uint32_t kNobody = 0xffff, kMaximal = 0xfff0;
+
+  uint32_t id = kNobody;  // from 1 on: the owner in the page words
+  ShuffleVector vectors[kClasses];
+  Random random;
+  ThreadLocalHeap* next_unused = nullptr;  // under the global heap's lock
+  // Addresses that a system call of this thread may write to: no span with one of them is meshed. Written by the thread, read by the mesher; see WriteBarrier.
+  std::atomic<uint32_t> announced_count{0};
+  std::atomic<uintptr_t> announced[kAnnouncements] = {};
+  void** storage = nullptr;
+};
+
+
+}  // namespace freehold::mesh

@@ -1,0 +1,60 @@
+// Moves objects so that spans become empty and their memory goes back.
+//
+// A thread of its own watches the heap, from 16 MB on. When the spans hold more than `upper` times what lives in them it moves objects of the
+// sparsest spans of each size class into the fullest ones, in stops of at most kBatchMicroseconds, until it is below `lower`. Between two
+// stops it pauses so long that stops take at most `overhead` of the time; when a round gains little, it waits twice as long before the next.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "threads.h"
+
+namespace freehold::bridge {
+
+struct Bounds {
+  double lower = 1.05, upper = 1.15;  // bytes of spans / bytes of objects
+  double overhead = 0.05;             // share of the time
+};
+
+class Defragmenter {
+ public:
+  // Reads the environment: FREEHOLD_NATIVE_DEFRAGMENT, FREEHOLD_NATIVE_STRESS, FREEHOLD_NATIVE_STATS. Ends the process on a value that is not allowed.
+  void initialize() noexcept;
+  // Starts the thread, once. Any thread may call it.
+  void start() noexcept;
+
+  // One round over all classes, by the caller, which is outside. Returns the bytes of spans that became empty.
+  size_t run_round(const Bounds& bounds) noexcept;
+  // Moves every object that is not pinned, with the threads stopped. The caller is outside.
+  void move_everything() noexcept;
+
+  // A slow poll, the thread being outside; and the return from uncompiled code, it being inside. For the stress modes.
+  void at_poll(Thread& thread) noexcept {
+    if (stress_) stress_step(thread);
+  }
+  void at_call(Thread& thread) noexcept {
+    if (!stress_ || !threads::may_leave(thread)) return;
+    threads::leave(thread);
+    stress_step(thread);
+    threads::enter(thread);
+  }
+
+  uint64_t rounds() const noexcept { return rounds_.load(std::memory_order_relaxed); }
+
+ private:
+  void stress_step(Thread& thread) noexcept;
+  size_t compact(uint32_t size_class, const Bounds& bounds) noexcept;
+  static void* watch(void* self) noexcept;
+
+  static constexpr uint64_t kBatchMicroseconds = 1000;
+  bool stress_ = false, enabled_ = true;
+  uint64_t stress_interval_ = 64;  // events between two moves, at least
+  std::atomic<uint64_t> events_{0};
+  std::atomic<bool> started_{false};
+  std::atomic<uint64_t> rounds_{0};
+};
+
+extern Defragmenter defragmenter;
+
+}  // namespace freehold::bridge

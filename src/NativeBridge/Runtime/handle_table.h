@@ -1,0 +1,82 @@
+// The table of handles: which ids are in use, and where their objects are.
+//
+// The entry of an id: 0, never given out; an address minus the id's origin, in use; the id's handle without an offset, freed. Whoever translates
+// a freed handle so gets the handle itself, which is no address: the access faults, and the fault names the id.
+#pragma once
+
+#include <atomic>
+
+#include "abi.h"
+#include "platform/lock.h"
+
+namespace freehold::bridge {
+
+class HandleTable {
+ public:
+  // Before any other call, once. False: the addresses are taken, or no memory.
+  bool initialize() noexcept;
+
+  // Takes up to `count` ids that are not in use: freed ones once kQuarantine others have been freed after them, or new ones. Returns how many;
+  // 0: there are no more, or no memory. Thread-safe.
+  size_t take(uint32_t* ids, size_t count) noexcept;
+  // Gives back ids whose entries were set with set_freed. Thread-safe.
+  void give_back(const uint32_t* ids, size_t count) noexcept;
+
+  static uint64_t handle(uint32_t id, uint32_t origin) noexcept { return kHandleBit | uint64_t{id} << 32 | origin; }
+  static uint32_t id_of(uint64_t handle) noexcept { return static_cast<uint32_t>(handle >> 32) & (kIdLimit - 1); }
+  static uint32_t offset_of(uint64_t handle) noexcept { return static_cast<uint32_t>(handle); }
+  // The offset of the object's first byte. `alignment`: of the handle, 16 to 64 KB.
+  static uint32_t origin(uint32_t id, size_t alignment) noexcept {
+    return static_cast<uint32_t>((kOriginFloor + (uint64_t{id} * 16 & (kOriginFloor - 1))) & ~(alignment - 1));
+  }
+
+  // Only while the object's owner, or nobody, runs: by an allocation before the handle is known, by a free, or with all threads stopped.
+  static void set(uint32_t id, uintptr_t start, uint32_t origin) noexcept { entry(id).store(start - origin, std::memory_order_release); }
+  static void set_freed(uint32_t id) noexcept { entry(id).store(kHandleBit | uint64_t{id} << 32, std::memory_order_release); }
+  static uint64_t load(uint32_t id) noexcept { return entry(id).load(std::memory_order_acquire); }
+  // Of any 64-bit value: an entry whose id was never given out reads as zero.
+  static bool is_live(uint64_t handle) noexcept {
+    if ((handle & kHandleBit) == 0) return false;
+    uint64_t at = load(id_of(handle));
+    return at != 0 && (at & kHandleBit) == 0;
+  }
+  static bool is_freed(uint64_t handle) noexcept { return (handle & kHandleBit) != 0 && (load(id_of(handle)) & kHandleBit) != 0; }
+  // What compiled code does.
+  static uintptr_t translate(uint64_t handle) noexcept {
+    return (handle & kHandleBit) != 0 ? load(id_of(handle)) + offset_of(handle) : static_cast<uintptr_t>(handle);
+  }
+
+  // Pins of a live id. kForever stays until the object is freed; kStopped is set while all threads are stopped. By any thread.
+  static constexpr uint32_t kForever = 1u << 31, kStopped = 1u << 30;
+  void pin(uint32_t id, uint32_t kind) noexcept { note(id).fetch_or(kind, std::memory_order_relaxed); }
+  void unpin(uint32_t id, uint32_t kind) noexcept { note(id).fetch_and(~kind, std::memory_order_relaxed); }
+  bool is_pinned(uint32_t id) const noexcept { return note(id).load(std::memory_order_relaxed) != 0; }
+  // Of an id that was just taken.
+  void clear_pins(uint32_t id) noexcept { note(id).store(0, std::memory_order_relaxed); }
+
+  uint64_t ever_given_out() const noexcept { return frontier_.load(std::memory_order_relaxed) - 1; }
+  void set_limit(uint64_t limit) noexcept { limit_ = limit; }  // for tests: ids below it only
+
+  // How many other ids are freed before an id is given out again.
+  static constexpr size_t kQuarantine = 4096;
+  // Around fork.
+  void lock() noexcept { lock_.lock(); }
+  void unlock() noexcept { lock_.unlock(); }
+
+ private:
+  static std::atomic<uint64_t>& entry(uint32_t id) noexcept { return reinterpret_cast<std::atomic<uint64_t>*>(kTableAddress)[id]; }
+  std::atomic<uint32_t>& note(uint32_t id) const noexcept { return notes_[id]; }
+
+  freehold::os::Lock lock_;
+  // An id in use: its pins. A freed one in the queue: the id that was freed after it.
+  std::atomic<uint32_t>* notes_ = nullptr;
+  std::atomic<uint64_t> frontier_{1};  // the lowest id that was never given out; 0 is none. Written under the lock
+  uint64_t limit_ = kFirstReservedId;
+  // The queue of freed ids, under the lock.
+  uint32_t first_ = 0, last_ = 0;
+  size_t waiting_ = 0;
+};
+
+extern HandleTable table;
+
+}  // namespace freehold::bridge

@@ -1,0 +1,245 @@
+// Functions of the C library that take handles inside of what they are given, or give back addresses in it. The compiler calls these instead
+// (Compiler/library.cpp). The caller is inside.
+#include <errno.h>
+#include <iconv.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "heap.h"
+#include "os.h"
+#include "runtime.h"
+#include "threads.h"
+
+using namespace freehold::bridge;
+
+namespace {
+
+template <typename T>
+T* address(T* pointer) noexcept {
+  return reinterpret_cast<T*>(HandleTable::translate(reinterpret_cast<uint64_t>(pointer)));
+}
+
+// The handle of a byte of the same object as `handle`, given its address.
+template <typename T>
+T* same_object(const T* handle, const T* start, T* found) noexcept {
+  if (found == nullptr) return nullptr;
+  return reinterpret_cast<T*>(reinterpret_cast<uint64_t>(handle) + (reinterpret_cast<uint64_t>(found) - reinterpret_cast<uint64_t>(start)));
+}
+
+// Objects that stay in place for a call that may wait. `count` handles at most.
+class OutCall {
+ public:
+  explicit OutCall(size_t most) noexcept : record_(static_cast<PinRecord*>(most <= kInPlace ? static_cast<void*>(space_) : memory_for(most))) {
+    if (record_ != nullptr) record_->count = 0;
+  }
+  ~OutCall() {
+    if (size_ != 0 && record_ != nullptr) os::unmap(record_, size_);
+  }
+  OutCall(const OutCall&) = delete;
+  OutCall& operator=(const OutCall&) = delete;
+  bool has_memory() const noexcept { return record_ != nullptr; }
+
+  template <typename T>
+  T* pin(T* pointer) noexcept {
+    void** slot = &record_->handles()[record_->count++];
+    return static_cast<T*>(__freehold_pin(const_cast<void*>(static_cast<const void*>(pointer)), slot));
+  }
+  template <typename Call>
+  auto run(Call call) noexcept {
+    __freehold_call_out(record_);
+    auto result = call();
+    int saved = errno;
+    __freehold_call_back(record_);
+    errno = saved;
+    return result;
+  }
+
+ private:
+  static constexpr size_t kInPlace = 40;
+  void* memory_for(size_t most) noexcept {
+    size_ = (sizeof(PinRecord) + most * sizeof(void*) + os::kPageSize - 1) & ~(os::kPageSize - 1);
+    return os::map(size_);
+  }
+  size_t size_ = 0;
+  alignas(8) uint8_t space_[sizeof(PinRecord) + kInPlace * sizeof(void*)];
+  PinRecord* record_;
+};
+
+constexpr int kMostVectors = 1024;  // IOV_MAX
+
+template <typename Call>
+ssize_t with_vectors(const iovec* vectors, int count, Call call) noexcept {
+  if (count < 0 || count > kMostVectors) {
+    errno = EINVAL;
+    return -1;
+  }
+  OutCall out(static_cast<size_t>(count));
+  iovec copy[kMostVectors];
+  if (!out.has_memory()) {
+    errno = ENOMEM;
+    return -1;
+  }
+  const iovec* from = address(vectors);
+  for (int i = 0; i < count; i++) copy[i] = {out.pin(static_cast<char*>(from[i].iov_base)), from[i].iov_len};
+  return out.run([&] { return call(copy); });
+}
+
+template <typename Call>
+ssize_t with_message(msghdr* message, Call call) noexcept {
+  OutCall fixed(3);
+  msghdr copy = *address(message);
+  if (copy.msg_iovlen > static_cast<size_t>(kMostVectors)) {
+    errno = EMSGSIZE;
+    return -1;
+  }
+  OutCall out(copy.msg_iovlen + 4);
+  if (!out.has_memory()) {
+    errno = ENOMEM;
+    return -1;
+  }
+  iovec vectors[kMostVectors];
+  const iovec* from = address(copy.msg_iov);
+  for (size_t i = 0; i < copy.msg_iovlen; i++) vectors[i] = {out.pin(static_cast<char*>(from[i].iov_base)), from[i].iov_len};
+  void* name = copy.msg_name;
+  void* control = copy.msg_control;
+  iovec* original = copy.msg_iov;
+  copy.msg_iov = vectors;
+  copy.msg_name = out.pin(static_cast<char*>(name));
+  copy.msg_control = out.pin(static_cast<char*>(control));
+  ssize_t result = out.run([&] { return call(&copy); });
+  copy.msg_name = name;
+  copy.msg_control = control;
+  copy.msg_iov = original;
+  *address(message) = copy;
+  return result;
+}
+
+// Strings of an argument vector as addresses. They stay so until the process is another one, or the call has failed.
+template <typename Call>
+int with_strings(char* const* first, char* const* second, Call call) noexcept {
+  auto length = [](char* const* list) {
+    size_t n = 0;
+    if (list != nullptr) {
+      while (address(list)[n] != nullptr) n++;
+    }
+    return n;
+  };
+  size_t n = length(first), m = length(second);
+  OutCall out(n + m);
+  auto* copies = static_cast<char**>(alloca((n + m + 2) * sizeof(char*)));
+  if (!out.has_memory()) {
+    errno = ENOMEM;
+    return -1;
+  }
+  for (size_t i = 0; i < n; i++) copies[i] = out.pin(address(first)[i]);
+  copies[n] = nullptr;
+  for (size_t i = 0; i < m; i++) copies[n + 1 + i] = out.pin(address(second)[i]);
+  copies[n + 1 + m] = nullptr;
+  return out.run([&] { return call(copies, copies + n + 1); });
+}
+
+template <typename Number, typename Parse>
+Number parse(const char* text, char** end, Parse call) noexcept {
+  const char* start = address(text);
+  char* stop;
+  Number number = call(start, &stop);
+  if (end != nullptr) *address(end) = same_object(const_cast<char*>(text), start, stop);
+  return number;
+}
+
+thread_local char* next_token __attribute__((tls_model("initial-exec"))) = nullptr;
+
+}  // namespace
+
+extern "C" {
+
+long __freehold_strtol(const char* text, char** end, int base) {
+  return parse<long>(text, end, [base](const char* from, char** stop) { return strtol(from, stop, base); });
+}
+unsigned long __freehold_strtoul(const char* text, char** end, int base) {
+  return parse<unsigned long>(text, end, [base](const char* from, char** stop) { return strtoul(from, stop, base); });
+}
+double __freehold_strtod(const char* text, char** end) {
+  return parse<double>(text, end, [](const char* from, char** stop) { return strtod(from, stop); });
+}
+float __freehold_strtof(const char* text, char** end) {
+  return parse<float>(text, end, [](const char* from, char** stop) { return strtof(from, stop); });
+}
+long double __freehold_strtold(const char* text, char** end) {
+  return parse<long double>(text, end, [](const char* from, char** stop) { return strtold(from, stop); });
+}
+
+char* __freehold_strtok_r(char* text, const char* delimiters, char** state) {
+  if (text == nullptr) text = *address(state);
+  if (text == nullptr) return nullptr;
+  const char* among = address(delimiters);
+  text += strspn(address(text), among);
+  if (*address(text) == '\0') {
+    *address(state) = text;
+    return nullptr;
+  }
+  char* end = text + strcspn(address(text), among);
+  if (*address(end) != '\0') *address(end++) = '\0';
+  *address(state) = end;
+  return text;
+}
+char* __freehold_strtok(char* text, const char* delimiters) { return __freehold_strtok_r(text, delimiters, &next_token); }
+char* __freehold_strsep(char** text, const char* delimiters) {
+  char* token = *address(text);
+  if (token == nullptr) return nullptr;
+  char* end = token + strcspn(address(token), address(delimiters));
+  if (*address(end) != '\0') {
+    *address(end++) = '\0';
+    *address(text) = end;
+  } else {
+    *address(text) = nullptr;
+  }
+  return token;
+}
+
+size_t __freehold_iconv(iconv_t converter, char** from, size_t* from_left, char** to, size_t* to_left) {
+  OutCall out(2);
+  char* from_handle = from == nullptr ? nullptr : *address(from);
+  char* to_handle = to == nullptr ? nullptr : *address(to);
+  char* from_start = out.pin(from_handle);
+  char* to_start = out.pin(to_handle);
+  char* from_at = from_start;
+  char* to_at = to_start;
+  size_t left = from_left == nullptr ? 0 : *address(from_left), room = to_left == nullptr ? 0 : *address(to_left);
+  size_t result = out.run([&] { return iconv(converter, from == nullptr ? nullptr : &from_at, from_left == nullptr ? nullptr : &left,
+                                             to == nullptr ? nullptr : &to_at, to_left == nullptr ? nullptr : &room); });
+  if (from != nullptr) *address(from) = same_object(from_handle, from_start, from_at);
+  if (to != nullptr) *address(to) = same_object(to_handle, to_start, to_at);
+  if (from_left != nullptr) *address(from_left) = left;
+  if (to_left != nullptr) *address(to_left) = room;
+  return result;
+}
+
+ssize_t __freehold_writev(int file, const iovec* vectors, int count) {
+  return with_vectors(vectors, count, [=](const iovec* copy) { return writev(file, copy, count); });
+}
+ssize_t __freehold_readv(int file, const iovec* vectors, int count) {
+  return with_vectors(vectors, count, [=](const iovec* copy) { return readv(file, copy, count); });
+}
+ssize_t __freehold_sendmsg(int socket, const msghdr* message, int flags) {
+  msghdr copy = *address(message);
+  return with_message(&copy, [=](msghdr* header) { return sendmsg(socket, header, flags); });
+}
+ssize_t __freehold_recvmsg(int socket, msghdr* message, int flags) {
+  return with_message(message, [=](msghdr* header) { return recvmsg(socket, header, flags); });
+}
+
+int __freehold_execv(const char* path, char* const* arguments) {
+  return with_strings(arguments, nullptr, [path](char** list, char**) { return execv(address(path), list); });
+}
+int __freehold_execvp(const char* file, char* const* arguments) {
+  return with_strings(arguments, nullptr, [file](char** list, char**) { return execvp(address(file), list); });
+}
+int __freehold_execve(const char* path, char* const* arguments, char* const* environment) {
+  return with_strings(arguments, environment, [path](char** list, char** variables) { return execve(address(path), list, variables); });
+}
+
+}  // extern "C"

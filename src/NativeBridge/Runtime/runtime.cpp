@@ -1,0 +1,204 @@
+// What compiled code calls. Every function that a compiled function may reach through a pointer begins with the mark (abi.h).
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "defragmenter.h"
+#include "faults.h"
+#include "heap.h"
+#include "os.h"
+#include "runtime.h"
+#include "threads.h"
+
+namespace freehold::bridge {
+
+namespace {
+std::atomic<uint32_t> state{0};  // 0: not initialised, 1: somebody does it, 2: done
+}
+
+void initialize() noexcept {
+  if (state.load(std::memory_order_acquire) == 2) return;
+  uint32_t none = 0;
+  if (!state.compare_exchange_strong(none, 1, std::memory_order_acquire)) {
+    while (state.load(std::memory_order_acquire) != 2) os::pause(10);
+    return;
+  }
+  if (!table.initialize()) {
+    os::fail("freehold: the addresses from 0x400000000 to 0x800000000 are taken, or no memory: handles have no table\n");
+  }
+  if (!heap.initialize()) os::fail("freehold: no address space for the heap of handles\n");
+  if (!threads::initialize()) os::fail("freehold: no memory for threads\n");
+  faults::initialize();
+  state.store(2, std::memory_order_release);
+  defragmenter.initialize();
+}
+
+bool is_initialized() noexcept { return state.load(std::memory_order_acquire) == 2; }
+
+}  // namespace freehold::bridge
+
+using namespace freehold::bridge;
+
+namespace {
+
+// Known, and inside: compiled code called. A function of the runtime that uncompiled code calls takes threads::Inside.
+Thread& caller() noexcept { return threads::current(); }
+
+__attribute__((constructor(101))) void start() { initialize(); }
+
+}  // namespace
+
+extern "C" {
+
+// The first word of a record and the current state, for code that is about to call setjmp.
+PinRecord* __freehold_newest_pin() { return caller().pins.next; }
+void __freehold_unwind_pins(PinRecord* newest) { threads::unlink_after(caller(), newest); }
+
+// A thread enters compiled code from outside. Returns what __freehold_leave_compiled wants: 1 if it was outside.
+uint32_t __freehold_enter_compiled() {
+  initialize();
+  Thread& thread = threads::current();
+  if (!threads::is_outside(thread)) {
+    __freehold_poll(nullptr);
+    return 0;
+  }
+  threads::enter(thread);
+  return 1;
+}
+void __freehold_leave_compiled() { threads::leave(threads::current()); }
+
+// A landing pad: the unwinder, which is outside, has given control back.
+void __freehold_landed() {
+  Thread& thread = threads::current();
+  if (threads::is_outside(thread)) threads::enter(thread);
+}
+
+// The stop word is set. `pins`: what the calling loop has translated, or null.
+void __freehold_poll(PinRecord* pins) {
+  int saved = errno;
+  Thread& thread = caller();
+  // What a handler has interrupted may hold addresses that no record names.
+  if (!threads::may_leave(thread)) return;
+  thread.polls++;
+  if (pins != nullptr) threads::link(thread, *pins);
+  threads::leave(thread);
+  defragmenter.at_poll(thread);
+  threads::enter(thread);
+  if (pins != nullptr) threads::unlink(*pins);
+  errno = saved;
+}
+
+// Before a call of code that was not compiled with handles.
+void __freehold_call_out(PinRecord* record) {
+  Thread& thread = caller();
+  threads::link(thread, *record);
+  if (threads::may_leave(thread)) threads::leave(thread);
+}
+void __freehold_call_back(PinRecord* record) { __freehold_call_back_with(record, nullptr); }
+// With what the call returned: an address in an object becomes a handle.
+void* __freehold_call_back_with(PinRecord* record, void* result) {
+  Thread& thread = caller();
+  if (threads::is_outside(thread)) threads::enter(thread);
+  result = __freehold_handle(result);
+  threads::unlink(*record);
+  defragmenter.at_call(thread);
+  return result;
+}
+
+// A handle that is passed on as an address; `slot` of a record keeps it in place.
+void* __freehold_pin(void* pointer, void** slot) {
+  uint64_t value = reinterpret_cast<uint64_t>(pointer);
+  if (!HandleTable::is_live(value)) {
+    *slot = nullptr;
+    return pointer;
+  }
+  *slot = pointer;
+  return reinterpret_cast<void*>(HandleTable::translate(value));
+}
+// The same for a callee that may keep the address.
+void* __freehold_keep(void* pointer, void** slot) {
+  uint64_t value = reinterpret_cast<uint64_t>(pointer);
+  if (HandleTable::is_live(value)) {
+    table.pin(HandleTable::id_of(value), HandleTable::kForever);
+    escaped.fetch_add(1, std::memory_order_relaxed);
+  }
+  return __freehold_pin(pointer, slot);
+}
+// A pointer that uncompiled code returned.
+void* __freehold_handle(void* address) { return (reinterpret_cast<uint64_t>(address) & kHandleBit) != 0 ? address : heap.handle_at(address); }
+
+// What compiled code returns to a caller outside: an address that stays one, when it is called back in the middle of something. The function
+// that a thread began with returns to the C library, which hands the value to the program.
+void* __freehold_result(void* pointer) {
+  Thread& thread = caller();
+  if (thread.pins.next == &thread.pins) return pointer;
+  void* slot;
+  return __freehold_keep(pointer, &slot);
+}
+
+void* __freehold_malloc(size_t size) { return heap.allocate(caller().cache, size, 16, false); }
+void* __freehold_calloc(size_t count, size_t size) {
+  size_t total;
+  if (__builtin_mul_overflow(count, size, &total)) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  return heap.allocate(caller().cache, total, 16, true);
+}
+void __freehold_free(void* pointer) {
+  if (pointer == nullptr) return;
+  int saved = errno;
+  heap.free(caller().cache, pointer);
+  errno = saved;
+}
+void* __freehold_realloc(void* pointer, size_t size) {
+  if (size == 0 && pointer != nullptr) {
+    __freehold_free(pointer);
+    return nullptr;
+  }
+  return heap.reallocate(caller().cache, pointer, size);
+}
+void* __freehold_reallocarray(void* pointer, size_t count, size_t size) {
+  size_t total;
+  if (__builtin_mul_overflow(count, size, &total)) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  return __freehold_realloc(pointer, total);
+}
+void* __freehold_aligned_alloc(size_t alignment, size_t size) {
+  if (alignment == 0 || (alignment & (alignment - 1)) != 0) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  return heap.allocate(caller().cache, size, alignment < 16 ? 16 : alignment, false);
+}
+int __freehold_posix_memalign(void** result, size_t alignment, size_t size) {
+  if (alignment % sizeof(void*) != 0 || alignment == 0 || (alignment & (alignment - 1)) != 0) return EINVAL;
+  int saved = errno;
+  void* made = __freehold_aligned_alloc(alignment, size);
+  errno = saved;
+  if (made == nullptr) return ENOMEM;
+  *reinterpret_cast<void**>(HandleTable::translate(reinterpret_cast<uint64_t>(result))) = made;
+  return 0;
+}
+size_t __freehold_malloc_usable_size(void* pointer) { return pointer == nullptr ? 0 : heap.usable_size(pointer); }
+
+char* __freehold_strndup(const char* text, size_t limit) {
+  auto* from = reinterpret_cast<const char*>(HandleTable::translate(reinterpret_cast<uint64_t>(text)));
+  size_t size = strnlen(from, limit);
+  void* copy = __freehold_malloc(size + 1);
+  if (copy == nullptr) return nullptr;
+  auto* to = reinterpret_cast<char*>(HandleTable::translate(reinterpret_cast<uint64_t>(copy)));
+  memcpy(to, from, size);
+  to[size] = '\0';
+  return static_cast<char*>(copy);
+}
+char* __freehold_strdup(const char* text) { return __freehold_strndup(text, SIZE_MAX); }
+
+}  // extern "C"
+
+namespace freehold::bridge {
+std::atomic<uint64_t> escaped{0};
+}

@@ -1,0 +1,48 @@
+#include "statistics.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "defragmenter.h"
+#include "faults.h"
+#include "os.h"
+#include "runtime.h"
+
+namespace freehold::bridge::statistics {
+
+namespace {
+
+// Bytes; 0: the kernel does not say.
+uint64_t proportional_set() noexcept {
+  int file = open("/proc/self/smaps_rollup", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  char text[2048];
+  ssize_t size = read(file, text, sizeof text - 1);
+  close(file);
+  if (size <= 0) return 0;
+  text[size] = '\0';
+  const char* line = strstr(text, "\nPss:");
+  if (line == nullptr) return 0;
+  uint64_t kilobytes = 0;
+  for (const char* c = line + 5; *c != '\0' && *c != 'k'; c++) {
+    if (*c >= '0' && *c <= '9') kilobytes = kilobytes * 10 + static_cast<uint64_t>(*c - '0');
+  }
+  return kilobytes * 1024;
+}
+
+}  // namespace
+
+void print() noexcept {
+  HeapFigures figures = heap.figures();
+  threads::StopFigures stops = threads::stop_figures();
+  os::print(
+      "freehold native: %u objects live, %u bytes; spans %u bytes; process PSS %u bytes\n"
+      "freehold native: %u objects moved, %u bytes, %u rounds; %u stops, longest %u us, all %u us\n"
+      "freehold native: %u handles repaired in uncompiled code; %u passed to code that may keep them\n",
+      figures.live_objects, figures.live_bytes, figures.resident_bytes, proportional_set(), figures.moved_objects, figures.moved_bytes,
+      defragmenter.rounds(), stops.stops, stops.longest_nanoseconds / 1000, stops.total_nanoseconds / 1000, faults::repaired(),
+      escaped.load(std::memory_order_relaxed));
+}
+
+}  // namespace freehold::bridge::statistics

@@ -1,0 +1,234 @@
+#include "threads.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+
+#include "os.h"
+
+using freehold::bridge::PinRecord;
+using freehold::bridge::ThreadWord;
+
+extern "C" {
+thread_local ThreadWord __freehold_thread __attribute__((tls_model("initial-exec"))) = {0, 1};
+}
+
+namespace freehold::bridge::threads {
+
+namespace {
+
+thread_local Thread* mine __attribute__((tls_model("initial-exec"))) = nullptr;
+thread_local bool inside_at_fork __attribute__((tls_model("initial-exec"))) = false;
+
+// Held from stop() to resume(), and to change the list. Only a thread that is outside may wait for it: whoever holds it may wait for the others.
+freehold::os::Lock world;
+Thread* all = nullptr;
+Thread* unused = nullptr;  // of threads that have ended
+bool has_barrier = false;
+bool poll_always = false;
+pthread_key_t exit_key;
+uint64_t stopped_at = 0;
+sigset_t mask_before;  // of the thread that stopped the others; under `world`
+// Written by who holds `world`, read by anybody.
+std::atomic<uint64_t> stop_count{0}, longest_stop{0}, all_stops{0};
+
+std::atomic_ref<uint32_t> outside_of(const Thread& thread) noexcept { return std::atomic_ref<uint32_t>(thread.word->outside); }
+
+void fence_if_needed() noexcept {
+  if (has_barrier) {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  } else {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+  }
+}
+
+void pin_records(Thread& thread, bool pin) noexcept {
+  for (PinRecord* record = thread.pins.next; record != &thread.pins; record = record->next) {
+    for (uint64_t i = 0; i < record->count; i++) {
+      uint64_t handle = reinterpret_cast<uint64_t>(record->handles()[i]);
+      if (!HandleTable::is_live(handle)) continue;
+      if (pin) {
+        table.pin(HandleTable::id_of(handle), HandleTable::kStopped);
+      } else {
+        table.unpin(HandleTable::id_of(handle), HandleTable::kStopped);
+      }
+    }
+  }
+}
+
+// The thread ends. It may yet run compiled code, in destructors that come later: that makes it known again.
+void forget(void* pointer) noexcept {
+  auto* thread = static_cast<Thread*>(pointer);
+  if (is_outside(*thread)) enter(*thread);
+  heap.empty(thread->cache);
+  leave(*thread);
+  world.lock();
+  for (Thread** at = &all; *at != nullptr; at = &(*at)->next) {
+    if (*at != thread) continue;
+    *at = thread->next;
+    break;
+  }
+  thread->next = unused;
+  unused = thread;
+  mine = nullptr;
+  world.unlock();
+}
+
+Thread* make_known() noexcept {
+  constexpr size_t kSize = (sizeof(Thread) + os::kPageSize - 1) & ~(os::kPageSize - 1);
+  world.lock();
+  Thread* thread = unused;
+  if (thread != nullptr) {
+    unused = thread->next;
+  } else if ((thread = static_cast<Thread*>(os::map(kSize))) == nullptr) {
+    world.unlock();
+    os::fail("freehold: no memory for a thread of compiled code\n");
+  }
+  thread->word = &__freehold_thread;
+  thread->stop = reinterpret_cast<std::atomic<uint32_t>*>(&__freehold_thread.stop);
+  thread->stop->store(poll_always ? kPollAlways : 0, std::memory_order_relaxed);
+  thread->pins.previous = thread->pins.next = &thread->pins;
+  thread->pins.count = 0;
+  thread->handlers = 0;
+  thread->next = all;
+  all = thread;
+  mine = thread;
+  world.unlock();
+  int saved = errno;
+  pthread_setspecific(exit_key, thread);
+  errno = saved;
+  return thread;
+}
+
+// Everybody is outside while the process is copied, so that nothing is half done in the copy.
+void before_fork() noexcept {
+  inside_at_fork = mine != nullptr && !is_outside(*mine);
+  if (inside_at_fork) leave(*mine);
+  stop();
+  heap.lock();
+  table.lock();
+}
+void after_fork() noexcept {
+  table.unlock();
+  heap.unlock();
+  resume();
+  if (inside_at_fork) enter(*mine);
+}
+// Only this thread is there. What the others kept is lost, their memory too.
+void after_fork_in_child() noexcept {
+  table.unlock();
+  heap.unlock();
+  // Their records are in the copied memory, and name what they have pinned.
+  resume();
+  all = mine;
+  if (mine != nullptr) mine->next = nullptr;
+  has_barrier = os::register_barrier();
+  if (inside_at_fork) enter(*mine);
+}
+
+}  // namespace
+
+bool initialize() noexcept {
+  has_barrier = os::register_barrier();
+  pthread_atfork(before_fork, after_fork, after_fork_in_child);
+  return pthread_key_create(&exit_key, forget) == 0;
+}
+
+void always_poll() noexcept { poll_always = true; }
+
+Thread* known() noexcept { return mine; }
+
+Thread& current() noexcept {
+  Thread* thread = mine;
+  return *(thread != nullptr ? thread : make_known());
+}
+
+Thread* first() noexcept { return all; }
+
+bool is_outside(const Thread& thread) noexcept { return outside_of(thread).load(std::memory_order_relaxed) != 0; }
+
+void enter(Thread& thread) noexcept {
+  while (true) {
+    outside_of(thread).store(0, std::memory_order_relaxed);
+    fence_if_needed();
+    uint32_t stop = thread.stop->load(std::memory_order_acquire);
+    if ((stop & kStop) == 0) return;
+    outside_of(thread).store(1, std::memory_order_release);
+    os::wait(*thread.stop, stop);
+  }
+}
+
+void leave(Thread& thread) noexcept { outside_of(thread).store(1, std::memory_order_release); }
+
+void begin_handler(Thread& thread, void* frame) noexcept {
+  if (thread.handlers++ == 0) thread.outermost_handler = frame;
+}
+void end_handler(Thread& thread) noexcept { thread.handlers--; }
+
+void link(Thread& thread, PinRecord& record) noexcept {
+  record.previous = &thread.pins;
+  record.next = thread.pins.next;
+  record.next->previous = &record;
+  thread.pins.next = &record;
+}
+
+void unlink(PinRecord& record) noexcept {
+  record.previous->next = record.next;
+  record.next->previous = record.previous;
+}
+
+// Not through the records between, whose frames are gone.
+void unlink_after(Thread& thread, PinRecord* newest) noexcept {
+  thread.pins.next = newest;
+  newest->previous = &thread.pins;
+  // So has a handler been left, when its frame is below this one on the same stack.
+  if (thread.handlers != 0 && thread.outermost_handler < __builtin_frame_address(0)) thread.handlers = 0;
+}
+
+void stop() noexcept {
+  // A handler on this thread would wait for the end of the stop.
+  sigset_t before, wanted;
+  sigfillset(&wanted);
+  for (int fault : {SIGSEGV, SIGBUS, SIGTRAP, SIGILL, SIGFPE, SIGABRT}) sigdelset(&wanted, fault);
+  pthread_sigmask(SIG_SETMASK, &wanted, &before);
+  world.lock();
+  mask_before = before;
+  stopped_at = os::nanoseconds();
+  for_each([](Thread& thread) { thread.stop->fetch_or(kStop, std::memory_order_relaxed); });
+  if (has_barrier) {
+    os::barrier_on_all_threads();
+  } else {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+  }
+  for_each([](Thread& thread) {
+    for (unsigned spins = 0; outside_of(thread).load(std::memory_order_acquire) == 0; spins++) {
+      if (spins < 100) {
+        __builtin_ia32_pause();
+      } else {
+        os::pause(20);
+      }
+    }
+  });
+  for_each([](Thread& thread) { pin_records(thread, true); });
+}
+
+void resume() noexcept {
+  for_each([](Thread& thread) { pin_records(thread, false); });
+  for_each([](Thread& thread) {
+    thread.stop->fetch_and(~kStop, std::memory_order_release);
+    os::wake_all(*thread.stop);
+  });
+  uint64_t time = os::nanoseconds() - stopped_at;
+  stop_count.fetch_add(1, std::memory_order_relaxed);
+  all_stops.fetch_add(time, std::memory_order_relaxed);
+  if (time > longest_stop.load(std::memory_order_relaxed)) longest_stop.store(time, std::memory_order_relaxed);
+  sigset_t before = mask_before;
+  world.unlock();
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+StopFigures stop_figures() noexcept {
+  return {stop_count.load(std::memory_order_relaxed), longest_stop.load(std::memory_order_relaxed), all_stops.load(std::memory_order_relaxed)};
+}
+
+}  // namespace freehold::bridge::threads

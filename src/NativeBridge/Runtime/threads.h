@@ -1,0 +1,104 @@
+// Threads that run compiled code, and how they are stopped.
+//
+// A thread is inside while it runs compiled code or the runtime: it may hold addresses of objects that nobody has pinned, so nothing moves. It is
+// outside while it runs anything else, or waits at a poll: the objects that it needs in place are in its pin records. To stop the threads is to
+// ask each to go outside and to wait until all are; a thread that is outside stays there until the stop ends. Nobody sends a signal.
+//
+// Order: a thread that comes inside clears `outside`, then looks at `stop`. Whoever stops writes `stop`, makes all threads pass a barrier
+// (membarrier), then looks at `outside`. One of the two sees the other. Where the kernel has no membarrier, the thread has a fence.
+//
+// A thread that nobody knows yet is outside: the first compiled function that it enters makes it known.
+#pragma once
+
+#include <atomic>
+
+#include "abi.h"
+#include "heap.h"
+
+// Initial-exec, so that compiled code needs no call to find it.
+extern "C" thread_local freehold::bridge::ThreadWord __freehold_thread __attribute__((tls_model("initial-exec")));
+
+namespace freehold::bridge {
+
+struct Thread {
+  ThreadWord* word;
+  std::atomic<uint32_t>* stop;      // &word->stop: what it waits on
+  PinRecord pins;                   // head of the ring of its records; changed by the thread while it is inside
+  ThreadCache cache;
+  Thread* next;                     // in the list of all
+  uint64_t polls;                   // slow ones
+  uint32_t handlers;                // of signals that have interrupted it inside, and run. Not zero: it must not go outside
+  void* outermost_handler;          // the frame of the first of them
+};
+
+namespace threads {
+
+// The bits of ThreadWord::stop.
+inline constexpr uint32_t kStop = 1, kPollAlways = 2;
+
+// Once. False: no memory.
+bool initialize() noexcept;
+// For stress: every poll of threads that become known from now on is a slow one.
+void always_poll() noexcept;
+
+// Of the calling thread. Makes it known first, and is never null: without memory the process ends.
+Thread& current() noexcept;
+// Null: not known yet.
+Thread* known() noexcept;
+
+// From outside to inside; waits while the threads are stopped.
+void enter(Thread& thread) noexcept;
+// From inside to outside.
+void leave(Thread& thread) noexcept;
+bool is_outside(const Thread& thread) noexcept;
+
+// Around a handler of a signal that has interrupted the thread inside.
+void begin_handler(Thread& thread, void* frame) noexcept;
+void end_handler(Thread& thread) noexcept;
+// The thread may go outside.
+inline bool may_leave(const Thread& thread) noexcept { return thread.handlers == 0; }
+
+void link(Thread& thread, PinRecord& record) noexcept;
+void unlink(PinRecord& record) noexcept;
+// The records that were linked after `newest` go: their frames have been left by longjmp.
+void unlink_after(Thread& thread, PinRecord* newest) noexcept;
+
+// Stops all threads; the caller is outside, or no thread of compiled code. From here to resume() every id that a record names is pinned with
+// HandleTable::kStopped. One stop at a time: a second caller waits.
+void stop() noexcept;
+void resume() noexcept;
+// Between stop() and resume(). Visits every known thread.
+template <typename Visitor>
+void for_each(Visitor visit) noexcept;
+Thread* first() noexcept;
+
+struct StopFigures {
+  uint64_t stops, longest_nanoseconds, total_nanoseconds;
+};
+StopFigures stop_figures() noexcept;
+
+template <typename Visitor>
+void for_each(Visitor visit) noexcept {
+  for (Thread* thread = first(); thread != nullptr; thread = thread->next) visit(*thread);
+}
+
+// Inside for as long as this lives, wherever the thread was.
+class Inside {
+ public:
+  Inside() noexcept : thread_(current()), was_outside_(is_outside(thread_)) {
+    if (was_outside_) enter(thread_);
+  }
+  ~Inside() {
+    if (was_outside_) leave(thread_);
+  }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+  Thread& thread() noexcept { return thread_; }
+
+ private:
+  Thread& thread_;
+  bool was_outside_;
+};
+
+}  // namespace threads
+}  // namespace freehold::bridge

@@ -1,0 +1,3 @@
+// handles need 64-bit pointers
+// options: -m32
+int x;

@@ -1,0 +1,3 @@
+// cannot be combined with handles
+// options: -fsanitize=address
+int x;

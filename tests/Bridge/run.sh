@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# The handle compiler against clang: every program of programs/ is compiled by both, at each level, and must print the same, also while everything
+# that is not pinned moves all the time. What the compiler must refuse is in rejected/, one reason a file, with the message in its first line.
+#   tests/Bridge/run.sh [part of a program's name…]
+set -euo pipefail
+root=$(cd "$(dirname "$0")/../.." && pwd)
+tools="$root/artifacts/native"
+here="$root/tests/Bridge"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+passed=0
+failed=0
+ok() { passed=$((passed + 1)); }
+bad() { failed=$((failed + 1)); echo "FAILED: $1"; }
+
+wanted() {
+  local part
+  if [ ${#only[@]} -eq 0 ]; then return 0; fi
+  for part in "${only[@]}"; do if [[ "$1" == *"$part"* ]]; then return 0; fi; done
+  return 1
+}
+only=("$@")
+
+# Processor seconds, not those of the clock: the machine may be busy.
+limited() { (ulimit -t 120; exec "$@"); }
+
+# compare <name> <stress> <expected> <program>
+compare() {
+  local code=0
+  FREEHOLD_NATIVE_STRESS=$2 limited "$4" > "$work/out" 2>&1 || code=$?
+  if [ "$code" = "$(cat "$3.code")" ] && cmp -s "$work/out" "$3"; then ok; else
+    bad "$1, stress '$2': exit $code"
+    diff "$work/out" "$3" | head -n 10 || true
+  fi
+}
+
+for source in "$here"/programs/*.c "$here"/programs/*.cpp; do
+  name=$(basename "$source")
+  wanted "$name" || continue
+  case "$name" in
+    *.cpp) clang=clang++-19; freehold="$tools/bin/freehold-c++" ;;
+    *) clang=clang-19; freehold="$tools/bin/freehold-cc" ;;
+  esac
+  for flags in "-O0" "-O1 -g" "-O2" "-O3 -mavx2" "-O2 -flto" "-O2 -fPIC -fno-inline"; do
+    # shellcheck disable=SC2086
+    $clang -w -mavx2 ${flags/-flto/} -pthread "$source" -o "$work/stock" -lm
+    code=0
+    limited "$work/stock" > "$work/expected" 2>&1 || code=$?
+    echo "$code" > "$work/expected.code"
+    # shellcheck disable=SC2086
+    if ! "$freehold" -w -mavx2 $flags -pthread "$source" -o "$work/handles" -lm > "$work/log" 2>&1; then
+      bad "$name $flags: does not compile"
+      head -n 5 "$work/log"
+      continue
+    fi
+    compare "$name $flags" "" "$work/expected" "$work/handles"
+    compare "$name $flags" "move:100" "$work/expected" "$work/handles"
+    compare "$name $flags" "move:9" "$work/expected" "$work/handles"
+  done
+done
+
+for source in "$here"/rejected/*; do
+  name=$(basename "$source")
+  wanted "$name" || continue
+  message=$(sed -n '1s:^// ::p; 1s:^; ::p' "$source")
+  options=$(sed -n '2s:^// options\: ::p; 2s:^; options\: ::p' "$source")
+  # shellcheck disable=SC2086
+  if "$tools/bin/freehold-cc" -w -O1 $options -c "$source" -o "$work/object.o" > "$work/log" 2>&1; then
+    bad "$name compiles"
+  elif grep -qF -- "$message" "$work/log"; then
+    ok
+  else
+    bad "$name: no '$message' in:"
+    head -n 5 "$work/log"
+  fi
+done
+
+# The code itself: FileCheck on what comes out at -O2.
+for source in "$here"/codegen/*.c; do
+  name=$(basename "$source")
+  wanted "$name" || continue
+  if "$tools/bin/freehold-cc" -w -O2 -S -emit-llvm "$source" -o "$work/code.ll" && FileCheck-19 "$source" < "$work/code.ll" > "$work/log" 2>&1; then ok; else
+    bad "$name"
+    head -n 20 "$work/log"
+  fi
+done
+
+# What an object file compiled with handles needs is named when it is linked without the runtime.
+if wanted link; then
+  printf '#include <stdlib.h>\nint main(void) { free(malloc(3)); return 0; }\n' > "$work/link.c"
+  "$tools/bin/freehold-cc" -c "$work/link.c" -o "$work/link.o"
+  if clang-19 "$work/link.o" -o "$work/link" > "$work/log" 2>&1; then bad "links without the runtime"; elif grep -q '__freehold_malloc' "$work/log"; then ok; else bad "link error without a name"; fi
+fi
+
+# Code of the two kinds in one program, each calling the other, in both directions and through pointers; a shared library; a use after free.
+if wanted mixed; then
+  clang-19 -O2 -w -fPIC -shared "$here/mixed/plain.c" -o "$work/libplain.so"
+  "$tools/bin/freehold-cc" -O2 -w -fPIC -shared "$here/mixed/shared.c" -o "$work/libshared.so"
+  "$tools/bin/freehold-cc" -O2 -w "$here/mixed/main.c" -o "$work/mixed" -L"$work" -lplain -lshared -Wl,-rpath,"$work"
+  for stress in "" move:1; do
+    if FREEHOLD_NATIVE_STRESS=$stress limited "$work/mixed" > "$work/out" 2>&1 && diff "$work/out" "$here/mixed/expected"; then ok; else bad "mixed, stress '$stress'"; fi
+  done
+  for fault in use double inside; do
+    code=0
+    limited "$work/mixed" "$fault" > "$work/out" 2>&1 || code=$?
+    if [ "$code" = 134 ] && grep -q '^freehold: ' "$work/out"; then ok; else bad "mixed $fault: exit $code, $(tail -n 1 "$work/out")"; fi
+  done
+fi
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# Programs with libfreehold-mesh.so preloaded: the probe's verbs under each barrier, as root and as nobody, and Debian's programs as far as they are installed.
+#   run.sh [--long]     --long: 12 million calls for the EFAULT probe, longer programs, meshing at every 20th slow path too
+set -euo pipefail
+root=$(cd "$(dirname "$0")/../.." && pwd)
+source "$root/eng/common.sh"
+library="$artifacts/native/lib/libfreehold-mesh.so"
+probe="$artifacts/native/bin/mesh_probe"
+"$root/eng/native.sh" freehold_mesh_preload mesh_probe
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cp "$library" "$probe" "$scratch"   # nobody may not see the repository's folders
+chmod -R a+rX "$scratch"
+library="$scratch/libfreehold-mesh.so"
+probe="$scratch/mesh_probe"
+passed=0
+failed=0
+missing=()
+calls=400000
+settings=("")
+if [ "${1:-}" = --long ]; then
+  calls=12000000
+  settings=("" FREEHOLD_MESH_STRESS=20)
+fi
+
+# case_of <name> <command…>: succeeds with 0
+case_of() {
+  local name=$1
+  shift
+  if timeout 900 "$@" > "$scratch/out" 2>&1; then
+    echo "ok: $name  $(tail -n 1 "$scratch/out" | cut -c1-100)"
+    passed=$((passed + 1))
+  else
+    echo "FAILED ($?): $name"
+    tail -n 20 "$scratch/out"
+    failed=$((failed + 1))
+  fi
+}
+
+# same <name> <command…>: the same output with the library as without
+same() {
+  local name=$1 setting expected
+  shift
+  if ! command -v "$1" > /dev/null; then
+    missing+=("$1")
+    return 0
+  fi
+  expected=$("$@" 2>&1)
+  for setting in "${settings[@]}"; do
+    if output=$(env LD_PRELOAD="$library" $setting "$@" 2>&1) && [ "$output" = "$expected" ]; then
+      echo "ok: $name $setting"
+      passed=$((passed + 1))
+    else
+      echo "FAILED: $name $setting"
+      diff <(echo "$expected") <(echo "$output") | head -10 || true
+      failed=$((failed + 1))
+    fi
+  done
+}
+
+preload=(env LD_PRELOAD="$library")
+for verb in family forks threads descriptors handlers; do
+  case_of "$verb" "${preload[@]}" "$probe" "$verb"
+done
+for barrier in user mprotect; do
+  case_of "forks, $barrier" "${preload[@]}" FREEHOLD_MESH_BARRIER=$barrier "$probe" forks
+  case_of "efault, $barrier" "${preload[@]}" FREEHOLD_MESH_BARRIER=$barrier "$probe" efault "$calls"
+done
+case_of "efault" "${preload[@]}" "$probe" efault "$calls"
+if [ "$(id -u)" = 0 ] && command -v setpriv > /dev/null; then
+  case_of "efault, as nobody" setpriv --reuid=65534 --regid=65534 --clear-groups "${preload[@]}" "$probe" efault "$calls"
+fi
+case_of "a setting that is not known ends the program" bash -c "! LD_PRELOAD=$library FREEHOLD_MESH_NONE=1 $probe family"
+
+same python3 python3 -c '
+import json, collections
+rows = [{"n": i, "s": str(i) * (i % 7)} for i in range(60000)]
+kept = rows[::9]; del rows
+print(len(json.dumps(kept)), collections.Counter(r["n"] % 5 for r in kept))'
+same python3-processes python3 -c '
+import subprocess, os, threading
+def work():
+    for i in range(5): subprocess.run(["true"], check=True)
+threads = [threading.Thread(target=work) for _ in range(4)]
+[t.start() for t in threads]; [t.join() for t in threads]
+pid = os.fork()
+if pid == 0: os._exit(len([str(i) for i in range(1000)]) % 7)
+print(os.waitpid(pid, 0)[1] >> 8)'
+same git git -C "$root" log --stat --oneline -n 30
+same sqlite3 sqlite3 :memory: "with recursive n(i) as (select 1 union all select i + 1 from n where i < 60000) select count(*), sum(length(hex(i) || i)), max(i % 977) from n;"
+cat > "$scratch/unit.cpp" <<'EOF'
+#include <map>
+#include <string>
+#include <regex>
+int main() { std::map<std::string, std::regex> m; m.emplace("a", std::regex("b+")); return static_cast<int>(m.size()) - 1; }
+EOF
+same gcc g++ -std=c++20 -O1 -S -o - "$scratch/unit.cpp"
+if command -v redis-server > /dev/null; then
+  for scenario in A B; do
+    if [ "${1:-}" = --long ]; then case_of "redis $scenario" python3 "$root/benchmarks/Meshing/redis_memory.py" --scenario $scenario --library "$library"; fi
+  done
+  case_of "redis" python3 "$root/benchmarks/Meshing/redis_memory.py" --scenario A --scale 20 --library "$library"
+else
+  missing+=(redis-server)
+fi
+if command -v nginx > /dev/null; then
+  mkdir -p "$scratch/nginx/logs" "$scratch/nginx/www"
+  echo hello > "$scratch/nginx/www/index.html"
+  chmod -R a+rX "$scratch"
+  printf 'worker_processes 2; pid %s/pid; error_log %s/error; events {} http { access_log off; server { listen 127.0.0.1:7398; root %s/www; } }' "$scratch/nginx" "$scratch/nginx" "$scratch/nginx" > "$scratch/nginx/conf"
+  case_of nginx bash -c "LD_PRELOAD=$library nginx -p $scratch/nginx -c $scratch/nginx/conf && python3 -c '
+import urllib.request
+for i in range(300): assert urllib.request.urlopen(\"http://127.0.0.1:7398/\").read() == b\"hello\n\"
+'; result=\$?; kill \$(cat $scratch/nginx/pid); exit \$result"
+else
+  missing+=(nginx)
+fi
+if [ ${#missing[@]} -gt 0 ]; then echo "not installed, not run: ${missing[*]}"; fi
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -103,6 +103,8 @@ internal sealed class AllocateDelete(Options options, Publisher publisher, Bars 
             results.Where(r => r.Cell.Order != "random").Select(r => (r.Cell.ToString(), r.Gain)));
         bars.Add("allocate-delete: stock / Freehold where the objects in flight outgrow that stock's nursery, at least 3", 3, true,
             results.Where(r => r.Cell.Order != "random" && OutgrowsNursery(results, r)).Select(r => (r.Cell.ToString(), r.Gain)));
+        bars.Add("allocate-delete: time, Freehold on net10.0 / on net9.0, every cell, least of the runs, at most 1.05", 1.05, false,
+            results.Where(r => r.Cell.Order != "random").Select(r => (r.Cell.ToString(), r.LeastOf(Variant.Freehold) / r.LeastOf(Variant.OtherFramework))));
         bars.Add("allocate-delete: Freehold / model, first in first out, at most 1.5", 1.5, false,
             results.Select(r => (r.Cell.ToString(), r.ToModel)));
         bars.Add("allocate-delete: resident after deleting everything / start, at most 1.1", 1.1, false,

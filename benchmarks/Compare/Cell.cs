@@ -21,6 +21,9 @@ internal sealed class Cell(string name, string time)
     /// <summary>The same of the least times of each: what a shared machine adds to some of the runs is not in it.</summary>
     public double LeastGain => new[] { Variant.Workstation, Variant.Server }.Select(stock => Least(stock, time)).Where(ns => !double.IsNaN(ns)).DefaultIfEmpty(double.NaN).Min() / Least(Variant.Freehold, time);
 
+    /// <summary>Freehold's time as a part of what it needs on the other target framework: NaN where that was not asked for.</summary>
+    public double ToOtherFramework => Least(Variant.Freehold, time) / Least(Variant.OtherFramework, time);
+
     /// <summary>Freehold's peak memory as a part of that collector's.</summary>
     public double PeakRatio => Median(Variant.Freehold, "peak_resident_bytes") / Median(BetterStock, "peak_resident_bytes");
 

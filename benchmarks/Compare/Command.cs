@@ -64,10 +64,10 @@ internal static class Command
             }
         }
 
-        if ((exitCode != 0 && !mayFail) || heap != variant.Heap)
+        if ((exitCode != 0 && !mayFail) || heap != (variant.Reported ?? variant.Heap))
         {
             throw new InvalidOperationException(
-                $"{program} {string.Join(' ', arguments)} ended with {exitCode}, its heap is '{heap}' (expected '{variant.Heap}'):\n{output}");
+                $"{program} {string.Join(' ', arguments)} ended with {exitCode}, its heap is '{heap}' (expected '{variant.Reported ?? variant.Heap}'):\n{output}");
         }
 
         return new Measurement(values, exitCode);

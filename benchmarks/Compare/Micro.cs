@@ -29,12 +29,12 @@ internal sealed class Micro(Options options, Bars bars)
     public string Run()
     {
         var nanoseconds = Measure();
-        var table = new Table("operation", "workstation ns", "server ns", "Freehold ns", "Freehold / workstation");
+        var table = new Table("operation", "workstation ns", "server ns", "Freehold ns", "Freehold / workstation", "Freehold net9.0 ns");
         var ratios = new Dictionary<string, double>();
         foreach (var operation in nanoseconds.Select(entry => entry.Key.Operation).Distinct())
         {
             ratios[operation] = Least(Variant.Freehold) / Least(Variant.Workstation);
-            table.Add(operation, Least(Variant.Workstation), Least(Variant.Server), Least(Variant.Freehold), ratios[operation]);
+            table.Add(operation, Least(Variant.Workstation), Least(Variant.Server), Least(Variant.Freehold), ratios[operation], Least(Variant.OtherFramework));
 
             double Least(Variant variant) => nanoseconds.GetValueOrDefault((operation, variant.Heap), double.NaN);
         }
@@ -66,7 +66,7 @@ internal sealed class Micro(Options options, Bars bars)
         foreach (var variant in options.Variants)
         {
             config.AddJob(Job.Default
-                .WithRuntime(NativeAotRuntime.Net90)
+                .WithRuntime(variant == Variant.OtherFramework ? NativeAotRuntime.Net90 : NativeAotRuntime.Net10_0)
                 .WithToolchain(new PublishedToolchain(options, variant, "Micro"))
                 .WithId(variant.Heap)
                 .WithGcForce(false) // else Freehold would give its spare memory back before each sample

@@ -23,7 +23,8 @@ internal sealed class Options
           --quick           fewer cells and smaller ones
           --repetitions N   runs of each cell and heap, interleaved (default 3; with --quick 1)
           --random-order    allocate-delete in random order too
-          --heaps LIST      of workstation, server, freehold, and malloc: the native peers of gc-simulator and red-black-tree (default all)
+          --heaps LIST      of workstation, server, freehold, and malloc: the native peers of gc-simulator and red-black-tree (default these);
+                            freehold-net9.0: the other target framework beside them
           --malloc LIBRARY  another malloc for the native peers, which are linked with it
           --no-publish      use what was published last (micro publishes each time)
           --models FOLDER   sources of the cost models (default: ../shared/models beside the repository, if there)
@@ -91,8 +92,8 @@ internal sealed class Options
                     options.RandomOrder = true;
                     break;
                 case "--heaps":
-                    var heaps = (arguments.ElementAtOrDefault(++i) ?? "").Split(',').Select(name => Variant.All.Append(Variant.Native).FirstOrDefault(v => v.Heap == name)
-                        ?? throw new FormatException($"--heaps: '{name}' is not workstation, server, freehold or malloc.")).ToList();
+                    var heaps = (arguments.ElementAtOrDefault(++i) ?? "").Split(',').Select(name => Variant.All.Append(Variant.Native).Append(Variant.OtherFramework).FirstOrDefault(v => v.Heap == name)
+                        ?? throw new FormatException($"--heaps: '{name}' is not workstation, server, freehold, freehold-net9.0 or malloc.")).ToList();
                     options.Native = heaps.Remove(Variant.Native);
                     options.Variants = [.. heaps];
                     break;

@@ -18,10 +18,8 @@ internal sealed class PublishedToolchain(Options options, Variant variant, strin
         new DotNetCliPublisher(extraArguments: string.Join(' ', ["-r linux-x64", .. variant.Properties])),
         new Executor())
 {
-    private const string TargetFramework = "net10.0";
-
     private sealed class ProjectGenerator(Options options, Variant variant, string project)
-        : CsProjGenerator(TargetFramework, cliPath: null!, packagesPath: null!, runtimeFrameworkVersion: null!)
+        : CsProjGenerator(variant.Framework, cliPath: null!, packagesPath: null!, runtimeFrameworkVersion: null!)
     {
         protected override string GetExecutableExtension() => "";
 
@@ -30,7 +28,7 @@ internal sealed class PublishedToolchain(Options options, Variant variant, strin
             Path.Combine(options.Output, "build", project, variant.Heap);
 
         protected override string GetBinariesDirectoryPath(string buildArtifactsDirectoryPath, string configuration) =>
-            Path.Combine(buildArtifactsDirectoryPath, "bin", configuration, TargetFramework, "linux-x64", "publish");
+            Path.Combine(buildArtifactsDirectoryPath, "bin", configuration, variant.Framework, "linux-x64", "publish");
 
         protected override void GenerateProject(BuildPartition partition, ArtifactsPaths paths, ILogger logger) =>
             File.WriteAllText(paths.ProjectFilePath, $"""
@@ -38,7 +36,7 @@ internal sealed class PublishedToolchain(Options options, Variant variant, strin
                   <Import Project="{Escape(options.Root)}/eng/Consume.props" />
                   <PropertyGroup>
                     <OutputType>Exe</OutputType>
-                    <TargetFramework>{TargetFramework}</TargetFramework>
+                    <TargetFramework>{variant.Framework}</TargetFramework>
                     <AssemblyName>{Escape(paths.ProgramName)}</AssemblyName>
                     <EnableDefaultCompileItems>false</EnableDefaultCompileItems>
                     <AllowUnsafeBlocks>true</AllowUnsafeBlocks>

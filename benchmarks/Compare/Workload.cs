@@ -8,6 +8,7 @@ internal static class Workload
         bars.Add($"{workload}: throughput, Freehold / better stock, geometric mean, at least 2", 2, true, [("all cells", Mean(cells, cell => cell.Gain))]);
         bars.Add($"{workload}: the same, of the least of the runs", 2, true, [("all cells", Mean(cells, cell => cell.LeastGain))]);
         bars.Add($"{workload}: peak memory, Freehold / that stock, geometric mean, at most 0.5", 0.5, false, [("all cells", Mean(cells, cell => cell.PeakRatio))]);
+        bars.Add($"{workload}: time, Freehold on net10.0 / on net9.0, least of the runs, geometric mean, at most 1.05", 1.05, false, [("all cells", Mean(cells, cell => cell.ToOtherFramework))]);
         AddStallBar(bars, workload, cells);
     }
 

@@ -84,6 +84,9 @@ internal static unsafe partial class Moving
         yield return OfSpans("reference", InOrder);
         yield return OfSpans("reference-delegate", (a, b) => InOrderByDelegates(a, b, Unsafe.AreSame, Unsafe.IsAddressLessThan, Unsafe.IsAddressGreaterThan, Unsafe.ByteOffset));
         yield return OfSpans("reference-pointer", InOrderByPointers);
+#if NET10_0_OR_GREATER
+        yield return OfSpans("reference-or-equal", InOrderOrSame);
+#endif
         yield return OfSpans("span-equality", (a, b) => a[1..3] == b[1..3] && a.Overlaps(b[2..], out int offset) && offset == 2);
         yield return OfSpans("pointer-delegate", PointersByDelegate);
         yield return new("moving-compare-sequence", _ => SequenceEqualsItself());
@@ -153,6 +156,19 @@ internal static unsafe partial class Moving
         && Unsafe.IsAddressLessThan(ref a[1], ref b[2]) && !Unsafe.IsAddressLessThan(ref a[1], ref b[1])
         && Unsafe.IsAddressGreaterThan(ref a[2], ref b[1]) && !Unsafe.IsAddressGreaterThan(ref a[1], ref b[1])
         && Unsafe.ByteOffset(ref a[1], ref b[3]) == 8;
+
+#if NET10_0_OR_GREATER
+    // Directly, by a delegate and by a pointer.
+    private static bool InOrderOrSame(Span<int> a, Span<int> b)
+    {
+        CompareReferences atMost = Unsafe.IsAddressLessThanOrEqualTo, atLeast = Unsafe.IsAddressGreaterThanOrEqualTo;
+        delegate*<ref readonly int, ref readonly int, bool> atMostByPointer = &Unsafe.IsAddressLessThanOrEqualTo<int>, atLeastByPointer = &Unsafe.IsAddressGreaterThanOrEqualTo<int>;
+        return Unsafe.IsAddressLessThanOrEqualTo(ref a[1], ref b[1]) && Unsafe.IsAddressLessThanOrEqualTo(ref a[1], ref b[2]) && !Unsafe.IsAddressLessThanOrEqualTo(ref a[2], ref b[1])
+            && Unsafe.IsAddressGreaterThanOrEqualTo(ref a[1], ref b[1]) && Unsafe.IsAddressGreaterThanOrEqualTo(ref a[2], ref b[1]) && !Unsafe.IsAddressGreaterThanOrEqualTo(ref a[1], ref b[2])
+            && atMost(ref a[1], ref b[1]) && !atMost(ref a[2], ref b[1]) && atLeast(ref a[1], ref b[1]) && !atLeast(ref a[1], ref b[2])
+            && atMostByPointer(ref a[1], ref b[1]) && !atMostByPointer(ref a[2], ref b[1]) && atLeastByPointer(ref a[1], ref b[1]) && !atLeastByPointer(ref a[1], ref b[2]);
+    }
+#endif
 
     private static bool InOrderByDelegates(Span<int> a, Span<int> b, CompareReferences same, CompareReferences less, CompareReferences greater, SubtractReferences offset) =>
         same(ref a[1], ref b[1]) && !same(ref a[1], ref b[2])

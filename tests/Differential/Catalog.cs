@@ -66,6 +66,7 @@ internal static class Catalog
         new(nameof(Programs.NativeCalls), Programs.NativeCalls.Run),
         new(nameof(Programs.OtherSockets), Programs.OtherSockets.Run),
         new(nameof(Programs.NativeFrames), Programs.NativeFrames.Run),
+        new(nameof(Programs.NewMembers), Programs.NewMembers.Run),
         new(nameof(Programs.ParallelLoops), Programs.ParallelLoops.Run),
         new(nameof(Programs.ParallelQueries), Programs.ParallelQueries.Run),
         new(nameof(Programs.PinnedHandles), Programs.PinnedHandles.Run),

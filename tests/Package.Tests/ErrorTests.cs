@@ -16,6 +16,8 @@ public sealed class ErrorTests(PackageFixture machine)
         { "FH0001", ["-r", "linux-musl-x64"] },
         { "FH0001", ["-r", "linux-arm64"] },
         { "FH0002", ["-p:TargetFramework=net8.0"] },
+        // What a later SDK does; this one says itself that it does not know the framework (NETSDK1045).
+        { "FH0002", ["-p:TargetFramework=net11.0", "-p:NETCoreAppMaximumVersion=11.0"] },
         { "FH0004", ["-p:CppCompilerAndLinker=no-such-linker"] },
         { "FH0005", ["-p:ServerGarbageCollection=true"] },
         { "FH0006", ["-p:PublishAot=false"] },

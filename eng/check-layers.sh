@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# The layers of src/Allocator include downwards only: platform → core → heap → diag → runtime (docs/architecture.md).
+# The layers of src/Allocator include downwards only: platform → core → heap → diag → runtime (docs/architecture.md). Within a layer no modules include each
+# other in a circle; a module is a header with the source file of its name.
 #   eng/check-layers.sh [folder]      default: src/Allocator
-# Prints each include that leads upwards, to nowhere, or to no layer, then 'N passed, N failed': one check for each source file.
+# Prints each include that leads upwards, to nowhere, or to no layer, and each circle, then 'N passed, N failed': one check for each source file, and one for
+# each layer.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 cd "${1:-$root/src/Allocator}"
@@ -36,6 +38,19 @@ while IFS= read -r file; do
   fi
   if $good; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
 done < <(find . -type f \( -name '*.h' -o -name '*.cpp' -o -name '*.S' -o -name '*.inc' \) | LC_ALL=C sort)
+
+for layer in "${layers[@]}"; do
+  if [ ! -d "$layer" ]; then continue; fi
+  # Pairs for tsort: module, and a module of the same layer that it includes. A pair of equals names a module without any.
+  circle=$(grep -oE "^[[:space:]]*#[[:space:]]*include[[:space:]]*\"$layer/[^\"]*" -r "$layer" |
+    sed -E "s:^$layer/([^.]*)\.[^\"]*\"$layer/([^.]*)\..*:\1 \2:" | awk '$1 != $2' | LC_ALL=C sort -u | tsort 2>&1 > /dev/null | sed 's/^tsort: //' || true)
+  if [ -z "$circle" ]; then
+    passed=$((passed + 1))
+  else
+    echo "$layer: modules include each other in a circle:" $circle
+    failed=$((failed + 1))
+  fi
+done
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -7,6 +7,7 @@
 #include "heap/forwarding.h"
 #include "heap/pins.h"
 #include "heap/promotion.h"
+#include "heap/promotion_counters.h"
 #include "heap_fixture.h"
 #include "runtime/memory_moves.h"
 

@@ -79,11 +79,11 @@ TEST_F(HeapTest, APageDiesWithTheLastObjectThatTouchesIt) {
   ASSERT_GT(touching.size(), 100u);
   ASSERT_LT(start(touching.front()), begin) << "the case wants an object across the boundary";
   for (size_t i : touching) {
-    EXPECT_FALSE(heap::is_page_dead(page));
+    EXPECT_FALSE(core::is_page_dead(page));
     ASSERT_EQ(heap::delete_object(objects[i]), DeleteResult::kDeleted);
   }
-  EXPECT_TRUE(heap::is_page_dead(page));
-  EXPECT_FALSE(heap::is_page_dead(page - 1));
+  EXPECT_TRUE(core::is_page_dead(page));
+  EXPECT_FALSE(core::is_page_dead(page - 1));
   expect_valid("after one page died");
 }
 

@@ -10,6 +10,7 @@
 #include "heap/forwarding.h"
 #include "heap/promotion.h"
 #include "heap_fixture.h"
+#include "platform/watching.h"
 
 namespace freehold::testing {
 namespace {
@@ -140,7 +141,7 @@ TEST_P(LateReadersTest, PagesBehindAnUnfinishedPinnedObjectAreFoundLater) {
   expect_valid("after it was made and deleted");
   // All but what the last object, and the ends, touch.
   size_t first = number(others[0]) / core::kPageSize + 1, end = number(last) / core::kPageSize;
-  for (size_t page = first; page < end; page++) EXPECT_TRUE(heap::is_page_dead(page - arena.start / core::kPageSize)) << page - first;
+  for (size_t page = first; page < end; page++) EXPECT_TRUE(core::is_page_dead(page - arena.start / core::kPageSize)) << page - first;
   EXPECT_EQ(heap::delete_object(last), heap::DeleteResult::kDeleted);
 }
 

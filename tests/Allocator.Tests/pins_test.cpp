@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "heap/forwarding.h"
+#include "heap/maintenance_signals.h"
 #include "heap_fixture.h"
 
 namespace freehold::testing {
@@ -112,7 +113,7 @@ TEST_P(PinsTest, DeadBlockWaitsForTheThread) {
   held.clear();
   EXPECT_EQ(look(), 1u);
   EXPECT_EQ(heap::block_counters.pinned.load(), 0u);
-  EXPECT_FALSE(heap::wait_for_threads());
+  EXPECT_FALSE(heap::has_blocks_that_wait_for_pins());
   heap::collect();
   EXPECT_EQ(heap::classify(object), heap::AddressState::kDead);
   expect_valid("after the pin has gone");
@@ -148,11 +149,11 @@ TEST_P(PinsTest, DeadBlockWaitsForItsHandles) {
   heap::add_handle_pin(object);
   delete_all(objects);
   EXPECT_EQ(look(), 0u);
-  EXPECT_FALSE(heap::wait_for_threads()) << "no stop can tell anything about handles";
+  EXPECT_FALSE(heap::has_blocks_that_wait_for_pins()) << "no stop can tell anything about handles";
   heap::remove_handle_pin(object);
-  EXPECT_FALSE(heap::wait_for_threads());
+  EXPECT_FALSE(heap::has_blocks_that_wait_for_pins());
   heap::remove_handle_pin(object);
-  EXPECT_TRUE(heap::wait_for_threads());
+  EXPECT_TRUE(heap::has_blocks_that_wait_for_pins());
   EXPECT_EQ(heap::classify(object), heap::AddressState::kDeletedMapped);
   heap::collect();
   EXPECT_EQ(heap::classify(object), heap::AddressState::kDead);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "heap/addresses.h"
+#include "heap/prefault_policy.h"
 #include "heap_fixture.h"
 
 namespace freehold::testing {

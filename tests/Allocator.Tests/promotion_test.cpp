@@ -15,7 +15,11 @@
 #include "heap/cards.h"
 #include "heap/dedangling.h"
 #include "heap/forwarding.h"
+#include "heap/phases.h"
 #include "heap/promotion.h"
+#include "heap/promotion_counters.h"
+#include "heap/promotion_policy.h"
+#include "heap/pacing.h"
 #include "heap_fixture.h"
 
 namespace freehold::testing {
@@ -563,7 +567,7 @@ TEST_P(PromotionTest, ObjectsMayDieBetweenPlanAndFreeze) {
   heap::for_each_lower_block([&](size_t block) {
     if (core::arena.blocks[block].state.load() != core::BlockState::kLive) return;
     for (size_t page = block * core::kPagesPerBlock; page < (block + 1) * core::kPagesPerBlock; page++) {
-      if (heap::is_page_dead(page) || heap::first_object(page) == nullptr) continue;
+      if (core::is_page_dead(page) || heap::first_object(page) == nullptr) continue;
       pages++;
       size_t truth = heap::count_page(page).deleted_units;
       if (core::arena.pages[page].deleted < truth) wrong++;

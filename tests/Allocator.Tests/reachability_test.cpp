@@ -15,6 +15,8 @@
 #include "heap/finalization_queue.h"
 #include "heap/forwarding.h"
 #include "heap/promotion.h"
+#include "heap/reclaim_policy.h"
+#include "heap/promotion_counters.h"
 #include "heap_fixture.h"
 
 namespace freehold::testing {

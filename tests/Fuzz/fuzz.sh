@@ -15,7 +15,7 @@ mkdir -p "$out"
 flags=(-std=c++20 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -Wall -Wextra -Werror -I "$root/src/Allocator")
 declare -A sources=(
   [operand]="$root/src/Allocator/runtime/operand.cpp"
-  [knobs]="$root/src/Allocator/core/knobs.cpp $root/src/Allocator/platform/os.cpp $root/src/Allocator/platform/userfaultfd.cpp"
+  [knobs]="$root/src/Allocator/core/knobs.cpp $root/src/Allocator/platform/os.cpp $root/src/Allocator/platform/failure_injection.cpp"
 )
 declare -A libraries=([operand]="-lZydis" [knobs]="")
 passed=0

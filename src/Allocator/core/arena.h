@@ -130,6 +130,12 @@ struct alignas(64) Arena {
 // Set once by create_arena, before any other thread exists.
 inline constinit Arena arena = {};
 
+// Whether all objects of a page are known to be deleted. Once true it stays so while its block lives.
+inline bool is_page_dead(size_t page) noexcept {
+  size_t in_block = page % kPagesPerBlock;
+  return (arena.blocks[page / kPagesPerBlock].dead[in_block / 64].load(std::memory_order_relaxed) >> (in_block % 64) & 1) != 0;
+}
+
 // Reserves the arena (the largest that the process may have, at most `most` bytes) and its tables. False: no address space.
 bool create_arena(size_t most) noexcept;
 void destroy_arena() noexcept;  // tests only

@@ -73,7 +73,7 @@ void check_reference(Report& report, const Object* holder, uint64_t target) noex
 size_t next_walkable(const BlockRecord& record, size_t block, size_t offset) noexcept {
   size_t page = offset / kPageSize;
   if (record.kind == BlockKind::kLarge) return (page + 1) * kPageSize;
-  if (heap::is_page_dead(block * kPagesPerBlock + page)) {
+  if (core::is_page_dead(block * kPagesPerBlock + page)) {
     // Dead pages, perhaps without memory: on with the first object behind them.
     while (++page < kPagesPerBlock) {
       const uint8_t* found = heap::first_object(block * kPagesPerBlock + page);
@@ -94,7 +94,7 @@ void verify_shared_block(Report& report, size_t block) noexcept {
   uint64_t initialised = record.initialised.load(std::memory_order_acquire);
   uint8_t* start = arena.block_start(block);
   size_t dead = 0;
-  for (size_t page = 0; page < kPagesPerBlock; page++) dead += heap::is_page_dead(block * kPagesPerBlock + page) ? 1 : 0;
+  for (size_t page = 0; page < kPagesPerBlock; page++) dead += core::is_page_dead(block * kPagesPerBlock + page) ? 1 : 0;
   if (dead != record.dead_pages.load(std::memory_order_relaxed)) violation(report, "block %zu counts %u dead pages and marks %zu", block, record.dead_pages.load(), dead);
   for (size_t offset = 0; offset < kBlockSize;) {
     size_t window = offset / core::kWindowSize;
@@ -120,7 +120,7 @@ void verify_shared_block(Report& report, size_t block) noexcept {
     if (alive) {
       report.objects++;
       for (size_t page = offset / kPageSize; page <= (offset + object.size - 1) / kPageSize; page++) {
-        if (heap::is_page_dead(block * kPagesPerBlock + page)) violation(report, "the live object at %p lies on a page that is marked dead", static_cast<void*>(start + offset));
+        if (core::is_page_dead(block * kPagesPerBlock + page)) violation(report, "the live object at %p lies on a page that is marked dead", static_cast<void*>(start + offset));
       }
       const Object* holder = Object::at(start + offset);
       core::for_each_reference(holder, object.type, object.size, [&](uint64_t* slot) noexcept { check_reference(report, holder, *slot); });

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/knobs.h"
+#include "heap/accounting.h"
 #include "platform/lock.h"
 #include "platform/os.h"
 

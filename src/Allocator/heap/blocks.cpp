@@ -5,16 +5,18 @@
 #include <new>
 
 #include "core/knobs.h"
-#include "heap/maintenance.h"
+#include "heap/addresses.h"
+#include "heap/maintenance_signals.h"
 #include "heap/mappings.h"
 #include "heap/pins.h"
-#include "heap/prefault.h"
-#include "heap/promotion.h"
-#include "heap/reachability.h"
+#include "heap/prefault_policy.h"
+#include "heap/promotion_policy.h"
+#include "heap/reclaim_policy.h"
 #include "heap/thread_heap.h"
 #include "heap/walk.h"
 #include "platform/lock.h"
 #include "platform/os.h"
+#include "platform/watching.h"
 
 namespace freehold::heap {
 
@@ -26,8 +28,6 @@ using core::kBlockSize;
 using core::kPagesPerBlock;
 using core::kPageSize;
 using core::kWindowSize;
-
-BlockCounters block_counters;
 
 namespace {
 
@@ -52,11 +52,9 @@ uint32_t moved_head = kEndOfList;
 size_t moved_size = 0;
 uint32_t prefaulted_head = kEndOfList;  // fresh blocks that wait with their memory
 uint32_t pinned_head = kEndOfList;  // dead blocks and huge objects that wait for their pins
-size_t memory_limit = SIZE_MAX - kEmergencyMemory;
 
 bool use_userfaultfd = false;
 bool reserve_is_mapped = false;  // heap/addresses.h; written before there are threads
-std::atomic<bool> threads_hold{false};  // wait_for_threads()
 
 enum class Move { kDone, kLost, kRefused };
 // Moves the frames of a block to a fresh address. From the moment that they are moved, the old address faults: userfaultfd watches it already;
@@ -89,8 +87,6 @@ constexpr uint32_t kEnded = uint32_t{1} << 31;
 
 // Whether nobody holds it, so that its address is nobody's from now on. Once for each block.
 bool end_address(size_t block) noexcept { return arena.blocks[block].holders.fetch_or(kEnded, std::memory_order_acq_rel) == 0; }
-
-bool over_limit(size_t more) noexcept { return resident_memory() + more > memory_limit + (thread_heap.emergency != 0 ? kEmergencyMemory : 0); }
 
 // What a huge object takes: its last block has small pages only.
 size_t huge_memory(size_t bytes) noexcept { return (bytes + kPageSize - 1) & ~(kPageSize - 1); }
@@ -177,9 +173,9 @@ void bury_prefaulted(size_t block) noexcept {
 
 // Whether the limit forbids it. Memory that waits for somebody does not count. Caller holds the lock.
 bool lacks_room(size_t more) noexcept {
-  if (!over_limit(more)) return false;
+  if (!is_over_limit(more)) return false;
   for (size_t block = pop_prefaulted(); block != kNoBlock; block = pop_prefaulted()) bury_prefaulted(block);
-  return over_limit(more);
+  return is_over_limit(more);
 }
 
 // A block that ends its life takes its pages out of the accounts. Caller holds the lock.
@@ -354,7 +350,7 @@ size_t acquire_block(BlockKind kind, BlockUse use) noexcept {
     // Frames are there, but for pins that may have gone: threads that pin what they allocate would live on fresh memory.
     wanted = frames == kNoBlock && block_counters.pinned.load(std::memory_order_relaxed) >= kPinnedAtMost;
   }
-  if (wanted && wait_for_threads()) hurry_maintenance();
+  if (wanted && has_blocks_that_wait_for_pins()) hurry_maintenance();
   if (!promoted && (should_promote() || should_reclaim())) {
     // The heap goes on to another block while some are sparse: their deletions have woken nobody as long as no page died. Or nobody deletes.
     call_maintenance();
@@ -403,7 +399,7 @@ bool prefault_block(size_t at_most) noexcept {
   size_t block;
   {
     os::LockGuard guard(lock);
-    if (are_mappings_short() || block_counters.prefaulted.load(std::memory_order_relaxed) >= at_most || pool_head != kEndOfList || over_limit(2 * kBlockSize) || are_addresses_short()) return false;
+    if (are_mappings_short() || block_counters.prefaulted.load(std::memory_order_relaxed) >= at_most || pool_head != kEndOfList || is_over_limit(2 * kBlockSize) || are_addresses_short()) return false;
     block = next_address();
     if (block == kNoBlock) return false;
     block_counters.prefaulted.fetch_add(1, std::memory_order_relaxed);
@@ -478,18 +474,6 @@ void release_huge(size_t block) noexcept {
   } else {
     finish_huge(block);
   }
-}
-
-uint64_t dead_pages() noexcept {
-  // Threads count on meanwhile: the sum may be a little less than nothing.
-  auto sum = static_cast<int64_t>(block_counters.dead_pages_of_no_thread.load(std::memory_order_relaxed) + thread_totals().dead_pages);
-  return sum > 0 ? static_cast<uint64_t>(sum) : 0;
-}
-
-bool is_page_dead(size_t page) noexcept {
-  const BlockRecord& record = arena.blocks[page / kPagesPerBlock];
-  size_t in_block = page % kPagesPerBlock;
-  return (record.dead[in_block / 64].load(std::memory_order_relaxed) >> (in_block % 64) & 1) != 0;
 }
 
 namespace {
@@ -631,9 +615,6 @@ size_t release_dead_pages(size_t block, size_t minimum_run) noexcept {
   return release_pages(block, minimum_run);
 }
 
-bool wait_for_threads() noexcept { return threads_hold.load(std::memory_order_acquire); }
-void note_unpinned() noexcept { threads_hold.store(true, std::memory_order_release); }
-
 bool look_for_pins() noexcept {
   return refresh_stack_pins(
       [](void*) {
@@ -647,7 +628,7 @@ bool look_for_pins() noexcept {
 }
 
 size_t release_unpinned(size_t minimum_run) noexcept {
-  threads_hold.store(false, std::memory_order_release);
+  forget_unpinned();
   uint32_t block;
   {
     os::LockGuard guard(lock);
@@ -844,36 +825,13 @@ void collapse_moved(size_t keep) noexcept {
   }
 }
 
-size_t resident_memory() noexcept {
-  auto load = [](const std::atomic<uint64_t>& counter) noexcept { return counter.load(std::memory_order_relaxed); };
-  return (load(block_counters.live) + load(block_counters.starting) + load(block_counters.prefaulted) + load(block_counters.pooled) + load(block_counters.pinned)) * kBlockSize + load(block_counters.huge_bytes) - load(block_counters.released_pages) * kPageSize;
-}
-
-size_t held_memory() noexcept {
-  size_t spare = (block_counters.pooled.load(std::memory_order_relaxed) + block_counters.prefaulted.load(std::memory_order_relaxed)) * kBlockSize, resident = resident_memory();
-  return resident > spare ? resident - spare : 0;
-}
-
-// Each live or pooled block at most one mapping of its own and one of reserved space behind it, each moved one its empty mapping.
-size_t mappings() noexcept {
-  constexpr size_t kTables = 64;
-  return 2 * (block_counters.live.load(std::memory_order_relaxed) + block_counters.pooled.load(std::memory_order_relaxed) + block_counters.prefaulted.load(std::memory_order_relaxed) + block_counters.pinned.load(std::memory_order_relaxed)) + block_counters.moved.load(std::memory_order_relaxed) +
-         block_counters.forwarded.load(std::memory_order_relaxed) + 2 * block_counters.huge_objects.load(std::memory_order_relaxed) + block_counters.mapping_splits.load(std::memory_order_relaxed) + kTables;
-}
-
-void set_limit(size_t bytes) noexcept { memory_limit = bytes; }
-size_t limit() noexcept { return memory_limit; }
-
 void reset_blocks() noexcept {
   reset_addresses();
   pool_size = pool_minimum = moved_size = 0;
   std::fill_n(pool_minima, kPoolIntervals, 0);
   pool_head = prefaulted_head = moved_head = pinned_head = kEndOfList;
-  threads_hold.store(false);
-  memory_limit = SIZE_MAX - kEmergencyMemory;
   use_userfaultfd = false;
   reset_mappings();
-  new (&block_counters) BlockCounters();
 }
 
 }  // namespace freehold::heap

@@ -16,30 +16,15 @@
 #include <cstdint>
 
 #include "core/arena.h"
-#include "heap/addresses.h"
+#include "heap/accounting.h"
+#include "heap/block_walk.h"
 
 namespace freehold::heap {
-
-// Figures that the statistics show. Written with relaxed atomics by whoever does the work.
-struct BlockCounters {
-  std::atomic<uint64_t> fresh, recycled, live, pooled, moved, gone_bytes, released_pages, large_objects, huge_objects, huge_bytes, mapping_splits, recounts, forwarded;
-  std::atomic<uint64_t> prefaulted, prefaulted_taken;  // blocks that wait for a thread with their memory; those that a thread took, ever
-  std::atomic<uint64_t> starting;  // blocks that a thread is about to make live (for a moment in both counts, never in neither)
-  // Pages of live blocks that are dead: this and what the threads count for themselves (dead_pages()). Pages of blocks that end are taken off here.
-  std::atomic<uint64_t> dead_pages_of_no_thread;
-  std::atomic<uint64_t> pinned, pinned_huge;  // dead, but something in them may be pinned: blocks, huge objects
-};
-extern BlockCounters block_counters;
-// Dead pages of live blocks. Adds up what each thread counts.
-uint64_t dead_pages() noexcept;
 
 // Chooses userfaultfd or mprotect as the knobs say. False when userfaultfd was demanded and the kernel refuses.
 bool initialize_protection() noexcept;
 // From now on memory is protected by its access rights alone. Whether that is new: then what is dead has to lose them (heap/fork.cpp). In the child of a fork.
 bool stop_watching() noexcept;
-
-// How far an allocation in an emergency (ThreadHeap::emergency) may go beyond the limit.
-inline constexpr size_t kEmergencyMemory = 4 * core::kBlockSize;
 
 enum class BlockUse : uint8_t {
   kOneThread,
@@ -64,7 +49,6 @@ void release_huge(size_t block) noexcept;
 
 // A page's objects are all dead. Once for each page, however many threads come to this conclusion: buries the block with its last page.
 void mark_page_dead(size_t page) noexcept;
-bool is_page_dead(size_t page) noexcept;
 
 // Gives the memory of dead pages of live blocks back, in runs of at least `minimum_run` pages. Returns the bytes.
 size_t release_dead_pages(size_t block, size_t minimum_run) noexcept;
@@ -78,10 +62,6 @@ void thaw_block(size_t block) noexcept;
 bool forward_block(size_t block, uint32_t forwarding) noexcept;
 // No name of before their promotion is left: blocks that were forwarded are dead from now on, and need no table any more. The promoting thread only.
 void retire_forwarded() noexcept;
-// Something waits for a pin to go, and a look at the stacks would tell more: release_unpinned() is worth its stop of the threads.
-bool wait_for_threads() noexcept;
-// The last handle to pin something in a dead block is gone. The next look may release it.
-void note_unpinned() noexcept;
 // Finds out what the threads still pin, with one stop, and forgets the pins of all others that stand in the way of a release. Without locks.
 // What it may release then waits for release_unpinned. False: not possible now.
 bool look_for_pins() noexcept;
@@ -94,43 +74,6 @@ size_t trim_pool(size_t keep) noexcept;
 size_t trim_pool_surplus() noexcept;
 // Replaces the empty mappings that moved blocks left behind by reserved space; adjacent ones become one mapping.
 void collapse_moved(size_t keep) noexcept;
-
-// Calls function(block) for the blocks in [first, end). Groups that are gone are left out: what a walk costs must not grow with all addresses that were
-// ever used.
-template <typename Function>
-void for_each_block(size_t first, size_t end, Function function) noexcept {
-  for (size_t block = first; block < end;) {
-    if (block % core::kBlocksPerGroup == 0 && core::is_group_gone(block)) {
-      block += core::kBlocksPerGroup;
-    } else {
-      function(block++);
-    }
-  }
-}
-
-// Calls function(block) for every block of the lower half that was handed out at some time, but for those of groups that are gone.
-template <typename Function>
-void for_each_lower_block(Function function) noexcept {
-  for (size_t first = 0, end = lower_frontier(); first < end; first += core::kBlocksPerSegment) {
-    for_each_block(first, end - first < core::kBlocksInGeneration0 ? end : first + core::kBlocksInGeneration0, function);
-  }
-  for (size_t n = 0, end = promoted_frontier(); n < end; n += core::kBlocksInGeneration0) {
-    size_t first = promoted_block(n);
-    for_each_block(first, first + (end - n < core::kBlocksInGeneration0 ? end - n : core::kBlocksInGeneration0), function);
-  }
-}
-
-// The same for the upper half.
-template <typename Function>
-void for_each_upper_block(Function function) noexcept {
-  for_each_block(core::arena.block_count() / 2, upper_frontier(), function);
-}
-
-size_t resident_memory() noexcept;  // bytes of live, pooled and prefaulted blocks and of huge objects, released pages excepted
-size_t held_memory() noexcept;      // the same without the pool and what is prefaulted
-size_t mappings() noexcept;  // upper bound of the kernel mappings in the arena
-void set_limit(size_t bytes) noexcept;
-size_t limit() noexcept;
 
 void reset_blocks() noexcept;  // tests only
 

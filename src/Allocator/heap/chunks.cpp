@@ -4,8 +4,9 @@
 
 #include "core/knobs.h"
 #include "core/object.h"
+#include "heap/accounting.h"
 #include "heap/blocks.h"
-#include "heap/promotion.h"
+#include "heap/pacing.h"
 #include "heap/thread_heap.h"
 #include "heap/walk.h"
 #include "platform/lock.h"

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "core/arena.h"
-#include "heap/heap.h"
+#include "heap/allocation_context.h"
 
 namespace freehold::heap {
 

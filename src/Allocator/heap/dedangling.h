@@ -50,8 +50,6 @@ void reset_dedangling() noexcept;  // tests only
 }  // namespace freehold::heap
 
 extern "C" {
-// The current name of what a barrier stores.
-[[gnu::visibility("hidden")]] uint64_t freehold_current_name(uint64_t reference) noexcept;
 // A block move has copied references to [destination, destination + size): marks their cards and, during a sweep, makes them current. On the thread that moved, before its next safe point.
 [[gnu::visibility("hidden")]] void freehold_after_move(uint8_t* destination, const uint8_t* source, size_t size) noexcept;
 }

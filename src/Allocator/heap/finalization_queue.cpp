@@ -7,7 +7,7 @@
 #include "core/fault_recovery.h"
 #include "core/object.h"
 #include "heap/forwarding.h"
-#include "heap/heap.h"
+#include "heap/classification.h"
 #include "platform/growing_memory.h"
 
 namespace freehold::heap {

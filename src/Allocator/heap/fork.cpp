@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "core/arena.h"
+#include "heap/block_walk.h"
 #include "heap/blocks.h"
 #include "heap/maintenance.h"
 #include "heap/pins.h"

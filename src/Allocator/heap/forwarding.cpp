@@ -9,7 +9,6 @@
 #include "core/fault_recovery.h"
 #include "core/object.h"
 #include "heap/addresses.h"
-#include "heap/dedangling.h"
 #include "platform/os.h"
 
 namespace freehold::heap {

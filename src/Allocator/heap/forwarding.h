@@ -67,3 +67,8 @@ size_t forwarding_bytes() noexcept;
 void reset_forwardings() noexcept;  // tests only
 
 }  // namespace freehold::heap
+
+extern "C" {
+// The current name of what a barrier stores.
+[[gnu::visibility("hidden")]] uint64_t freehold_current_name(uint64_t reference) noexcept;
+}

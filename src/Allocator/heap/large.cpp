@@ -6,7 +6,7 @@
 #include "core/knobs.h"
 #include "heap/blocks.h"
 #include "heap/chunks.h"
-#include "heap/maintenance.h"
+#include "heap/maintenance_signals.h"
 #include "platform/lock.h"
 
 namespace freehold::heap {
@@ -93,7 +93,7 @@ void release_large(uint8_t* start, size_t size) noexcept {
   for (size_t page = first; page < first + pages; page++) mark_page_dead(page);
   if (core::knobs.debug) {
     release_dead_pages(block, 1);
-    if (wait_for_threads()) wake_maintenance();
+    if (has_blocks_that_wait_for_pins()) wake_maintenance();
   }
 }
 

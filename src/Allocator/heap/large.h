@@ -5,9 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/arena.h"
+#include "core/knobs.h"
 #include "core/object.h"
 
 namespace freehold::heap {
+
+// More bytes than this, and an object shares no page.
+inline size_t shared_at_most() noexcept { return core::knobs.debug ? 0 : core::kLargeObject; }
 
 // Zeroed memory for an object (unless `dirty_is_fine`), or null.
 uint8_t* allocate_large(size_t size, bool dirty_is_fine) noexcept;

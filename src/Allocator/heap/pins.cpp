@@ -8,10 +8,11 @@
 #include "core/knobs.h"
 #include "core/object.h"
 #include "core/stress.h"
-#include "heap/blocks.h"
+#include "heap/block_walk.h"
+#include "heap/classification.h"
 #include "heap/forwarding.h"
-#include "heap/heap.h"
-#include "heap/maintenance.h"
+#include "heap/maintenance_signals.h"
+#include "heap/refused_pin.h"
 #include "heap/walk.h"
 #include "platform/growing_memory.h"
 #include "platform/os.h"
@@ -26,6 +27,8 @@ using core::BlockState;
 PinCounters pin_counters;
 
 namespace {
+
+constexpr uint64_t kMicrosecondsBetweenRefreshes = 2000;
 
 bool fence_in_pin = true;
 std::atomic<PinScanner> pin_scanner{nullptr};
@@ -83,14 +86,7 @@ bool load_head(const BlockRecord& record, Head* head) noexcept {
   return true;
 }
 
-// An address that nobody may use: no block is ever taken from the end of a segment.
-void* nowhere() noexcept { return reinterpret_cast<void*>(arena.start + core::kSegmentSize - core::kPageSize + core::kPageSize / 2); }
-
-}  // namespace
-
-bool is_refused_pin(uintptr_t address) noexcept { return address - (reinterpret_cast<uintptr_t>(nowhere()) & ~(core::kPageSize - 1)) < core::kPageSize; }
-
-namespace {
+void* nowhere() noexcept { return reinterpret_cast<void*>(refused_pin()); }
 
 // The record that holds the pins of an object with a byte at `address`.
 BlockRecord& record_of(uintptr_t address) noexcept {
@@ -284,6 +280,23 @@ bool refresh_stack_pins(void (*forget)(void*), void* argument) noexcept {
   pin_counters.stops.fetch_add(1, std::memory_order_relaxed);
   if (took > pin_counters.longest_stop.load(std::memory_order_relaxed)) pin_counters.longest_stop.store(took, std::memory_order_relaxed);
   return true;
+}
+
+void refresh_pins() noexcept {
+  refresh_stack_pins(
+      [](void*) {
+        for_each_lower_block([](size_t block) noexcept {
+          if (arena.blocks[block].stack_pins.load(std::memory_order_relaxed) != 0) forget_stack_pins(block);
+        });
+      },
+      nullptr);
+}
+
+void refresh_pins_for_ever() noexcept {
+  while (true) {
+    os::pause(kMicrosecondsBetweenRefreshes);
+    refresh_pins();
+  }
 }
 
 void reset_pins() noexcept {

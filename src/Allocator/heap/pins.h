@@ -29,11 +29,9 @@ void initialize_pins() noexcept;
 bool pins_use_membarrier() noexcept;
 
 // The place where the object lies now and stays, of which `address` is a name: of an object, within it, or one past its end. When its memory is
-// gone, or going: an address whose use throws. The caller holds the same name in a pinned local, and puts the result there. Never faults; any thread
+// gone, or going: an address whose use throws (heap/refused_pin.h). The caller holds the same name in a pinned local, and puts the result there. Never faults; any thread
 // that is stopped only when it is back.
 void* pin(void* address) noexcept;
-// Whether that is near `address`. Signal-safe.
-bool is_refused_pin(uintptr_t address) noexcept;
 
 // A handle pins an object that a pinned local holds too, meanwhile; a handle lets go.
 void add_handle_pin(const void* object) noexcept;
@@ -64,6 +62,11 @@ void set_pin_scanner(PinScanner scanner) noexcept;
 // forget the pins that no pinned local shows any more. False: not possible; nothing has changed. In `forget` the threads are stopped; it may take the
 // blocks' lock.
 bool refresh_stack_pins(void (*forget)(void* argument), void* argument) noexcept;
+
+// Every block forgets the pins that no pinned local shows any more, with one stop. Without locks.
+void refresh_pins() noexcept;
+// FREEHOLD_STRESS=deletion: asks for pins for ever. The rounds that a deletion makes cannot, and would find each block pinned that anything ever was.
+[[noreturn]] void refresh_pins_for_ever() noexcept;
 
 void reset_pins() noexcept;  // tests only
 

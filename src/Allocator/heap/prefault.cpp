@@ -1,44 +1,23 @@
 #include "heap/prefault.h"
 
-#include <errno.h>
-#include <linux/futex.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <atomic>
+#include <cstdint>
 
-#include "core/knobs.h"
+#include "heap/background_thread.h"
 #include "heap/blocks.h"
-#include "heap/maintenance.h"
-#include "heap/promotion.h"
+#include "heap/prefault_policy.h"
 
 namespace freehold::heap {
 
 namespace {
 
-// Of the live blocks, and at most: what a program pays for memory that it may not need.
-constexpr size_t kShare = 16, kAtMost = 16;
 constexpr timespec kIdle = {0, 400'000'000};
 
-std::atomic<uint32_t> growth{0};  // blocks of fresh memory that were taken, by any thread: what the prefaulting thread sleeps on
-// Written by the prefaulting thread only. Who takes a block counts it before it asks whether to wake, and the sleeper says so before the kernel compares the
-// count: in the one order of all seq_cst operations, one of the two sees the other.
-std::atomic<bool> sleeping{false};
-std::atomic<bool> started{false};  // written by the maintenance thread only; who still reads false wakes it once in vain
-
-// Sleeps until another block was taken than those seen. False: none for so long.
-bool wait_for_growth(uint32_t seen, const timespec* at_most) noexcept {
-  sleeping.store(true, std::memory_order_seq_cst);
-  bool timed_out = syscall(SYS_futex, &growth, FUTEX_WAIT_PRIVATE, seen, at_most, nullptr, 0) != 0 && errno == ETIMEDOUT;
-  sleeping.store(false, std::memory_order_relaxed);
-  return !timed_out;
-}
 
 void* prefault_for_ever(void*) {
   while (true) {
-    uint32_t seen = growth.load(std::memory_order_acquire);
+    uint32_t seen = growth_seen();
     while (prefault_block(blocks_to_prefault())) {}
     if (wait_for_growth(seen, &kIdle)) continue;
     drop_prefaulted();
@@ -49,26 +28,9 @@ void* prefault_for_ever(void*) {
 
 }  // namespace
 
-size_t prefaulted_at_most(size_t live) noexcept {
-  // Tests have small heaps.
-  size_t least = core::knobs.stress.moves() ? 2 : 0;
-  return std::max(least, std::min(live / kShare, kAtMost));
-}
-
-size_t blocks_to_prefault() noexcept {
-  if (is_heap_fragmented() && !core::knobs.stress.moves()) return 0;
-  return prefaulted_at_most(block_counters.live.load(std::memory_order_relaxed));
-}
-
-void note_growth() noexcept {
-  growth.fetch_add(1, std::memory_order_seq_cst);
-  if (!started.load(std::memory_order_relaxed) && blocks_to_prefault() != 0) wake_maintenance();
-  if (sleeping.load(std::memory_order_seq_cst)) syscall(SYS_futex, &growth, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
-}
-
 void start_prefaulting() noexcept {
-  if (started.load(std::memory_order_relaxed) || growth.load(std::memory_order_relaxed) == 0 || blocks_to_prefault() == 0) return;
-  started.store(start_background_thread("Freehold memory", prefault_for_ever), std::memory_order_relaxed);
+  if (is_prefaulting() || growth_seen() == 0 || blocks_to_prefault() == 0) return;
+  set_prefaulting(start_background_thread("Freehold memory", prefault_for_ever));
 }
 
 }  // namespace freehold::heap

@@ -10,13 +10,16 @@
 #include "core/fault_recovery.h"
 #include "core/knobs.h"
 #include "core/references.h"
-#include "heap/blocks.h"
+#include "heap/accounting.h"
+#include "heap/block_walk.h"
 #include "heap/dead_locks.h"
+#include "heap/deletion.h"
 #include "heap/finalization_queue.h"
 #include "heap/forwarding.h"
-#include "heap/heap.h"
-#include "heap/maintenance.h"
-#include "heap/promotion.h"
+#include "heap/phases.h"
+#include "heap/pin_release.h"
+#include "heap/pins.h"
+#include "heap/reclaim_policy.h"
 #include "heap/thread_heap.h"
 #include "heap/walk.h"
 #include "platform/growing_memory.h"
@@ -35,9 +38,6 @@ ReachabilityCounters reachability_counters;
 namespace {
 
 const RootSupport* support = nullptr;
-
-// Bytes, when reclaim() was last called. Stored by whoever called it, in any order: a hint for should_reclaim().
-std::atomic<uint64_t> live_then{0};
 
 // Reserved as large as it can become.
 template <typename Item>
@@ -361,7 +361,7 @@ int64_t reclaim() noexcept {
   if (support != nullptr) support->begins();
   bool searched = search_stopped({remove, &count, true, false});
   if (support != nullptr) support->ends(searched);
-  live_then.store(thread_totals().live_bytes(), std::memory_order_relaxed);
+  note_reclaim(thread_totals().live_bytes());
   if (!searched) return -1;
   reachability_counters.reclaims.fetch_add(1, std::memory_order_release);
   if (core::knobs.debug) release_what_no_thread_pins();
@@ -381,13 +381,6 @@ void wait_for_finalizers() noexcept {
   }
 }
 
-bool should_reclaim() noexcept {
-  constexpr uint64_t kLeast = 16 << 20;
-  if (core::knobs.reclaim_growth == 0) return false;
-  uint64_t before = live_then.load(std::memory_order_relaxed);
-  return thread_totals().live_bytes() >= before + std::max(kLeast, before / 100 * core::knobs.reclaim_growth);
-}
-
 void reclaim_for_ever(void (*round_done)(const char*)) noexcept {
   while (true) {
     os::pause(core::knobs.stress.reclaim);
@@ -397,7 +390,6 @@ void reclaim_for_ever(void (*round_done)(const char*)) noexcept {
 
 void reset_reachability() noexcept {
   support = nullptr;
-  live_then = 0;
   new (&reachability_counters) ReachabilityCounters();
 }
 

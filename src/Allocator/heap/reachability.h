@@ -65,9 +65,6 @@ inline uint64_t reclaims() noexcept { return reachability_counters.reclaims.load
 // Until no object that a search has found waits for its finalizer, and no entry of the table of locks for its release, or none has ended for a second. The caller can be stopped.
 void wait_for_finalizers() noexcept;
 
-// FREEHOLD_RECLAIM_GROWTH: whether what lives has grown by so much since reclaim() was last called, and by 16 MB.
-bool should_reclaim() noexcept;
-
 // FREEHOLD_STRESS=reclaim: does so for ever. `round_done` is called after each.
 [[noreturn]] void reclaim_for_ever(void (*round_done)(const char* phase)) noexcept;
 

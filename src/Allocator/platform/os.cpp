@@ -1,14 +1,12 @@
-// System calls for linux-x64, and the injection of their failures.
+// System calls for linux-x64.
 #include "platform/os.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/membarrier.h>
-#include <linux/userfaultfd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -16,29 +14,10 @@
 
 #include <atomic>
 
-#include "platform/userfaultfd.h"
+#include "platform/failure_injection.h"
 
 namespace freehold::os {
 namespace {
-
-bool protection_moves = false;  // written by start_watching(), before there are other threads
-
-struct Injection {
-  std::atomic<uint64_t> calls;
-  uint64_t first_failure;  // 0 = never
-  bool from_then_on;
-};
-Injection injections[kCallCount];
-constexpr const char* kCallNames[kCallCount] = {"mmap", "mprotect", "mremap", "madvise", "userfaultfd", "register", "membarrier", "probe"};
-
-// Counts the call; true when the test wants it to fail, with errno as the kernel would set it.
-bool injected_failure(Call call) noexcept {
-  Injection& injection = injections[static_cast<size_t>(call)];
-  uint64_t n = injection.calls.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (injection.first_failure == 0 || n < injection.first_failure || (n > injection.first_failure && !injection.from_then_on)) return false;
-  errno = ENOMEM;
-  return true;
-}
 
 void* map(void* at, size_t size, int protection, int flags) noexcept {
   if (injected_failure(Call::kMmap)) return nullptr;
@@ -98,61 +77,6 @@ bool move_frames(void* from, void* to, size_t size) noexcept {
 bool keep_apart(void* start, size_t size, MappingKind kind) noexcept {
   // A flag of the mapping that travels with the frames. All it does by itself is to read ahead less or more, which memory without a file does not.
   return !injected_failure(Call::kMadvise) && madvise(start, size, kind == MappingKind::kOdd ? MADV_RANDOM : MADV_SEQUENTIAL) == 0;
-}
-
-namespace {
-
-bool register_range(void* start, size_t size) noexcept {
-  uffdio_register request = {};
-  request.range = {reinterpret_cast<uintptr_t>(start), size};
-  request.mode = UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP;
-  return control_userfaultfd(UFFDIO_REGISTER, &request);
-}
-
-bool protect_range(void* start, size_t size, bool protect) noexcept {
-  uffdio_writeprotect request = {};
-  request.range = {reinterpret_cast<uintptr_t>(start), size};
-  request.mode = protect ? UFFDIO_WRITEPROTECT_MODE_WP : 0;
-  return control_userfaultfd(UFFDIO_WRITEPROTECT, &request);
-}
-
-// Does to a page what promotion does to a block, and then has the kernel write there, which answers with an error where a thread would fault. True also when
-// the trial itself fails.
-bool probe_moves() noexcept {
-  if (injected_failure(Call::kProbe)) return true;
-  void* scratch = mmap(nullptr, 2 * kPageSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (scratch == MAP_FAILED) return true;
-  auto* page = static_cast<uint8_t*>(scratch);
-  uint8_t* target = page + kPageSize;
-  *const_cast<volatile uint8_t*>(page) = 1;
-  int ends[2] = {-1, -1};
-  bool tried = pipe2(ends, O_CLOEXEC) == 0 && write(ends[1], page, 1) == 1 && register_range(page, kPageSize) && protect_range(page, kPageSize, true) &&
-               mremap(page, kPageSize, kPageSize, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, target) != MAP_FAILED && register_range(target, kPageSize);
-  bool writable = tried && read(ends[0], target, 1) == 1;
-  for (int end : ends) {
-    if (end >= 0) close(end);
-  }
-  munmap(scratch, 2 * kPageSize);
-  return !writable;
-}
-
-}  // namespace
-
-bool moves_keep_protection() noexcept { return protection_moves; }
-
-bool watch(void* start, size_t size) noexcept {
-  return has_userfaultfd() && !injected_failure(Call::kRegister) && register_range(start, size);
-}
-
-bool write_protect(void* start, size_t size, bool protect) noexcept {
-  // Lifting the protection is not made to fail: there is no way on from there.
-  return !(protect && injected_failure(Call::kRegister)) && protect_range(start, size, protect);
-}
-
-bool start_watching() noexcept {
-  if (injected_failure(Call::kUserfaultfd) || !open_userfaultfd()) return false;
-  protection_moves = probe_moves();
-  return true;
 }
 
 bool register_barrier() noexcept {
@@ -225,28 +149,6 @@ void thread_name(uint32_t id, char* text, size_t capacity) noexcept {
   if (length > 0 && text[length - 1] == '\n') length--;
   text[length > 0 ? length : 0] = 0;
 }
-
-bool inject_failures(const char* specification) noexcept {
-  const char* at = specification;
-  while (*at != 0) {
-    const char* colon = strchr(at, ':');
-    if (colon == nullptr) return false;
-    size_t call = 0;
-    while (call < kCallCount && (strlen(kCallNames[call]) != static_cast<size_t>(colon - at) || strncmp(kCallNames[call], at, static_cast<size_t>(colon - at)) != 0)) call++;
-    char* end = nullptr;
-    uint64_t n = strtoull(colon + 1, &end, 10);
-    if (call == kCallCount || end == colon + 1 || n == 0) return false;
-    injections[call].from_then_on = *end == '+';
-    if (*end == '+') end++;
-    if (*end != 0 && *end != ',') return false;
-    injections[call].calls.store(0);
-    injections[call].first_failure = n;
-    at = *end == ',' ? end + 1 : end;
-  }
-  return true;
-}
-
-uint64_t call_count(Call call) noexcept { return injections[static_cast<size_t>(call)].calls.load(std::memory_order_relaxed); }
 
 void write_error(const char* text) noexcept {
   size_t left = strlen(text);

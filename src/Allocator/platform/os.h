@@ -1,16 +1,16 @@
-// The whole interface to the kernel: every mapping that the heap makes goes through here, so that tests can make the n-th call fail.
+// The interface to the kernel: every mapping that the heap makes goes through here, so that tests can make the n-th call fail (platform/failure_injection.h).
+// platform/watching.h watches them.
 // All functions may be called from any thread; none allocates. Sizes are in bytes, addresses page-aligned.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "platform/failure_injection.h"
+
 namespace freehold::os {
 
 inline constexpr size_t kPageSize = 4096;
-
-enum class Call : uint8_t { kMmap, kMprotect, kMremap, kMadvise, kUserfaultfd, kRegister, kMembarrier, kProbe, kCount };
-inline constexpr size_t kCallCount = static_cast<size_t>(Call::kCount);
 
 // Address space without memory (PROT_NONE). Tries `hint` first; null when there is none. `alignment` is a power of two.
 void* reserve(size_t size, size_t alignment, uintptr_t hint) noexcept;
@@ -35,15 +35,6 @@ enum class MappingKind : uint8_t { kEven, kOdd };
 // The range's mapping never becomes one with a mapping of the other kind, or of none, wherever its frames move.
 bool keep_apart(void* start, size_t size, MappingKind kind) noexcept;
 
-// userfaultfd, so that missing pages raise SIGBUS in the thread that uses them. False when the kernel forbids it.
-bool start_watching() noexcept;
-// Whether frames that are write-protected keep that when they move, as on kernels before 6.13: what is at the new address behaves until it is watched, then
-// writes fault for ever. Found out by start_watching(), by trying it.
-bool moves_keep_protection() noexcept;
-bool watch(void* start, size_t size) noexcept;
-// Makes writes to a watched range raise SIGBUS, or allows them again. No mapping is split.
-bool write_protect(void* start, size_t size, bool protect) noexcept;
-
 // A full fence on every thread of the process that runs, on demand: the threads themselves then need none. False when the kernel refuses.
 bool register_barrier() noexcept;
 void barrier_on_all_threads() noexcept;
@@ -57,10 +48,6 @@ size_t mappings_at_most() noexcept;
 size_t count_lines(const char* path) noexcept;
 // The name of a thread of this process, with a zero behind it, cut to fit; empty when there is no such thread any more.
 void thread_name(uint32_t id, char* text, size_t capacity) noexcept;
-
-// Fault injection. `specification` is a list CALL:N[+],… (the N-th call fails, with + all from there on); false when malformed.
-bool inject_failures(const char* specification) noexcept;
-uint64_t call_count(Call call) noexcept;
 
 // Unformatted output to standard error, usable in a signal handler.
 void write_error(const char* text) noexcept;

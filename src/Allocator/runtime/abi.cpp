@@ -9,6 +9,7 @@
 #include "heap/forwarding.h"
 #include "heap/heap.h"
 #include "heap/maintenance.h"
+#include "heap/pin_release.h"
 #include "heap/pins.h"
 #include "heap/promotion.h"
 #include "heap/reachability.h"

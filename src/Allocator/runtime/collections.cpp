@@ -5,7 +5,7 @@
 
 #include "core/knobs.h"
 #include "heap/heap.h"
-#include "heap/maintenance.h"
+#include "heap/maintenance_signals.h"
 #include "heap/reachability.h"
 #include "platform/lock.h"
 #include "platform/os.h"

@@ -12,11 +12,10 @@
 #include <unistd.h>
 
 #include "heap/fork.h"
-#include "heap/maintenance.h"
-#include "heap/promotion.h"
-#include "runtime/gc_heap.h"
+#include "heap/phases.h"
 #include "runtime/runtime_imports.h"
 #include "runtime/suspension.h"
+#include "runtime/threads_may_run.h"
 
 extern "C" uint32_t RhpTrapThreads;  // what a thread looks at when it comes back from native code
 
@@ -68,7 +67,7 @@ void in_child() noexcept {
   } else {
     // Who was about to stop this thread is not here, and would never let it go on.
     RhpTrapThreads &= ~kTrapForStop;
-    end_stop();
+    threads_may_run.set();
   }
   after_fork();
 }

@@ -11,6 +11,7 @@
 #include "diag/statistics.h"
 #include "heap/finalization_queue.h"
 #include "heap/maintenance.h"
+#include "heap/phases.h"
 #include "heap/pins.h"
 #include "platform/os.h"
 #include "runtime/collections.h"
@@ -26,6 +27,7 @@
 #include "runtime/signal_masks.h"
 #include "runtime/stack_trace.h"
 #include "runtime/suspension.h"
+#include "runtime/threads_may_run.h"
 
 namespace freehold::runtime {
 
@@ -35,8 +37,6 @@ constexpr uint32_t kOldestGeneration = 2;         // what programs expect GC.Max
 constexpr uint32_t kFrozenGeneration = INT32_MAX;  // as the stock collector says of objects that live for ever
 constexpr size_t kLargeObjectThreshold = 85000;   // only tells which allocations arrive with the flag
 
-// Set while no suspension is in progress: threads that meet one wait for it.
-Event running{true};
 std::atomic<bool> suspended{false};
 
 int32_t collect(GcHeap*, int32_t generation, bool, int32_t mode) {
@@ -124,7 +124,7 @@ constinit const GcHeapTable kTable = {
     .is_ephemeral = [](GcHeap*, void*) { return false; },
     .wait_until_complete =
         [](GcHeap*, bool) {
-          running.wait();
+          threads_may_run.wait();
           hold_after_stop();
           return uint32_t{0};
         },
@@ -141,8 +141,8 @@ constinit const GcHeapTable kTable = {
     .now = [](GcHeap*) { return static_cast<size_t>(Event::now()); },
     .allocate = allocate,
     .publish = [](GcHeap*, uint8_t*) {},
-    .set_wait_event = [](GcHeap*) { running.set(); },
-    .reset_wait_event = [](GcHeap*) { running.reset(); },
+    .set_wait_event = [](GcHeap*) { threads_may_run.set(); },
+    .reset_wait_event = [](GcHeap*) { threads_may_run.reset(); },
     .is_large = [](GcHeap*, void* object) { return static_cast<core::Object*>(object)->size() >= kLargeObjectThreshold; },
     .object_walk = {not_called, not_called, not_called},
     .diagnostics = {not_called, not_called, not_called, not_called, not_called, not_called, not_called, not_called, not_called, not_called, not_called},
@@ -179,12 +179,6 @@ void print_statistics() noexcept {
   diag::format_statistics(text, sizeof text);
   os::write_error(text);
 }
-
-}  // namespace
-
-void end_stop() noexcept { running.set(); }
-
-namespace {
 
 // Whether slots on the stack that may be anything are told of as references.
 bool is_conservative() noexcept {

@@ -157,9 +157,6 @@ struct GcHeap {
   const GcHeapTable* table;
 };
 
-// gc_heap.cpp: threads that wait for the end of a stop go on.
-void end_stop() noexcept;
-
 // gc_settings.cpp: what the program asks of System.GC and GCSettings.
 void fill_memory_info(const MemoryInfo& info, int32_t kind) noexcept;
 int32_t latency_mode() noexcept;

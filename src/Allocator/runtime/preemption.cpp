@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "core/stress.h"
-#include "heap/maintenance.h"
+#include "heap/background_thread.h"
 #include "platform/os.h"
 
 namespace freehold::runtime {

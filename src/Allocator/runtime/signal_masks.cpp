@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "core/knobs.h"
-#include "heap/maintenance.h"
+#include "heap/background_thread.h"
 #include "platform/signals.h"
 #include "runtime/runtime_imports.h"
 

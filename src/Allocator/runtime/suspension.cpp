@@ -6,6 +6,7 @@
 #include "core/stop_counters.h"
 #include "diag/verify.h"
 #include "heap/maintenance.h"
+#include "heap/phases.h"
 #include "heap/walk.h"
 #include "platform/os.h"
 #include "runtime/collections.h"

@@ -1,0 +1,187 @@
+#include "heap/allocation.h"
+
+#include <algorithm>
+
+#include "core/arena.h"
+#include "core/knobs.h"
+#include "core/object.h"
+#include "heap/accounting.h"
+#include "heap/addresses.h"
+#include "heap/chunks.h"
+#include "heap/dead_locks.h"
+#include "heap/dedangling.h"
+#include "heap/finalization_queue.h"
+#include "heap/history.h"
+#include "heap/large.h"
+#include "heap/maintenance.h"
+#include "heap/maintenance_signals.h"
+#include "heap/phases.h"
+#include "heap/promotion.h"
+#include "heap/reachability.h"
+#include "heap/thread_heap.h"
+#include "platform/lock.h"
+#include "platform/os.h"
+
+namespace freehold::heap {
+
+using core::arena;
+using core::BlockKind;
+
+namespace {
+
+os::Lock pinned_lock;
+AllocationContext pinned_context;  // all threads allocate pinned objects from one chunk: there are few
+
+// Room for an object of `size` in the context's chunk, or in another. More than one may be needed: maintenance may take one that is new for idle.
+bool make_room(AllocationContext* context, size_t size, BlockKind kind) noexcept {
+  while (!extend_window(context, size)) {
+    if (!next_chunk(context, size, kind)) return false;
+  }
+  return true;
+}
+
+uint8_t* allocate_pinned(size_t size) noexcept {
+  os::LockGuard guard(pinned_lock);
+  if (!make_room(&pinned_context, size, BlockKind::kPinned)) return nullptr;
+  uint8_t* object = pinned_context.alloc_ptr;
+  pinned_context.alloc_ptr += size;
+  return object - core::kHeaderSize;
+}
+
+// One try. Memory for the object, header included, or null.
+uint8_t* try_allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept {
+  if (size > shared_at_most()) {
+    uint8_t* start = allocate_large(size, (flags & kAllocZeroingOptional) != 0);
+    if (start != nullptr) add_allocated(context, size);
+    if (start != nullptr && core::knobs.stacks) note_allocated(start);
+    return start;
+  }
+  if ((flags & kAllocPinned) != 0) {
+    uint8_t* start = allocate_pinned(size);
+    if (start != nullptr) add_allocated(context, size);
+    return start;
+  }
+  if (!make_room(context, size, BlockKind::kSmall)) return nullptr;
+  uint8_t* object = context->alloc_ptr;
+  context->alloc_ptr += size;
+  return object - core::kHeaderSize;
+}
+
+constexpr uint32_t kEmergencyBytes = 256 << 10;
+
+// Everything that can be given back, where others may stop this thread. Promotion needs a block before it frees some.
+void give_back(void*) noexcept {
+  thread_heap.emergency = kEmergencyBytes;
+  maintain(true, false);
+  if (are_addresses_exhausted()) dedangle(true);
+  thread_heap.emergency = 0;
+}
+
+// A thread's tries to find room by deleting what no root reaches.
+struct Reclaiming {
+  uint64_t seen;  // searches of all threads whose memory was given back
+  bool searched;
+  uint64_t allocated;  // by all threads, when this one had searched
+
+  // Others may have used up what the last search gave, and forgotten it.
+  bool can_give_more() const noexcept { return !searched || reclaims() != seen || thread_totals().allocated_bytes >= allocated + limit() / 16; }
+};
+
+// One of them, where others may stop this thread. Threads that reach the limit together make one search: the others give back what it deleted.
+void reclaim_once(void* reclaiming) noexcept {
+  static os::Lock lock;
+  auto& state = *static_cast<Reclaiming*>(reclaiming);
+  uint64_t live, finalizable;
+  {
+    os::LockGuard guard(lock);
+    uint64_t made = reclaims();
+    if (made != state.seen) {
+      state.seen = made;
+      give_back(nullptr);
+      return;
+    }
+    state.searched = true;
+    live = thread_totals().live_bytes();
+    finalizable = reachability_counters.finalizable.load(std::memory_order_relaxed);
+    reclaim();
+    state.allocated = thread_totals().allocated_bytes;
+  }
+  // Little went, and finalizers may hold the rest.
+  bool none_found = finalizable == reachability_counters.finalizable.load(std::memory_order_relaxed) && dead_locks() == 0;
+  if (live >= thread_totals().live_bytes() + limit() / 16 || none_found) return;
+  wait_for_finalizers();
+  reclaim();
+}
+
+// An allocation failed that what throws an OutOfMemoryException may have made: the runtime throws again, deeper in the stack, by the frames of a dispatch
+// at least. Where this does not end, the stack would overflow.
+void refuse_endless_throwing() noexcept {
+  constexpr uint32_t kDeepest = 32;
+  constexpr uintptr_t kDispatch = 512;  // some 900 bytes were seen
+  auto depth = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  thread_heap.nested_failures = depth + kDispatch < thread_heap.last_failure ? thread_heap.nested_failures + 1 : 0;
+  thread_heap.last_failure = depth;
+  if (thread_heap.nested_failures == kDeepest) os::fail_fast("out of memory, and nothing is left to throw an OutOfMemoryException with.", "Raise FREEHOLD_HEAP_LIMIT, or the limit of the process, or delete more.");
+}
+
+}  // namespace
+
+void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept {
+  if (size >= arena.size / 4) return nullptr;
+  if (thread_heap.context == nullptr) {
+    register_thread();
+    thread_heap.context = context;
+  }
+  uint32_t emergency = thread_heap.emergency;
+  thread_heap.emergency = 0;
+  Reclaiming reclaiming = {reclaims(), false, 0};
+  uint8_t* start = try_allocate(context, size, flags);
+  if (start == nullptr) {
+    // Before the program sees an OutOfMemoryException: give back everything that can be. Promotion needs a block before it frees some.
+    thread_heap.emergency = kEmergencyBytes;
+    thread_heap.missed_round = false;
+    maintain(true, true);
+    thread_heap.emergency = 0;
+    start = try_allocate(context, size, flags);
+  }
+  // What could not be done where others wait for this thread to stop: another thread's round or sweep was under way, or only a stop tells what is pinned. Not
+  // for what the emergency's memory has room for: each of these would do it again while an exception is thrown.
+  if (start == nullptr && size > emergency && (thread_heap.missed_round || has_blocks_that_wait_for_pins() || are_addresses_exhausted())) {
+    call_where_threads_stop(give_back, nullptr);
+    start = try_allocate(context, size, flags);
+  }
+  // What the program has forgotten, at last, unless it would not fit into an empty heap: the threads stop for it. Others may use up what it gave before this
+  // one comes to its turn.
+  if (core::knobs.reclaim && size > emergency && size <= limit()) {
+    for (int tries = 16; start == nullptr && tries > 0 && reclaiming.can_give_more(); tries--) {
+      call_where_threads_stop(reclaim_once, &reclaiming);
+      start = try_allocate(context, size, flags);
+    }
+  }
+  if (start == nullptr && size <= emergency) {
+    // The runtime allocates while it throws, and would throw again, without end.
+    thread_heap.emergency = emergency;
+    start = try_allocate(context, size, flags);
+    // A chunk serves many allocations that are not seen here.
+    thread_heap.emergency = emergency - static_cast<uint32_t>(std::min<size_t>(emergency, core::align_up(size, core::kWindowSize)));
+    if (start == nullptr) refuse_endless_throwing();
+  } else if (start == nullptr) {
+    thread_heap.emergency = kEmergencyBytes;
+  }
+  return start == nullptr ? nullptr : start + core::kHeaderSize;
+}
+
+bool extend(AllocationContext* context, size_t size) noexcept { return size <= shared_at_most() && extend_window(context, size); }
+
+void retire(AllocationContext* context) noexcept {
+  {
+    MaintenancePause pause;  // a thread that ends is not stopped by the verifier
+    close_chunk(context);
+  }
+  // A thread that only deleted has no context here.
+  if (thread_heap.context == context || thread_heap.context == nullptr) unregister_thread();
+}
+
+void reset_allocation() noexcept { pinned_context = {}; }
+
+}  // namespace freehold::heap

@@ -1,0 +1,192 @@
+#include "heap/deletion.h"
+
+#include <atomic>
+
+#include "core/arena.h"
+#include "core/fault_recovery.h"
+#include "core/knobs.h"
+#include "core/object.h"
+#include "heap/chunks.h"
+#include "heap/classification.h"
+#include "heap/large.h"
+#include "heap/pins.h"
+#include "heap/promotion.h"
+#include "heap/running_finalizers.h"
+#include "heap/thread_heap.h"
+
+namespace freehold::heap {
+
+using core::arena;
+using core::MethodTable;
+using core::Object;
+
+namespace {
+
+std::atomic<uint64_t> dangling_faults{0};
+// From where a thread meets a deleted object to the exception that it makes next. Debug mode.
+[[gnu::tls_model("initial-exec")]] thread_local constinit History met_history = {};
+
+// What is left to be done: all; all but the finalizer; or not the entry of the table of locks either.
+enum class Deletion : uint8_t { kWhole, kFinalized, kKeepingLock };
+
+// The part of deletion behind the deleted bit: pages of its own die at once. `type` is needed in debug mode.
+[[gnu::noinline]] DeleteResult finish_large(uint8_t* start, const MethodTable* type, size_t size) noexcept {
+  if (core::knobs.debug) note_deleted(start, size, type);
+  release_large(start, size);
+  return core::knobs.debug && waits_for_stack_pins(start) ? DeleteResult::kMayBePinned : DeleteResult::kDeleted;
+}
+
+[[gnu::noinline]] DeleteResult finish_across_pages(uint8_t* start, size_t size) noexcept {
+  if (size > core::kLargeObject) return finish_large(start, nullptr, size);
+  count_deleted(reinterpret_cast<uintptr_t>(start), size);
+  return DeleteResult::kDeleted;
+}
+
+[[gnu::noinline]] DeleteResult finish_dead_page(size_t page) noexcept {
+  recount_page(page);
+  return DeleteResult::kDeleted;
+}
+
+[[gnu::noinline]] DeleteResult already_deleted(uintptr_t address) noexcept {
+  register_thread();
+  thread_heap.double_deletes++;
+  met_history = history_of(address);
+  return DeleteResult::kAlreadyDeleted;
+}
+
+// The object's memory is gone. Debug mode knows it all the same.
+[[gnu::noinline]] DeleteResult dangling(uintptr_t address) noexcept {
+  return history_of(address).type != nullptr ? already_deleted(address) : DeleteResult::kDangling;
+}
+
+// Deletion failed to read or write the object.
+[[gnu::noinline]] DeleteResult delete_elsewhere(void* object, Deletion deletion) noexcept {
+  void* again = find_again(object);
+  if (again == nullptr) return dangling(reinterpret_cast<uintptr_t>(object));
+  switch (deletion) {
+    case Deletion::kKeepingLock: return delete_keeping_lock(again);
+    case Deletion::kFinalized: return delete_finalized(again);
+    case Deletion::kWhole: break;
+  }
+  return delete_object(again);
+}
+
+// Deleted bit and accounts of any object; it needs nothing else.
+DeleteResult finish(uint8_t* start, uint32_t header, const MethodTable* type, size_t size, Deletion deletion) noexcept {
+  ThreadHeap& heap = thread_heap;
+  register_thread();
+  if (!core::try_store(reinterpret_cast<uint32_t*>(start), header | core::kDeletedBit)) return delete_elsewhere(start + core::kHeaderSize, deletion);
+  heap.deleted_bytes += size;
+  heap.deleted_objects++;
+  DeleteResult result = DeleteResult::kDeleted;
+  if (size > shared_at_most()) result = finish_large(start, type, size);
+  else count_deleted(reinterpret_cast<uintptr_t>(start), size);
+  // The caller is managed code without a frame: it cannot be stopped here, so it must not stop others.
+  if (uint32_t every = core::knobs.stress.deletion; every != 0 && heap.deleted_objects % every == 0) [[unlikely]] promote(PromotionScope::kRandom, false);
+  return result;
+}
+
+// All that the fast path leaves: objects with a finalizer, a hash code, a lock or a deleted bit.
+// `head` is what was read of the header.
+[[gnu::noinline]] DeleteResult delete_unusual(void* object, uint64_t head, const MethodTable* type, Deletion deletion) noexcept {
+  auto* start = static_cast<uint8_t*>(object) - core::kHeaderSize;
+  auto header = static_cast<uint32_t>(head), sync = static_cast<uint32_t>(head >> 32);
+  size_t size = type->base_size;
+  if (type->has_component_size()) {
+    uint32_t length;
+    if (!core::try_load(static_cast<const uint32_t*>(object) + 2, &length)) return delete_elsewhere(object, deletion);
+    size = core::align_up(size + static_cast<size_t>(type->component_size()) * length, core::kObjectAlignment);
+  }
+  if ((header & core::kDeletedBit) != 0) return already_deleted(reinterpret_cast<uintptr_t>(object));
+  if (type->has_finalizer() && deletion == Deletion::kWhole) {
+    if (is_finalizing(object)) return DeleteResult::kDeleted;
+    while ((sync & core::kSyncFinalizerRun) == 0) {
+      bool claimed;
+      auto* word = reinterpret_cast<uint32_t*>(object) - 1;
+      if (!core::try_compare_and_swap(word, sync, sync | core::kSyncFinalizerRun, &claimed)) return delete_elsewhere(object, deletion);
+      if (claimed) return DeleteResult::kNeedsFinalizer;
+      if (!core::try_load(word, &sync)) return delete_elsewhere(object, deletion);
+    }
+  }
+  if ((sync & (core::kSyncIsHashOrIndex | core::kSyncIsHash)) == core::kSyncIsHashOrIndex && deletion != Deletion::kKeepingLock) return DeleteResult::kHasSyncEntry;
+  return finish(start, header, type, size, deletion);
+}
+
+// The first deletion of a thread, debug mode, and what is not in the arena.
+[[gnu::noinline]] DeleteResult delete_indirectly(void* object, Deletion deletion) noexcept {
+  if (!arena.contains(reinterpret_cast<uintptr_t>(object))) return DeleteResult::kNotDeletable;
+  auto* start = static_cast<uint8_t*>(object) - core::kHeaderSize;
+  uint64_t head, type;
+  if (!core::try_load(reinterpret_cast<const uint64_t*>(start), &head)) return delete_elsewhere(object, deletion);
+  if (!core::try_load(static_cast<const uint64_t*>(object), &type)) return delete_elsewhere(object, deletion);
+  return delete_unusual(object, head, reinterpret_cast<const MethodTable*>(type), deletion);
+}
+
+// Deleted bit and accounts of an object with an empty header that shares pages. Every way out is a tail call, so that no frame is needed.
+[[gnu::always_inline]] inline DeleteResult delete_plain(void* object, uintptr_t offset, size_t size, Deletion deletion) noexcept {
+  auto* start = static_cast<uint8_t*>(object) - core::kHeaderSize;
+  ThreadHeap& heap = thread_heap;
+  if (!core::try_store(reinterpret_cast<uint32_t*>(start), core::kDeletedBit)) [[unlikely]] return delete_elsewhere(object, deletion);
+  heap.deleted_bytes += size;
+  asm("" : "+m"(heap.deleted_objects));  // two words, not a vector: it would wait for the words that another copy of this code stores
+  heap.deleted_objects++;
+  if (offset % core::kPageSize + size > core::kPageSize) [[unlikely]] return finish_across_pages(start, size);
+  size_t page = offset / core::kPageSize;
+  uint16_t* deleted = &arena.pages[page].deleted;
+  uint32_t sum = __atomic_load_n(deleted, __ATOMIC_RELAXED) + static_cast<uint32_t>(size / core::kUnit);
+  *const_cast<volatile uint16_t*>(deleted) = static_cast<uint16_t>(sum);  // an atomic store would cost a register more
+  if (sum >= core::kUnitsPerPage) [[unlikely]] return finish_dead_page(page);
+  return DeleteResult::kDeleted;
+}
+
+// Arrays and strings with an empty header, on the threads and heaps that take the short way.
+[[gnu::noinline]] DeleteResult delete_array(void* object, const MethodTable* type, Deletion deletion) noexcept {
+  uint32_t length;
+  if (!core::try_load(static_cast<const uint32_t*>(object) + 2, &length)) [[unlikely]] return delete_elsewhere(object, deletion);
+  size_t size = core::align_up(type->base_size + static_cast<size_t>(type->component_size()) * length, core::kObjectAlignment);
+  return delete_plain(object, reinterpret_cast<uintptr_t>(object) - core::kHeaderSize - arena.start, size, deletion);
+}
+
+// An object of fixed size with an empty header takes the short way; so does an array, by a jump.
+[[gnu::always_inline]] inline DeleteResult delete_any(void* object, Deletion deletion) noexcept {
+  auto address = reinterpret_cast<uintptr_t>(object);
+  uintptr_t place = address - arena.start;
+  ThreadHeap& heap = thread_heap;
+  if (place >= heap.direct) [[unlikely]] return delete_indirectly(object, deletion);
+  auto* start = static_cast<uint8_t*>(object) - core::kHeaderSize;
+  uint64_t head, table;
+  if (!core::try_load(reinterpret_cast<const uint64_t*>(start), &head)) [[unlikely]] return delete_elsewhere(object, deletion);
+  if (!core::try_load(static_cast<const uint64_t*>(object), &table)) [[unlikely]] return delete_elsewhere(object, deletion);
+  const auto* type = reinterpret_cast<const MethodTable*>(table);
+  uint32_t unusual = type->flags & (MethodTable::kHasComponentSize | MethodTable::kHasFinalizer);
+  if ((head | unusual) != 0) [[unlikely]] {
+    return (head | (unusual ^ MethodTable::kHasComponentSize)) == 0 ? delete_array(object, type, deletion) : delete_unusual(object, head, type, deletion);
+  }
+  return delete_plain(object, place - core::kHeaderSize, type->base_size, deletion);
+}
+
+}  // namespace
+
+DeleteResult delete_object(void* object) noexcept { return delete_any(object, Deletion::kWhole); }
+DeleteResult delete_finalized(void* object) noexcept { return delete_indirectly(object, Deletion::kFinalized); }
+DeleteResult delete_keeping_lock(void* object) noexcept { return delete_any(object, Deletion::kKeepingLock); }
+
+void note_dangling_fault(uintptr_t address) noexcept {
+  dangling_faults.fetch_add(1, std::memory_order_relaxed);
+  met_history = history_of(address);
+}
+
+History take_history() noexcept {
+  History history = met_history;
+  met_history = {};
+  return history;
+}
+
+uint64_t dangling_fault_count() noexcept { return dangling_faults.load(std::memory_order_relaxed); }
+
+void reset_deletion() noexcept {
+  dangling_faults.store(0);
+  met_history = {};
+}
+
+}  // namespace freehold::heap

@@ -1,0 +1,28 @@
+// Deletion: the end of one object's life.
+#pragma once
+
+#include <cstdint>
+
+#include "heap/history.h"
+
+namespace freehold::heap {
+
+enum class DeleteResult : int32_t { kDeleted = 0, kNeedsFinalizer = 1, kAlreadyDeleted = 2, kNotDeletable = 3, kDangling = 4, kHasSyncEntry = 5, kMayBePinned = 6 };
+// Ends the life of an object. Any thread in cooperative mode. Never faults, never blocks. kNeedsFinalizer is answered to one caller, once: it must
+// run the finalizer and come again. kMayBePinned, in debug mode only: it is deleted, and release_what_no_thread_pins() will take its memory if no pin is left.
+// Managed code calls it by its symbol, without a wrapper in between (runtime/abi.h).
+DeleteResult delete_object(void* object) noexcept asm("freehold_delete");
+// The same after the finalizer has run, whether or not that has registered the object again: never kNeedsFinalizer.
+DeleteResult delete_finalized(void* object) noexcept;
+// The same, whatever the runtime's table of locks has for the object: a lock that is held stays usable, its entry is not reused. Never kNeedsFinalizer.
+DeleteResult delete_keeping_lock(void* object) noexcept;
+
+// A fault at `address` is answered by a DanglingReferenceException: counts it and, in debug mode, notes what is known of the object. Signal-safe.
+void note_dangling_fault(uintptr_t address) noexcept;
+// What this thread's last such fault, or deletion of what is deleted, has noted, once.
+History take_history() noexcept;
+uint64_t dangling_fault_count() noexcept;
+
+void reset_deletion() noexcept;  // tests only
+
+}  // namespace freehold::heap

@@ -1,0 +1,181 @@
+#include "heap/evacuation.h"
+
+#include <string.h>
+
+#include "core/arena.h"
+#include "core/knobs.h"
+#include "core/object.h"
+#include "core/references.h"
+#include "core/stress.h"
+#include "heap/blocks.h"
+#include "heap/chunks.h"
+#include "heap/phases.h"
+#include "heap/promotion_counters.h"
+#include "heap/walk.h"
+#include "platform/os.h"
+
+namespace freehold::heap {
+
+using core::arena;
+using core::BlockRecord;
+using core::kHeaderSize;
+using core::kUnit;
+using core::Object;
+
+namespace {
+
+AllocationContext target;  // where the copies go; the promoting thread's
+
+// The type comes last: until then a walk that passes here sees memory that is not used yet.
+void copy_object(uint8_t* to, const uint8_t* from, size_t size) noexcept {
+  constexpr size_t kBody = kHeaderSize + sizeof(void*);
+  memcpy(to + kBody, from + kBody, size - kBody);
+  memcpy(to, from, kHeaderSize);
+  __atomic_store_n(reinterpret_cast<uint64_t*>(to + kHeaderSize), *reinterpret_cast<const uint64_t*>(from + kHeaderSize), __ATOMIC_RELEASE);
+}
+
+}  // namespace
+
+size_t block_of_copies() noexcept { return target.chunk_end != nullptr ? arena.block_index(reinterpret_cast<uintptr_t>(target.chunk_end) - 1) : kNoBlock; }
+
+bool Evacuation::take_memory(RoundMemory& memory) noexcept {
+  draft_ = static_cast<ForwardingDraft*>(memory.take(sizeof(ForwardingDraft)));
+  planned_ = static_cast<Planned*>(memory.take(kPlannedAtMost * sizeof(Planned)));
+  return draft_ != nullptr && planned_ != nullptr;
+}
+
+// Room for one object behind those that were planned before it. False: no memory, or the copies would lie in three pieces.
+bool Evacuation::reserve(size_t size) noexcept {
+  bool moves_on = !extend_window(&target, size);
+  if (moves_on) {
+    if (units_ != 0 && draft_->split != UINT32_MAX) return false;
+    if (!next_promoted_chunk(&target)) {
+      exhausted_ = true;
+      return false;
+    }
+    if (!extend_window(&target, size)) return false;
+  }
+  auto to = reinterpret_cast<uintptr_t>(target.alloc_ptr - kHeaderSize);
+  if (units_ == 0) {
+    draft_->target[0] = to;
+  } else if (moves_on) {
+    draft_->split = units_;
+    draft_->target[1] = to;
+  }
+  target.alloc_ptr += size;
+  return true;
+}
+
+// Where the copy lies before which so many units were planned.
+uint8_t* Evacuation::place_of(uint32_t rank) noexcept {
+  return reinterpret_cast<uint8_t*>(rank < draft_->split ? draft_->target[0] + size_t{rank} * kUnit : draft_->target[1] + size_t{rank - draft_->split} * kUnit);
+}
+
+// Finds the live objects of a block, room for their copies, and notes in the draft where they will go. The program goes on meanwhile: it makes no objects
+// in a block that is used up, but it may end some. False: something is no object yet, or no memory; what was reserved is given up.
+bool Evacuation::plan(size_t block) noexcept {
+  uint8_t* block_start = arena.block_start(block);
+  bool good = true;
+  *draft_ = {};
+  draft_->split = UINT32_MAX;
+  planned_count_ = units_ = 0;
+  bool complete = walk_block(block, [&](uint8_t* from, const Walked& walked) noexcept {
+    if (!is_live(walked) || !good) return;
+    good = planned_count_ < kPlannedAtMost && reserve(walked.size);
+    if (!good) return;
+    auto offset = static_cast<uint32_t>(from - block_start), size = static_cast<uint32_t>(walked.size);
+    planned_[planned_count_++] = {offset, size, false};
+    size_t first = offset / kUnit, units = size / kUnit;
+    for (size_t unit = first; unit < first + units;) {
+      size_t in_word = unit % 64, here = 64 - in_word < first + units - unit ? 64 - in_word : first + units - unit;
+      draft_->live[unit / 64] |= (here == 64 ? ~uint64_t{0} : (uint64_t{1} << here) - 1) << in_word;
+      unit += here;
+    }
+    units_ += static_cast<uint32_t>(units);
+  });
+  if (good && complete) return true;
+  give_up_plan();
+  return false;
+}
+
+// Calls function(uint8_t* place, Planned&) for each object planned.
+template <typename Function>
+void Evacuation::for_each_planned(Function function) noexcept {
+  uint32_t rank = 0;
+  for (size_t i = 0; i < planned_count_; i++) {
+    uint32_t units = planned_[i].size / kUnit;
+    function(place_of(rank), planned_[i]);
+    rank += units;
+  }
+}
+
+// The room becomes garbage: an object each, as the pages were told where objects begin.
+void Evacuation::give_up_plan() noexcept {
+  for_each_planned([](uint8_t* to, const Planned& planned) noexcept { fill(to, planned.size); });
+}
+
+// Copies what was planned. The block is frozen, and this is all that happens meanwhile.
+void Evacuation::copy(size_t block) noexcept {
+  const uint8_t* block_start = arena.block_start(block);
+  died_ = 0;
+  for_each_planned([&](uint8_t* to, Planned& planned) noexcept {
+    copy_object(to, block_start + planned.offset, planned.size);
+    planned.died = (*reinterpret_cast<const uint32_t*>(to) & core::kDeletedBit) != 0;
+    died_ += planned.died ? 1 : 0;
+  });
+}
+
+// The fields of what was promoted just now: those into blocks promoted before are repaired, this one too, and those into blocks still to come noted.
+void Evacuation::collect_from_copies() noexcept {
+  for_each_planned([&](uint8_t* start, const Planned& planned) noexcept {
+    Walked walked = look_at(start);
+    // What its owner has deleted since may have lost its memory too.
+    if (is_live(walked) && walked.size == planned.size) core::for_each_reference(Object::at(start), walked.type, walked.size, [&](uint64_t* slot) noexcept { fields_.visit(slot); });
+  });
+}
+
+bool Evacuation::promote_block(size_t block) noexcept {
+  MaintenancePause pause;  // what maintenance does with blocks, and the verifier, wait
+  const BlockRecord& record = arena.blocks[block];
+  // Spares a plan in vain. What is pinned from now on freeze_block sees.
+  if (record.handle_pins.load(std::memory_order_relaxed) != 0 || arena.blocks[block].stack_pins.load(std::memory_order_relaxed) != 0 || !plan(block)) return false;
+  uint32_t forwarding = make_forwarding(*draft_);
+  core::stress_step();
+  uint64_t before = os::nanoseconds();
+  // Had the block died since the plan began, it would not live any more, nor ever again.
+  if (forwarding == kNoForwarding || !freeze_block(block)) {
+    if (forwarding != kNoForwarding) drop_last_forwarding(forwarding);
+    give_up_plan();
+    return false;
+  }
+  core::stress_step();
+  thread_promotes = true;
+  copy(block);
+  thread_promotes = false;
+  core::stress_step();
+  if (!forward_block(block, forwarding)) {
+    thaw_block(block);
+    drop_last_forwarding(forwarding);
+    give_up_plan();  // nobody has seen the copies
+    return false;
+  }
+  uint64_t frozen = os::nanoseconds() - before;
+  if (frozen > promotion_counters.longest_freeze.load(std::memory_order_relaxed)) promotion_counters.longest_freeze.store(frozen, std::memory_order_relaxed);
+  // Deleted before the freeze, they count for the old block. Whoever deletes a copy counts it himself.
+  if (died_ != 0) {
+    for_each_planned([](uint8_t* to, const Planned& planned) noexcept {
+      if (planned.died) count_deleted(reinterpret_cast<uintptr_t>(to), planned.size);
+    });
+  }
+  size_t moved = planned_count_ - died_;
+  objects_ += moved;
+  count(promotion_counters.blocks, 1);
+  count(promotion_counters.objects, moved);
+  count(promotion_counters.bytes, uint64_t{units_} * kUnit);
+  if (!core::knobs.stress.fault) collect_from_copies();
+  return true;
+}
+
+void reset_evacuation() noexcept { target = {}; }
+
+}  // namespace freehold::heap

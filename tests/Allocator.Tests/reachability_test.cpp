@@ -10,13 +10,13 @@
 #include <set>
 #include <thread>
 
-#include "heap/blocks.h"
+#include "heap/block_freezing.h"
 #include "heap/dedangling.h"
 #include "heap/finalization_queue.h"
 #include "heap/forwarding.h"
 #include "heap/promotion.h"
-#include "heap/reclaim_policy.h"
 #include "heap/promotion_counters.h"
+#include "heap/reclaim_policy.h"
 #include "heap_fixture.h"
 
 namespace freehold::testing {

@@ -8,7 +8,7 @@
 #include "core/knobs.h"
 #include "core/stop_counters.h"
 #include "heap/accounting.h"
-#include "heap/blocks.h"
+#include "heap/addresses.h"
 #include "heap/dedangling.h"
 #include "heap/forwarding.h"
 #include "heap/heap.h"

@@ -59,67 +59,104 @@ enum class Deletion : uint8_t { kWhole, kFinalized, kKeepingLock };
   return history_of(address).type != nullptr ? already_deleted(address) : DeleteResult::kDangling;
 }
 
-// Deletion failed to read or write the object.
-[[gnu::noinline]] DeleteResult delete_elsewhere(void* object, Deletion deletion) noexcept {
-  void* again = find_again(object);
-  if (again == nullptr) return dangling(reinterpret_cast<uintptr_t>(object));
-  switch (deletion) {
-    case Deletion::kKeepingLock: return delete_keeping_lock(again);
-    case Deletion::kFinalized: return delete_finalized(again);
-    case Deletion::kWhole: break;
-  }
-  return delete_object(again);
+// What is read of an object: once in each try. A try that meets missing memory, or a block that moves, ends there, and the next one begins anew.
+struct Target {
+  void* object;
+  uint32_t header, sync;
+  const MethodTable* type;
+  size_t size;
+
+  uint8_t* start() const noexcept { return static_cast<uint8_t*>(object) - core::kHeaderSize; }
+};
+
+bool read_size(const void* object, const MethodTable* type, size_t* size) noexcept {
+  *size = type->base_size;
+  if (!type->has_component_size()) return true;
+  uint32_t length;
+  if (!core::try_load(static_cast<const uint32_t*>(object) + 2, &length)) return false;
+  *size = core::align_up(*size + static_cast<size_t>(type->component_size()) * length, core::kObjectAlignment);
+  return true;
+}
+
+[[gnu::always_inline]] inline bool read_head(void* object, uint64_t* head, const MethodTable** type) noexcept {
+  uint64_t table;
+  if (!core::try_load(static_cast<const uint64_t*>(object) - 1, head)) [[unlikely]] return false;
+  if (!core::try_load(static_cast<const uint64_t*>(object), &table)) [[unlikely]] return false;
+  *type = reinterpret_cast<const MethodTable*>(table);
+  return true;
 }
 
 // Deleted bit and accounts of any object; it needs nothing else.
-DeleteResult finish(uint8_t* start, uint32_t header, const MethodTable* type, size_t size, Deletion deletion) noexcept {
+bool finish(const Target& target, DeleteResult* result) noexcept {
   ThreadHeap& heap = thread_heap;
   register_thread();
-  if (!core::try_store(reinterpret_cast<uint32_t*>(start), header | core::kDeletedBit)) return delete_elsewhere(start + core::kHeaderSize, deletion);
-  heap.deleted_bytes += size;
+  if (!core::try_store(reinterpret_cast<uint32_t*>(target.start()), target.header | core::kDeletedBit)) return false;
+  heap.deleted_bytes += target.size;
   heap.deleted_objects++;
-  DeleteResult result = DeleteResult::kDeleted;
-  if (size > shared_at_most()) result = finish_large(start, type, size);
-  else count_deleted(reinterpret_cast<uintptr_t>(start), size);
+  *result = DeleteResult::kDeleted;
+  if (target.size > shared_at_most()) *result = finish_large(target.start(), target.type, target.size);
+  else count_deleted(reinterpret_cast<uintptr_t>(target.start()), target.size);
   // The caller is managed code without a frame: it cannot be stopped here, so it must not stop others.
   if (uint32_t every = core::knobs.stress.deletion; every != 0 && heap.deleted_objects % every == 0) [[unlikely]] promote(PromotionScope::kRandom, false);
-  return result;
+  return true;
+}
+
+// One try for any object, of which `head` and `type` were read. False: an access has failed.
+bool try_to_delete(void* object, uint64_t head, const MethodTable* type, Deletion deletion, DeleteResult* result) noexcept {
+  Target target = {object, static_cast<uint32_t>(head), static_cast<uint32_t>(head >> 32), type, 0};
+  if (!read_size(object, type, &target.size)) return false;
+  if ((target.header & core::kDeletedBit) != 0) {
+    *result = already_deleted(reinterpret_cast<uintptr_t>(object));
+    return true;
+  }
+  if (type->has_finalizer() && deletion == Deletion::kWhole) {
+    if (is_finalizing(object)) {
+      *result = DeleteResult::kDeleted;
+      return true;
+    }
+    while ((target.sync & core::kSyncFinalizerRun) == 0) {
+      bool claimed;
+      auto* word = reinterpret_cast<uint32_t*>(object) - 1;
+      if (!core::try_compare_and_swap(word, target.sync, target.sync | core::kSyncFinalizerRun, &claimed)) return false;
+      if (claimed) {
+        *result = DeleteResult::kNeedsFinalizer;
+        return true;
+      }
+      if (!core::try_load(word, &target.sync)) return false;
+    }
+  }
+  if ((target.sync & (core::kSyncIsHashOrIndex | core::kSyncIsHash)) == core::kSyncIsHashOrIndex && deletion != Deletion::kKeepingLock) {
+    *result = DeleteResult::kHasSyncEntry;
+    return true;
+  }
+  return finish(target, result);
+}
+
+// A try has failed. The only way to the next one, for all.
+[[gnu::noinline]] DeleteResult delete_elsewhere(void* object, Deletion deletion) noexcept {
+  while (true) {
+    void* again = find_again(object);
+    if (again == nullptr) return dangling(reinterpret_cast<uintptr_t>(object));
+    object = again;
+    uint64_t head;
+    const MethodTable* type;
+    DeleteResult result;
+    if (read_head(object, &head, &type) && try_to_delete(object, head, type, deletion, &result)) return result;
+  }
 }
 
 // All that the fast path leaves: objects with a finalizer, a hash code, a lock or a deleted bit.
-// `head` is what was read of the header.
 [[gnu::noinline]] DeleteResult delete_unusual(void* object, uint64_t head, const MethodTable* type, Deletion deletion) noexcept {
-  auto* start = static_cast<uint8_t*>(object) - core::kHeaderSize;
-  auto header = static_cast<uint32_t>(head), sync = static_cast<uint32_t>(head >> 32);
-  size_t size = type->base_size;
-  if (type->has_component_size()) {
-    uint32_t length;
-    if (!core::try_load(static_cast<const uint32_t*>(object) + 2, &length)) return delete_elsewhere(object, deletion);
-    size = core::align_up(size + static_cast<size_t>(type->component_size()) * length, core::kObjectAlignment);
-  }
-  if ((header & core::kDeletedBit) != 0) return already_deleted(reinterpret_cast<uintptr_t>(object));
-  if (type->has_finalizer() && deletion == Deletion::kWhole) {
-    if (is_finalizing(object)) return DeleteResult::kDeleted;
-    while ((sync & core::kSyncFinalizerRun) == 0) {
-      bool claimed;
-      auto* word = reinterpret_cast<uint32_t*>(object) - 1;
-      if (!core::try_compare_and_swap(word, sync, sync | core::kSyncFinalizerRun, &claimed)) return delete_elsewhere(object, deletion);
-      if (claimed) return DeleteResult::kNeedsFinalizer;
-      if (!core::try_load(word, &sync)) return delete_elsewhere(object, deletion);
-    }
-  }
-  if ((sync & (core::kSyncIsHashOrIndex | core::kSyncIsHash)) == core::kSyncIsHashOrIndex && deletion != Deletion::kKeepingLock) return DeleteResult::kHasSyncEntry;
-  return finish(start, header, type, size, deletion);
+  DeleteResult result;
+  return try_to_delete(object, head, type, deletion, &result) ? result : delete_elsewhere(object, deletion);
 }
 
 // The first deletion of a thread, debug mode, and what is not in the arena.
 [[gnu::noinline]] DeleteResult delete_indirectly(void* object, Deletion deletion) noexcept {
   if (!arena.contains(reinterpret_cast<uintptr_t>(object))) return DeleteResult::kNotDeletable;
-  auto* start = static_cast<uint8_t*>(object) - core::kHeaderSize;
-  uint64_t head, type;
-  if (!core::try_load(reinterpret_cast<const uint64_t*>(start), &head)) return delete_elsewhere(object, deletion);
-  if (!core::try_load(static_cast<const uint64_t*>(object), &type)) return delete_elsewhere(object, deletion);
-  return delete_unusual(object, head, reinterpret_cast<const MethodTable*>(type), deletion);
+  uint64_t head;
+  const MethodTable* type;
+  return read_head(object, &head, &type) ? delete_unusual(object, head, type, deletion) : delete_elsewhere(object, deletion);
 }
 
 // Deleted bit and accounts of an object with an empty header that shares pages. Every way out is a tail call, so that no frame is needed.
@@ -149,15 +186,11 @@ DeleteResult finish(uint8_t* start, uint32_t header, const MethodTable* type, si
 
 // An object of fixed size with an empty header takes the short way; so does an array, by a jump.
 [[gnu::always_inline]] inline DeleteResult delete_any(void* object, Deletion deletion) noexcept {
-  auto address = reinterpret_cast<uintptr_t>(object);
-  uintptr_t place = address - arena.start;
-  ThreadHeap& heap = thread_heap;
-  if (place >= heap.direct) [[unlikely]] return delete_indirectly(object, deletion);
-  auto* start = static_cast<uint8_t*>(object) - core::kHeaderSize;
-  uint64_t head, table;
-  if (!core::try_load(reinterpret_cast<const uint64_t*>(start), &head)) [[unlikely]] return delete_elsewhere(object, deletion);
-  if (!core::try_load(static_cast<const uint64_t*>(object), &table)) [[unlikely]] return delete_elsewhere(object, deletion);
-  const auto* type = reinterpret_cast<const MethodTable*>(table);
+  uintptr_t place = reinterpret_cast<uintptr_t>(object) - arena.start;
+  if (place >= thread_heap.direct) [[unlikely]] return delete_indirectly(object, deletion);
+  uint64_t head;
+  const MethodTable* type;
+  if (!read_head(object, &head, &type)) [[unlikely]] return delete_elsewhere(object, deletion);
   uint32_t unusual = type->flags & (MethodTable::kHasComponentSize | MethodTable::kHasFinalizer);
   if ((head | unusual) != 0) [[unlikely]] {
     return (head | (unusual ^ MethodTable::kHasComponentSize)) == 0 ? delete_array(object, type, deletion) : delete_unusual(object, head, type, deletion);

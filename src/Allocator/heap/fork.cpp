@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "core/arena.h"
+#include "heap/block_protection.h"
 #include "heap/block_walk.h"
-#include "heap/blocks.h"
 #include "heap/maintenance.h"
 #include "heap/pins.h"
 #include "platform/os.h"

@@ -4,6 +4,7 @@
 #include "core/knobs.h"
 #include "heap/accounting.h"
 #include "heap/background_thread.h"
+#include "heap/block_protection.h"
 #include "heap/blocks.h"
 #include "heap/chunks.h"
 #include "heap/dead_locks.h"

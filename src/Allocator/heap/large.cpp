@@ -4,8 +4,12 @@
 
 #include "core/arena.h"
 #include "core/knobs.h"
+#include "heap/accounting.h"
+#include "heap/block_ends.h"
 #include "heap/blocks.h"
 #include "heap/chunks.h"
+#include "heap/dead_blocks.h"
+#include "heap/dead_pages.h"
 #include "heap/maintenance_signals.h"
 #include "platform/lock.h"
 

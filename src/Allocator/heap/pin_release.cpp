@@ -5,8 +5,8 @@
 
 #include "core/knobs.h"
 #include "heap/accounting.h"
-#include "heap/blocks.h"
 #include "heap/phases.h"
+#include "heap/pinned_blocks.h"
 #include "platform/os.h"
 
 namespace freehold::heap {

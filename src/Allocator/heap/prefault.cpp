@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "heap/background_thread.h"
-#include "heap/blocks.h"
+#include "heap/block_pool.h"
 #include "heap/prefault_policy.h"
 
 namespace freehold::heap {

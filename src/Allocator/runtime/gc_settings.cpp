@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "heap/blocks.h"
+#include "heap/accounting.h"
 #include "heap/finalization_queue.h"
 #include "heap/heap.h"
 #include "platform/lock.h"

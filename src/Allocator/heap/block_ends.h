@@ -1,0 +1,27 @@
+// The end of a block: its memory goes, or its frames wait for their next use, and its address is nobody's once nobody holds it.
+#pragma once
+
+#include <cstddef>
+
+#include "core/arena.h"
+
+namespace freehold::heap {
+
+// Who allocates from a block holds it. It may die meanwhile, and lose its memory, when maintenance has taken what its owner left idle; but its record
+// stays, and says so to an owner who comes back. Any thread; who calls hold_block knows that somebody else holds it meanwhile.
+void hold_block(size_t block) noexcept;
+void unhold_block(size_t block) noexcept;
+
+// The addresses of so many blocks in a row, which have no memory, end.
+void end_blocks(size_t first, size_t count) noexcept;
+// Gives a block's memory back for good.
+void bury(size_t block) noexcept;
+
+// A block that ends its life takes its pages out of the accounts. Caller holds block_lock.
+void forget_pages(core::BlockRecord& record) noexcept;
+// What becomes of a dead block that nothing pins: its frames are pooled, or go. It is in no list.
+void finish_block(size_t block) noexcept;
+// The same for a huge object, by its first block.
+void finish_huge(size_t block) noexcept;
+
+}  // namespace freehold::heap

@@ -1,0 +1,119 @@
+#include "heap/block_freezing.h"
+
+#include <algorithm>
+
+#include "core/arena.h"
+#include "core/knobs.h"
+#include "heap/accounting.h"
+#include "heap/addresses.h"
+#include "heap/block_ends.h"
+#include "heap/block_lists.h"
+#include "heap/block_protection.h"
+#include "heap/block_walk.h"
+#include "heap/dead_blocks.h"
+#include "heap/mappings.h"
+#include "heap/pins.h"
+#include "platform/lock.h"
+#include "platform/os.h"
+#include "platform/watching.h"
+
+namespace freehold::heap {
+
+using core::arena;
+using core::BlockKind;
+using core::BlockRecord;
+using core::BlockState;
+using core::kBlockSize;
+using core::kPagesPerBlock;
+
+namespace {
+
+// Blocks in the pool, or an eighth of those that live if that is more: promotion gives the frames of others to the system at once.
+constexpr size_t kPooledByPromotion = 64;
+
+void end_freeze(size_t block) noexcept {
+  BlockRecord& record = arena.blocks[block];
+  record.state.store(BlockState::kLive, std::memory_order_seq_cst);
+  // Those who found its last page dead meanwhile have left it to us.
+  if (record.dead_pages.load(std::memory_order_seq_cst) == kPagesPerBlock) bury_dead_block(block);
+}
+
+}  // namespace
+
+bool freeze_block(size_t block) noexcept {
+  BlockRecord& record = arena.blocks[block];
+  {
+    os::LockGuard guard(block_lock);
+    if (record.state.load(std::memory_order_relaxed) != BlockState::kLive || record.kind != BlockKind::kSmall) return false;
+    if (record.dead_pages.load(std::memory_order_acquire) == kPagesPerBlock) return false;
+    record.state.store(BlockState::kFrozen, std::memory_order_seq_cst);
+  }
+  bool pinned = is_pinned(block);
+  if (!pinned && protect_from_writing(block)) return true;
+  if (!pinned) allow_writing(block);
+  end_freeze(block);
+  return false;
+}
+
+void thaw_block(size_t block) noexcept {
+  if (!allow_writing(block)) os::fail_fast("the kernel refuses to make memory of the heap writable again.", "Report it, with the kernel's version.");
+  end_freeze(block);
+}
+
+bool forward_block(size_t block, uint32_t forwarding) noexcept {
+  BlockRecord& record = arena.blocks[block];
+  uint8_t* start = arena.block_start(block);
+  size_t to = kNoBlock;
+  bool inaccessible = false;
+  if (!record.partly_released) {
+    {
+      os::LockGuard guard(block_lock);
+      // A round may end thousands of blocks before the pool is trimmed, many more than threads take meanwhile.
+      if (block_lists.pool_size < std::max<size_t>(kPooledByPromotion, block_counters.live.load(std::memory_order_relaxed) / 8)) to = next_address();
+    }
+    if (to != kNoBlock) {
+      Move move = move_block(block, to);
+      inaccessible = move != Move::kRefused;
+      // The block is frozen. Where its frames keep that, it must go before they are used: once watched, stores would fault for ever.
+      if (move == Move::kDone && is_watching() && os::moves_keep_protection() && !(os::watch(arena.block_start(to), kBlockSize) && os::write_protect(arena.block_start(to), kBlockSize, false))) {
+        give_back_or_keep(arena.block_start(to), kBlockSize);
+        move = Move::kLost;
+      }
+      if (move != Move::kDone) {
+        core::note_gone(to, 1);  // the address stays unused
+        to = kNoBlock;
+      }
+    }
+  }
+  if (!inaccessible && !give_block_back(block)) return false;
+  {
+    os::LockGuard guard(block_lock);
+    forget_pages(record);
+    record.forwarding = forwarding;
+    record.state.store(BlockState::kForwarded, std::memory_order_release);
+    block_counters.live.fetch_sub(1, std::memory_order_relaxed);
+    block_counters.forwarded.fetch_add(1, std::memory_order_relaxed);
+    block_counters.gone_bytes.fetch_add(kBlockSize, std::memory_order_relaxed);
+    if (to != kNoBlock) {
+      arena.blocks[to].dead_pages.store(kPagesPerBlock, std::memory_order_relaxed);
+      arena.blocks[to].dirty = true;
+      push_pooled(to);
+      arena.blocks[to].state.store(BlockState::kPooled, std::memory_order_release);
+    }
+  }
+  // A store through a stale reference: where a huge page may come, the kernel clears one before it looks who watches the address.
+  if (is_watching() && core::knobs.huge_pages && !are_mappings_short()) os::use_huge_pages(start, kBlockSize, false);
+  return true;
+}
+
+void retire_forwarded() noexcept {
+  for_each_lower_block([](size_t block) noexcept {
+    BlockRecord& record = arena.blocks[block];
+    if (record.state.load(std::memory_order_acquire) != BlockState::kForwarded) return;
+    os::LockGuard guard(block_lock);
+    block_counters.forwarded.fetch_sub(1, std::memory_order_relaxed);
+    push_moved(block);
+  });
+}
+
+}  // namespace freehold::heap

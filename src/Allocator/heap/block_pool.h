@@ -1,0 +1,26 @@
+// Memory that waits for its next use, and what its moves leave behind: pooled frames, prefaulted blocks, empty mappings. What is too much of it goes back.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace freehold::heap {
+
+// Whether the limit forbids `more` bytes. Memory that waits for somebody does not count. Caller holds block_lock.
+bool lacks_room(size_t more) noexcept;
+// Makes addresses usable. Where the kernel refuses, the usual reason is too many mappings: those that nothing needs go first. No locks.
+bool commit_somehow(uint8_t* start, size_t size) noexcept;
+
+// Prefaulting: a block gets its memory, and waits for acquire_block(). False: `at_most` wait already, or there is no room for it. One thread at a time.
+bool prefault_block(size_t at_most) noexcept;
+// Gives back what waits.
+void drop_prefaulted() noexcept;
+
+// Gives pooled blocks back to the system, until `keep` are left. Returns how many went.
+size_t trim_pool(size_t keep) noexcept;
+// Gives back what nobody needed during the last calls, which are a tick of maintenance apart. Returns how many blocks went.
+size_t trim_pool_surplus() noexcept;
+// Replaces the empty mappings that moved blocks left behind by reserved space; adjacent ones become one mapping.
+void collapse_moved(size_t keep) noexcept;
+
+}  // namespace freehold::heap

@@ -140,10 +140,10 @@ bool watch_with_neighbours(size_t block) noexcept {
   return os::watch(arena.block_start(first), (end - first) * kBlockSize);
 }
 
-// Makes dead memory inaccessible and gives it back. Where the kernel refuses (too many mappings), it stays as it is: deleted objects behave
-// as if they were alive. It must never be discarded while it is accessible: a stale reference would read zeros.
+// Makes dead memory inaccessible and gives it back. Where the kernel refuses (too many mappings, before Linux 6.13), it stays as it is: deleted objects
+// behave as if they were alive. It must never be discarded while it is accessible: a stale reference would read zeros.
 bool give_back(uint8_t* start, size_t size) noexcept {
-  return os::decommit(start, size) || (use_userfaultfd && os::watch(start, size) && os::discard(start, size));
+  return os::decommit(start, size) || (use_userfaultfd && os::watch(start, size) && os::discard(start, size)) || os::guard(start, size);
 }
 
 // The same for a block of the lower half, with as few mappings as may be.
@@ -258,7 +258,9 @@ void finish_huge(size_t block) noexcept {
   size_t memory = size_t{record.huge_pages} * kPageSize;
   size_t count = (memory + kBlockSize - 1) / kBlockSize;
   for (size_t i = 0; i < count; i++) set_gone(block + i);
-  give_back_or_keep(arena.block_start(block), count * kBlockSize);
+  // Beside live neighbours, which are one mapping with it: two mappings more, but for guards.
+  uint8_t* start = arena.block_start(block);
+  if (!are_mappings_short() || !os::guard(start, count * kBlockSize)) give_back_or_keep(start, count * kBlockSize);
   core::note_gone(block, count);  // the record may be zero from here on
   block_counters.huge_bytes.fetch_sub(memory, std::memory_order_relaxed);
   block_counters.large_objects.fetch_sub(1, std::memory_order_relaxed);
@@ -302,7 +304,7 @@ namespace {
 // Where the kernel refuses, the usual reason is too many mappings: those that nothing needs go first. No locks.
 bool commit_somehow(uint8_t* start, size_t size) noexcept {
   if (os::commit(start, size)) return true;
-  note_refusal(mappings());
+  if (note_refusal(mappings()) && os::commit(start, size)) return true;
   collapse_moved(0);
   if (os::commit(start, size)) return true;
   drop_prefaulted();
@@ -335,7 +337,9 @@ size_t acquire_block(BlockKind kind, BlockUse use) noexcept {
     if (!pooled && (use == BlockUse::kOneThread || (use == BlockUse::kShared && core::knobs.stress.moves()))) block = pop_prefaulted();
     prefaulted = block != kNoBlock;
     if (!prefaulted) {
-      block = promoted ? next_promoted_address() : next_address(thread_heap.emergency != 0);
+      auto next = [promoted]() noexcept { return promoted ? next_promoted_address() : next_address(thread_heap.emergency != 0); };
+      block = next();
+      if (block == kNoBlock && note_refusal(mappings())) block = next();  // the tables take mappings too
       if (block == kNoBlock) return kNoBlock;
       if (pooled) {
         frames = pop_pooled();
@@ -384,7 +388,8 @@ size_t acquire_block(BlockKind kind, BlockUse use) noexcept {
   if (!commit_somehow(arena.block_start(block), kBlockSize)) {
     core::note_gone(block, 1);
     // What throws an OutOfMemoryException has memory that is mapped already. (Copies must not lie there.)
-    block = thread_heap.emergency != 0 && use == BlockUse::kShared && reserve_is_mapped ? next_reserve_block() : kNoBlock;
+    bool may_be_reserve = use == BlockUse::kShared || kind == BlockKind::kLarge;
+    block = thread_heap.emergency != 0 && may_be_reserve && reserve_is_mapped ? next_reserve_block() : kNoBlock;
     if (block == kNoBlock) {
       block_counters.starting.fetch_sub(1, std::memory_order_relaxed);
       return kNoBlock;
@@ -437,6 +442,7 @@ size_t acquire_huge(size_t bytes) noexcept {
     os::LockGuard guard(lock);
     if (lacks_room(huge_memory(bytes))) return kNoBlock;
     block = next_huge_address(count);
+    if (block == kNoBlock && note_refusal(mappings())) block = next_huge_address(count);
     if (block == kNoBlock) return kNoBlock;
     block_counters.huge_bytes.fetch_add(huge_memory(bytes), std::memory_order_relaxed);
   }
@@ -543,13 +549,15 @@ size_t release_pages(size_t block, size_t minimum_run) noexcept {
     bool done;
     if (use_userfaultfd) {
       if (!watched) watched = are_mappings_short() && populated == kPagesPerBlock ? watch_with_neighbours(block) : os::watch(arena.block_start(block), populated * kPageSize);
-      done = watched && os::discard(start, size);
+      done = (watched && os::discard(start, size)) || os::guard(start, size);
     } else {
       // A run between accessible pages makes three mappings of one; beside released pages it becomes a part of theirs. Its neighbours are not in
       // this round: two runs never touch.
       size_t neighbours = (run.first > 0 && bit(record.released, run.first - 1) ? 1 : 0) + (run.end < kPagesPerBlock && bit(record.released, run.end) ? 1 : 0);
       done = (neighbours != 0 || mappings() + 2 <= mapping_budget()) && os::decommit(start, size);
-      if (done) {
+      if (!done) {
+        done = are_mappings_short() && os::guard(start, size);
+      } else {
         uint64_t splits = 2 - 2 * neighbours;  // wraps to -2 when it joins two runs
         record.splits = static_cast<uint16_t>(record.splits + splits);
         block_counters.mapping_splits.fetch_add(splits, std::memory_order_relaxed);
@@ -692,7 +700,7 @@ bool freeze_block(size_t block) noexcept {
 }
 
 void thaw_block(size_t block) noexcept {
-  if (!allow_writing(block)) os::fail_fast("the kernel refuses to make memory of the heap writable again.", "Report it, with the kernel's version.");
+  if (!allow_writing(block) && !(note_refusal(mappings()) && allow_writing(block))) os::fail_fast("the kernel refuses to make memory of the heap writable again.", "Report it, with the kernel's version.");
   end_freeze(block);
 }
 

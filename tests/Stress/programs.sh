@@ -29,6 +29,9 @@ forget_settings() {
 # same_as_stock <project> <program>: runs it twice and compares what it prints.
 same_as_stock() {
   local wanted="$logs/$1-$2.stock"
-  if [ ! -f "$wanted" ]; then env -u FREEHOLD_STRESS -u FREEHOLD_PROTECTION "$artifacts/integration/$1-stock/$1" run "$2" > "$wanted" 2>&1; fi
+  # Kept only when it came to its end.
+  if [ ! -f "$wanted" ]; then
+    env -u FREEHOLD_STRESS -u FREEHOLD_PROTECTION "$artifacts/integration/$1-stock/$1" run "$2" > "$wanted.part" 2>&1 && mv "$wanted.part" "$wanted" || return 1
+  fi
   "$artifacts/integration/$1-freehold/$1" run "$2" 2>&1 | cmp - "$wanted"
 }

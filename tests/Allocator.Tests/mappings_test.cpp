@@ -175,6 +175,7 @@ TEST_F(MappingsTest, DeadHugeObjectsBetweenLiveOnesTakeNoMappings) {
 
 // As the first text of a stack trace needs it, which a program makes when it handles the exception.
 TEST_F(MappingsTest, AfterAFailureAnArrayOfHundredsOfKilobytesHasRoom) {
+  allocate(&bytes_type.table, 1000);
   be_thrifty();
   os::inject_failures("mprotect:1+,mremap:1+");
   while (allocate(&bytes_type.table, 60'000) != nullptr) continue;

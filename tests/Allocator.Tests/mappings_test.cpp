@@ -147,6 +147,46 @@ TEST_F(MappingsTest, NeighboursThatAreWatchedLiveOn) {
   expect_valid("after all were deleted");
 }
 
+// Linux 6.13 has guards: what is dead is gone, and its memory, without a mapping. An older kernel leaves it as it is.
+TEST_F(MappingsTest, DeadHugeObjectsBetweenLiveOnesTakeNoMappings) {
+  be_thrifty();
+  std::vector<Object*> huge;
+  for (int i = 0; i < 400; i++) {
+    huge.push_back(allocate(&bytes_type.table, 1'500'000));
+    memset(reinterpret_cast<uint8_t*>(huge.back()) + 16, i, 1'500'000);
+  }
+  size_t before = heap::count_mappings(), resident = os::resident_set();
+  for (size_t i = 0; i < huge.size(); i += 2) ASSERT_EQ(heap::delete_object(huge[i]), heap::DeleteResult::kDeleted);
+  heap::maintain(true, false);
+  uint8_t* page = static_cast<uint8_t*>(mmap(nullptr, core::kPageSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  bool has_guards = os::guard(page, core::kPageSize);
+  munmap(page, core::kPageSize);
+  if (has_guards) {
+    EXPECT_LT(heap::count_mappings(), before + 20);
+  }
+  EXPECT_LT(os::resident_set(), resident - 200 * size_t{1'400'000});
+  for (size_t i = 0; i < huge.size(); i++) {
+    ASSERT_EQ(is_readable(huge[i]), i % 2 == 1) << i;
+    if (i % 2 == 0) continue;
+    ASSERT_EQ(*(reinterpret_cast<uint8_t*>(huge[i]) + 1'000'000), static_cast<uint8_t>(i));
+  }
+  expect_valid("with dead huge objects");
+}
+
+// As the first text of a stack trace needs it, which a program makes when it handles the exception.
+TEST_F(MappingsTest, AfterAFailureAnArrayOfHundredsOfKilobytesHasRoom) {
+  allocate(&bytes_type.table, 1000);
+  be_thrifty();
+  os::inject_failures("mprotect:1+,mremap:1+");
+  while (allocate(&bytes_type.table, 60'000) != nullptr) continue;
+  Object* array = allocate(&bytes_type.table, 700'000);
+  os::inject_failures("mprotect:18446744073709551615,mremap:18446744073709551615");
+  ASSERT_NE(array, nullptr);
+  memset(reinterpret_cast<uint8_t*>(array) + 16, 1, 700'000);
+  expect_valid("with an array in the reserve");
+  EXPECT_EQ(heap::delete_object(array), heap::DeleteResult::kDeleted);
+}
+
 class UsedUpTest : public MappingsTest, public ::testing::WithParamInterface<core::Protection> {
  protected:
   void configure(core::Knobs& knobs) override {
@@ -220,6 +260,29 @@ TEST_P(UsedUpTest, WithSixtyThousandOfOthersTheHeapGrowsOn) {
   }
   expect_valid("in a heap of 300 MB");
   for (Object* object : kept) ASSERT_EQ(heap::delete_object(object), heap::DeleteResult::kDeleted);
+  heap::maintain(true, false);
+  expect_valid("at the end");
+}
+
+// Memory is there: the first refusal frees the mappings that the heap has kept to spare, and a run of blocks somewhere else goes on with them.
+TEST_P(UsedUpTest, SpareMappingsAreForTheFirstRefusal) {
+  std::vector<Object*> all;
+  for (int i = 0; i < 40'000; i++) all.push_back(allocate(&bytes_type.table, 1000));
+  heap::maintain(false, false);
+  ASSERT_NO_FATAL_FAILURE(use_up(0));
+  std::vector<Object*> huge;
+  for (int i = 0; i < 20; i++) {
+    huge.push_back(allocate(&bytes_type.table, 3'000'000));
+    ASSERT_NE(huge.back(), nullptr) << i;
+  }
+  EXPECT_TRUE(heap::are_mappings_short());
+  for (int i = 0; i < 40'000; i++) {
+    all.push_back(allocate(&bytes_type.table, 1000));
+    ASSERT_NE(all.back(), nullptr) << i;
+  }
+  expect_valid("with the spare mappings");
+  for (Object* object : huge) EXPECT_EQ(heap::delete_object(object), heap::DeleteResult::kDeleted);
+  for (Object* object : all) EXPECT_EQ(heap::delete_object(object), heap::DeleteResult::kDeleted);
   heap::maintain(true, false);
   expect_valid("at the end");
 }

@@ -21,6 +21,7 @@ internal static class Catalog
         .. Collector.All(),
         .. Memory.All(),
         .. Stopping.All(),
+        .. UsedUpMappings.All(),
         .. AddressSpace.All(),
         .. Moving.All(),
         .. Debugging.All(),

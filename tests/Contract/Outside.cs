@@ -89,7 +89,7 @@ internal static unsafe partial class Outside
     private static extern int posix_spawn(int* process, byte* path, void* actions, void* attributes, byte** arguments, byte** environment);
 
     private const int Block = 0, SetMask = 2;
-    private const ulong Faults = (1UL << 6) | (1UL << 10);  // SIGBUS, SIGSEGV
+    private const ulong Kept = (1UL << 6) | (1UL << 10) | (1UL << 33);  // SIGBUS, SIGSEGV and SIGRTMIN, by which the runtime stops threads
 
     // Fresh items at sparse places, so that promotion moves them.
     private static void Renew()
@@ -254,7 +254,7 @@ internal static unsafe partial class Outside
     // Whatever else a program blocks is blocked, and told of.
     private static void MaskIsKept()
     {
-        SignalSet some = new() { First = (1UL << 9) | (1UL << 11) | Faults }, before, now;
+        SignalSet some = new() { First = (1UL << 9) | (1UL << 11) | Kept }, before, now;
         Expect.Equal(0, pthread_sigmask(SetMask, &some, &before));
         Expect.Equal(0, pthread_sigmask(Block, null, &now));
         Expect.Equal((1UL << 9) | (1UL << 11), now.First);

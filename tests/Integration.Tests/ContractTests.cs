@@ -15,9 +15,6 @@ public sealed class ContractTests
     // Needs arguments, a special setting, or is meant to crash: tests of their own, below.
     private static readonly string[] s_special = ["crash-", "debug-", "out-of-memory-", "out-of-addresses-", "reclaim-", "model"];
 
-    // A thread that blocks the runtime's own signal too: no stop takes it in the middle of its work, so that the modes that force stops and faults take minutes for it.
-    private const string Unstoppable = "outside-blocked";
-
     // Resident memory and the mappings are not the promise of these settings.
     private static readonly string[] s_memory = ["resident-", "mappings"];
 
@@ -48,7 +45,7 @@ public sealed class ContractTests
     public void KeptWithDebug(string name) => Passes(Settings.Debug, "run", name);
 
     // One case in sixteen under each of these: all of them take an hour, which `./build.sh stress` has.
-    public static TheoryData<string> SomeCases(int remainder) => [.. s_cases.Value.Where(name => !s_special.Concat(s_memory).Any(name.StartsWith)).Where((_, i) => i % 16 == remainder).Where(name => !name.StartsWith(Unstoppable, StringComparison.Ordinal))];
+    public static TheoryData<string> SomeCases(int remainder) => [.. s_cases.Value.Where(name => !s_special.Concat(s_memory).Any(name.StartsWith)).Where((_, i) => i % 16 == remainder)];
 
     [Theory]
     [MemberData(nameof(SomeCases), 3)]
@@ -61,6 +58,21 @@ public sealed class ContractTests
     [Theory]
     [MemberData(nameof(SomeCases), 7)]
     public void KeptWhileEverySiteFaults(string name) => Passes(Settings.FaultingAtSites, "run", name);
+
+    // With all kernel mappings used up by somebody else; and threads that block the signals which stop them.
+    [Theory]
+    [InlineData("mappings-used-up")]
+    [InlineData("mappings-almost-used-up")]
+    [InlineData("mappings-used-up-again")]
+    [InlineData("mappings-dead-huge")]
+    [InlineData("outside-blocked-before")]
+    [InlineData("outside-blocked-later")]
+    [InlineData("outside-blocked-by-sigprocmask")]
+    public void KeptWhileEverythingMovesAndIsHeldUp(string name)
+    {
+        foreach (string modes in new[] { "promote:3000,fault,delay", "promote:2000,dedangle", "promote:2000,preempt" })
+            Passes(new Dictionary<string, string> { ["FREEHOLD_STRESS"] = modes }, "run", name);
+    }
 
     // Nothing else moves anything here.
     [Fact]

@@ -69,5 +69,50 @@ answers too-few 2 "three to five numbers are needed" -- "$scratch/program" run m
 answers no-number 2 "'many' is not a number" -- "$scratch/program" run model 7 many 1
 answers no-value 2 "an option needs a value" --attempts
 
+# preempt.sh in a repository of its own, whose programs are scripts. Two of them fail with FAULTY=1; dotnet stands for the tests of the integration.
+copy="$scratch/copy"
+mkdir -p "$copy/eng" "$copy/tests" "$scratch/bin"
+cp "$(dirname "$shrink")/../../eng/common.sh" "$copy/eng"
+cp -r "$(dirname "$shrink")" "$copy/tests/Stress"
+cat > "$scratch/fake" <<'END'
+#!/usr/bin/env bash
+if [ "$1" = list ]; then printf '%s\n' first second third crash-now; exit; fi
+[[ $2 = second && $0 = *freehold* && $0 != */Differential && ${FAULTY:-} = 1 ]] && exit 1
+[ "$2" = crash-now ] && exit 134
+echo "$2"
+echo ok
+END
+for name in Contract-freehold Differential-freehold Differential-stock Ecosystem-freehold Ecosystem-stock; do
+  mkdir -p "$copy/artifacts/integration/$name"
+  cp "$scratch/fake" "$copy/artifacts/integration/$name/${name%-*}"
+  chmod +x "$copy/artifacts/integration/$name/${name%-*}"
+  # Of the compared ones all are run.
+  if [[ $name != Contract* ]]; then sed -i 's/ crash-now;/;/' "$copy/artifacts/integration/$name/${name%-*}"; fi
+done
+printf '#!/usr/bin/env bash\nexit 0\n' > "$scratch/bin/dotnet"
+chmod +x "$scratch/bin/dotnet"
+
+# slices <name> <exit code> <a line of the output> <argument>…
+slices() {
+  local name=$1 wanted=$2 text=$3 code=0 output
+  shift 3
+  output=$(PATH="$scratch/bin:$PATH" "$copy/tests/Stress/stress.sh" preempt "$@" 2>&1) || code=$?
+  if [ "$code" -eq "$wanted" ] && grep -qF -- "$text" <<< "$output"; then
+    echo "ok: $name"
+    passed=$((passed + 1))
+  else
+    echo "FAILED: $name: exit code $code, and not '$text' but:"
+    echo "$output"
+    failed=$((failed + 1))
+  fi
+}
+
+FAULTY=1 slices slice-fails 1 "3 passed, 2 failed, 0 passed before, 0 left" --no-publish --seed 7 --slice 2/2
+slices slice-goes-on 0 "2 passed, 0 failed, 3 passed before, 0 left" --no-publish --slice 2/2
+slices other-slice 0 "all slices of 2 so far: 11 of 11 passed, 2 failures" --no-publish --slice 1/2
+slices other-seed 2 "have seed 7" --no-publish --seed 8
+slices no-slice 2 "--slice needs K/N" --slice 3/2
+slices again 0 "11 passed, 0 failed, 0 passed before, 0 left" --no-publish --again
+
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -2,6 +2,7 @@
 # Long random runs against models that hold no references. Each run has a seed, printed with the command that repeats it.
 #   tests/Stress/stress.sh [minutes] [--seed N] [--no-publish] [--all]      default: 10 minutes, a random seed
 #   tests/Stress/stress.sh --millions N [--seed N] [--no-publish]           so many million steps of each model under each way of moving, and nothing else
+#   tests/Stress/stress.sh preempt [option…]                                every suite while threads are held anywhere, in slices: preempt.sh
 # Called by ./build.sh stress, which packs first. In turn, until the time is up and at least once each:
 #   heap         the model tests of tests/Allocator.Tests: 1 and 4 threads, userfaultfd and mprotect
 #   failures     the same with every system call failing somewhere, and racing double deletes
@@ -14,6 +15,11 @@
 # and 1 after a failure. Output of failed runs stays in artifacts/logs/stress.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../../eng/common.sh"
+
+if [ "${1:-}" = preempt ]; then
+  shift
+  exec "$root/tests/Stress/preempt.sh" "$@"
+fi
 
 usage() {
   echo "error: $1 (tests/Stress/stress.sh [minutes | --millions N] [--seed N] [--no-publish] [--all])" >&2
@@ -40,34 +46,21 @@ done
 if $all && [ "$millions" -ne 0 ]; then usage "--all and --millions exclude each other"; fi
 [[ $seed =~ ^(0|[1-9][0-9]{0,9})$ ]] || usage "--seed needs a number of at most ten digits, not '$seed'"
 
-run_limit=1200  # seconds of processor time; see limited.sh
+source "$root/tests/Stress/programs.sh"
 tests="$artifacts/native/bin/allocator_tests"
-contract="$artifacts/integration/Contract-freehold/Contract"
-compared=(Differential Ecosystem)  # what must print the same on both
 logs="$artifacts/logs/stress"
 
 "$root/eng/native.sh" allocator_tests
-# publish <project> <flavour> <enabled> [<other framework>]: as tests/Integration.Tests publishes it, into the same folders.
-publish() {
-  local name="$1${4:+-$4}-$2"
-  if ! $publish && [ -x "$artifacts/integration/$name/$1" ]; then return 0; fi
-  run dotnet publish "$root/tests/$1" -c Release -nologo -v quiet "-p:FreeholdEnabled=$3" "-p:ConsumerFramework=${4:-net10.0}" --artifacts-path "$artifacts/integration/obj-$name" -o "$artifacts/integration/$name"
-}
 publish Contract freehold true
 if $all; then
   publish Contract freehold true net9.0
-  for project in "${compared[@]}"; do
-    for framework in "" net9.0; do
-      publish "$project" freehold true "$framework"
-      publish "$project" stock false "$framework"
-    done
-  done
+  publish_compared
+  publish_compared net9.0
 fi
 rm -rf "$logs"
 mkdir -p "$logs"
 
-# Nothing of the developer's own settings may change a result.
-for variable in $(compgen -e | grep -E '^(FREEHOLD_|DOTNET_GC)' || true); do unset "$variable"; done
+forget_settings
 
 passed=0
 failed=0
@@ -162,12 +155,6 @@ steps_of_long=1000000
 steps_with_mappings=30000  # where each deleted object takes kernel mappings: FREEHOLD_MAP_BUDGET has to last
 steps_of_verified=16000  # where each step may walk the heap
 
-# same_as_stock <project> <program> [<-framework>]: runs it twice and compares what it prints.
-same_as_stock() {
-  local wanted="$logs/$1${3:-}-$2.stock"
-  if [ ! -f "$wanted" ]; then "$artifacts/integration/$1${3:-}-stock/$1" run "$2" > "$wanted" 2>&1; fi
-  "$artifacts/integration/$1${3:-}-freehold/$1" run "$2" 2>&1 | cmp - "$wanted"
-}
 export -f same_as_stock
 export artifacts logs
 
@@ -176,10 +163,10 @@ every_case_while_moving() {
   local mode project name framework=${2:-} contract="$artifacts/integration/Contract${2:-}-freehold/Contract"
   for mode in "${modes_of_moving[@]}"; do
     mode="${mode/FREEHOLD_STRESS=/FREEHOLD_STRESS=seed:$1,}"
-    # Not those that need arguments or another setting, that crash, or that are about resident memory; nor that count what the mode deletes.
-    local left_out='^(crash-|debug-|out-of-memory|reclaim-|resident-|mappings|model)'
-    if [[ $mode == *reclaim* ]]; then left_out="$left_out|^unreachable-"; fi
-    for name in $("$contract" list | grep -vE "$left_out"); do
+    # Nor those that count what the mode deletes.
+    local left_out_here=$left_out
+    if [[ $mode == *reclaim* ]]; then left_out_here="$left_out|^unreachable-"; fi
+    for name in $("$contract" list | grep -vE "$left_out_here"); do
       # shellcheck disable=SC2086
       one ok $mode -- "$contract" run "$name"
     done

@@ -15,6 +15,7 @@
 #include "heap/large.h"
 #include "heap/maintenance.h"
 #include "heap/maintenance_signals.h"
+#include "heap/mappings.h"
 #include "heap/phases.h"
 #include "heap/promotion.h"
 #include "heap/reachability.h"
@@ -140,7 +141,8 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
     // Before the program sees an OutOfMemoryException: give back everything that can be. Promotion needs a block before it frees some.
     thread_heap.emergency = kEmergencyBytes;
     thread_heap.missed_round = false;
-    maintain(true, true);
+    // It takes time, and no stop is to wait for it.
+    call_where_threads_stop([](void*) noexcept { maintain(true, true); }, nullptr);
     thread_heap.emergency = 0;
     start = try_allocate(context, size, flags);
   }
@@ -158,12 +160,14 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
       start = try_allocate(context, size, flags);
     }
   }
-  if (start == nullptr && size <= emergency) {
+  // The first text of a stack trace takes an array of hundreds of kilobytes. Where memory is there and mappings are not, it is a part of the handling.
+  bool large_in_reserve = emergency != 0 && size > emergency && size <= core::kHugeObject && are_mappings_short();
+  if (start == nullptr && (size <= emergency || large_in_reserve)) {
     // The runtime allocates while it throws, and would throw again, without end.
     thread_heap.emergency = emergency;
     start = try_allocate(context, size, flags);
     // A chunk serves many allocations that are not seen here.
-    thread_heap.emergency = emergency - static_cast<uint32_t>(std::min<size_t>(emergency, core::align_up(size, core::kWindowSize)));
+    thread_heap.emergency = large_in_reserve ? emergency : emergency - static_cast<uint32_t>(std::min<size_t>(emergency, core::align_up(size, core::kWindowSize)));
     if (start == nullptr) refuse_endless_throwing();
   } else if (start == nullptr) {
     thread_heap.emergency = kEmergencyBytes;

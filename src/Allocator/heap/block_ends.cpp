@@ -91,7 +91,9 @@ void finish_huge(size_t block) noexcept {
   size_t memory = size_t{record.huge_pages} * kPageSize;
   size_t count = (memory + kBlockSize - 1) / kBlockSize;
   for (size_t i = 0; i < count; i++) set_gone(block + i);
-  give_back_or_keep(arena.block_start(block), count * kBlockSize);
+  // Beside live neighbours, which are one mapping with it: two mappings more, but for guards.
+  uint8_t* start = arena.block_start(block);
+  if (!are_mappings_short() || !os::guard(start, count * kBlockSize)) give_back_or_keep(start, count * kBlockSize);
   core::note_gone(block, count);  // the record may be zero from here on
   block_counters.huge_bytes.fetch_sub(memory, std::memory_order_relaxed);
   block_counters.large_objects.fetch_sub(1, std::memory_order_relaxed);

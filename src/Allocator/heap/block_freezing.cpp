@@ -56,7 +56,7 @@ bool freeze_block(size_t block) noexcept {
 }
 
 void thaw_block(size_t block) noexcept {
-  if (!allow_writing(block)) os::fail_fast("the kernel refuses to make memory of the heap writable again.", "Report it, with the kernel's version.");
+  if (!allow_writing(block) && !(note_refusal(mappings()) && allow_writing(block))) os::fail_fast("the kernel refuses to make memory of the heap writable again.", "Report it, with the kernel's version.");
   end_freeze(block);
 }
 

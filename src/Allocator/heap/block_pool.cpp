@@ -36,7 +36,7 @@ bool lacks_room(size_t more) noexcept {
 
 bool commit_somehow(uint8_t* start, size_t size) noexcept {
   if (os::commit(start, size)) return true;
-  note_refusal(mappings());
+  if (note_refusal(mappings()) && os::commit(start, size)) return true;
   collapse_moved(0);
   if (os::commit(start, size)) return true;
   drop_prefaulted();

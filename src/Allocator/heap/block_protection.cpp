@@ -24,10 +24,10 @@ bool reserve_is_mapped = false;  // heap/addresses.h; written before there are t
 
 bool is_full(const BlockRecord& record) noexcept { return record.kind == BlockKind::kLarge ? record.populated.load(std::memory_order_acquire) : record.initialised.load(std::memory_order_acquire) == ~uint64_t{0}; }
 
-// Makes dead memory inaccessible and gives it back. Where the kernel refuses (too many mappings), it stays as it is: deleted objects behave
-// as if they were alive. It must never be discarded while it is accessible: a stale reference would read zeros.
+// Makes dead memory inaccessible and gives it back. Where the kernel refuses (too many mappings, before Linux 6.13), it stays as it is: deleted
+// objects behave as if they were alive. It must never be discarded while it is accessible: a stale reference would read zeros.
 bool give_back(uint8_t* start, size_t size) noexcept {
-  return os::decommit(start, size) || (use_userfaultfd && os::watch(start, size) && os::discard(start, size));
+  return os::decommit(start, size) || (use_userfaultfd && os::watch(start, size) && os::discard(start, size)) || os::guard(start, size);
 }
 
 // Calls function(start, size) for each run of pages that have memory, until it returns false.

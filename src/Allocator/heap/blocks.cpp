@@ -59,7 +59,9 @@ size_t acquire_block(BlockKind kind, BlockUse use) noexcept {
     if (!pooled && (use == BlockUse::kOneThread || (use == BlockUse::kShared && core::knobs.stress.moves()))) block = pop_prefaulted();
     prefaulted = block != kNoBlock;
     if (!prefaulted) {
-      block = promoted ? next_promoted_address() : next_address(thread_heap.emergency != 0);
+      auto next = [promoted]() noexcept { return promoted ? next_promoted_address() : next_address(thread_heap.emergency != 0); };
+      block = next();
+      if (block == kNoBlock && note_refusal(mappings())) block = next();  // the tables take mappings too
       if (block == kNoBlock) return kNoBlock;
       if (pooled) {
         frames = pop_pooled();
@@ -104,7 +106,8 @@ size_t acquire_block(BlockKind kind, BlockUse use) noexcept {
   if (!commit_somehow(arena.block_start(block), kBlockSize)) {
     core::note_gone(block, 1);
     // What throws an OutOfMemoryException has memory that is mapped already. (Copies must not lie there.)
-    block = thread_heap.emergency != 0 && use == BlockUse::kShared && is_reserve_mapped() ? next_reserve_block() : kNoBlock;
+    bool may_be_reserve = use == BlockUse::kShared || kind == BlockKind::kLarge;
+    block = thread_heap.emergency != 0 && may_be_reserve && is_reserve_mapped() ? next_reserve_block() : kNoBlock;
     if (block == kNoBlock) {
       block_counters.starting.fetch_sub(1, std::memory_order_relaxed);
       return kNoBlock;
@@ -122,6 +125,7 @@ size_t acquire_huge(size_t bytes) noexcept {
     os::LockGuard guard(block_lock);
     if (lacks_room(huge_memory(bytes))) return kNoBlock;
     block = next_huge_address(count);
+    if (block == kNoBlock && note_refusal(mappings())) block = next_huge_address(count);
     if (block == kNoBlock) return kNoBlock;
     block_counters.huge_bytes.fetch_add(huge_memory(bytes), std::memory_order_relaxed);
   }

@@ -95,13 +95,15 @@ size_t release_pages(size_t block, size_t minimum_run) noexcept {
     bool done;
     if (is_watching()) {
       if (!watched) watched = are_mappings_short() && populated == kPagesPerBlock ? watch_with_neighbours(block) : os::watch(arena.block_start(block), populated * kPageSize);
-      done = watched && os::discard(start, size);
+      done = (watched && os::discard(start, size)) || os::guard(start, size);
     } else {
       // A run between accessible pages makes three mappings of one; beside released pages it becomes a part of theirs. Its neighbours are not in
       // this round: two runs never touch.
       size_t neighbours = (run.first > 0 && bit(record.released, run.first - 1) ? 1 : 0) + (run.end < kPagesPerBlock && bit(record.released, run.end) ? 1 : 0);
       done = (neighbours != 0 || mappings() + 2 <= mapping_budget()) && os::decommit(start, size);
-      if (done) {
+      if (!done) {
+        done = are_mappings_short() && os::guard(start, size);
+      } else {
         uint64_t splits = 2 - 2 * neighbours;  // wraps to -2 when it joins two runs
         record.splits = static_cast<uint16_t>(record.splits + splits);
         block_counters.mapping_splits.fetch_add(splits, std::memory_order_relaxed);

@@ -23,7 +23,7 @@ using core::kPageSize;
 namespace {
 
 void forbid_access(uint8_t* start, size_t size) noexcept {
-  if (size == 0 || os::protect_none(start, size)) return;
+  if (size == 0 || os::protect_none(start, size) || os::guard(start, size)) return;
   os::fail_fast("there are no kernel mappings for the deleted memory of a forked process.", "Raise vm.max_map_count, set FREEHOLD_PROTECTION=mprotect, or start processes with posix_spawn or System.Diagnostics.Process.");
 }
 

@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include "core/knobs.h"
+#include "platform/lock.h"
 #include "platform/os.h"
 #include "platform/userfaultfd.h"
 
@@ -15,6 +16,48 @@ namespace {
 std::atomic<uint32_t> moves{0};  // under way
 // What was counted last, and what the heap's bound was then: since then the number has grown by no more than the bound has, and by what others mapped.
 std::atomic<size_t> counted{0}, bound_when_counted{0};
+
+// Spare mappings are pages of one reserved range, every second of which has a flag that keeps it apart. They are inaccessible, and nobody's.
+constexpr size_t kSpares = 256;
+constexpr size_t kSparePages = kSpares + 1;
+// Heaps with a smaller bound have none: most programs end before they matter.
+constexpr size_t kSparesFrom = 80;
+// Between two tries to have them again, in ticks of the maintenance thread.
+constexpr uint32_t kTicksBetweenTries = 64;
+
+os::Lock spare_lock;  // guards the range and the ticks
+uint8_t* spare_range = nullptr;
+uint32_t ticks_to_try = 0;
+std::atomic<size_t> spares{0};  // how many are held; written under the lock, read by counts without
+
+// Caller holds the lock.
+void join_spares() noexcept {
+  // The first page has no flag, whatever it became one with: no mapping is split.
+  os::keep_apart(spare_range + os::kPageSize, (kSparePages - 2) * os::kPageSize, os::MappingKind::kNone);
+  spares.store(0, std::memory_order_relaxed);
+}
+
+// Caller holds the lock.
+void take_spares() noexcept {
+  if (spares.load(std::memory_order_relaxed) != 0 || (ticks_to_try != 0 && --ticks_to_try != 0)) return;
+  ticks_to_try = kTicksBetweenTries;
+  // Once they were needed: only when there are so many that nobody misses these.
+  if (spare_range != nullptr && count_mappings() > os::mappings_at_most() / 4 * 3) return;
+  if (spare_range == nullptr) spare_range = static_cast<uint8_t*>(os::reserve(kSparePages * os::kPageSize, os::kPageSize, 0));
+  if (spare_range == nullptr) return;
+  bool all = true;
+  for (size_t page = 1; page + 1 < kSparePages && all; page += 2) all = os::keep_apart(spare_range + page * os::kPageSize, os::kPageSize, os::MappingKind::kOdd);
+  spares.store(kSpares, std::memory_order_relaxed);
+  if (!all) join_spares();
+}
+
+void hold_spares(size_t bound) noexcept {
+  if (bound < kSparesFrom || spares.load(std::memory_order_relaxed) != 0) return;
+  // Nobody waits: in the child of a fork, a thread may hold the lock that is not there.
+  if (!spare_lock.try_lock()) return;
+  take_spares();
+  spare_lock.unlock();
+}
 
 // With mprotect the budget is for dead pages only.
 size_t enough() noexcept { return os::has_userfaultfd() ? mapping_budget() : os::mappings_at_most() / 4 * 3; }
@@ -51,18 +94,34 @@ size_t mapping_budget() noexcept {
   return os::has_userfaultfd() ? os::mappings_at_most() / 4 * 3 : 20'000;
 }
 
-size_t count_mappings() noexcept { return os::count_lines("/proc/self/maps"); }
+size_t count_mappings() noexcept {
+  size_t all = os::count_lines("/proc/self/maps"), spare = spares.load(std::memory_order_relaxed);
+  return all > spare ? all - spare : all;
+}
 
 void watch_mappings(size_t bound) noexcept {
+  hold_spares(bound);
   if (!are_mappings_short() && counted.load(std::memory_order_relaxed) + bound > enough() + bound_when_counted.load(std::memory_order_relaxed)) count(bound);
 }
 
-void note_refusal(size_t bound) noexcept {
+bool note_refusal(size_t bound) noexcept {
   // A test's failures, or memory that is short, are no reason. Each count takes time: not again before something has changed.
   if (!are_mappings_short() && bound != bound_when_counted.load(std::memory_order_relaxed)) count(bound);
+  if (!are_mappings_short() || spares.load(std::memory_order_relaxed) == 0 || !spare_lock.try_lock()) return false;
+  bool held = spares.load(std::memory_order_relaxed) != 0;
+  if (held) join_spares();
+  spare_lock.unlock();
+  return held;
 }
 
 void reset_mappings() noexcept {
+  {
+    os::LockGuard guard(spare_lock);
+    if (spare_range != nullptr) os::unreserve(spare_range, kSparePages * os::kPageSize);
+    spare_range = nullptr;
+    ticks_to_try = 0;
+    spares.store(0, std::memory_order_relaxed);
+  }
   mappings_short.store(false);
   counted.store(0);
   bound_when_counted.store(0);

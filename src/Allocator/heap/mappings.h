@@ -8,6 +8,10 @@
 //   dead blocks     are emptied in place, watched by userfaultfd together with their neighbours that are full: memory that is there does not mind being watched,
 //                   and all of it is one mapping
 //   blocks with flags of their own (no huge pages, prefaulted): none any more
+//   dead huge objects, and what else cannot be emptied so, lose their memory by guards in the page tables, which take no mapping (Linux 6.13)
+//
+// When others have used up all of them, the first refusal makes the heap thrifty, and frees the mappings that it has kept to spare: what follows goes on with
+// these. Whoever takes those too leaves the blocks that are mapped from the start (heap/addresses.h), for an exception and its handling.
 //
 // It costs page faults: some 100 us for a block that would have been recycled in 5. With mprotect dead memory needs mappings as ever, only frames stay.
 #pragma once
@@ -30,13 +34,14 @@ void end_move() noexcept;
 // How many mappings the heap may need until it becomes thrifty: FREEHOLD_MAP_BUDGET, or, with userfaultfd and if that is not set, three quarters of what the
 // kernel allows a process. With mprotect it is the budget of single dead pages, and frames move until the process has those three quarters.
 size_t mapping_budget() noexcept;
-// All mappings of the process, as the kernel lists them: 20 ms for each 20,000. 0: not known.
+// All mappings of the process but the spare ones, as the kernel lists them: 20 ms for each 20,000. 0: not known.
 size_t count_mappings() noexcept;
-// Asks for the number where `bound`, what the heap needs at most, may have gone beyond the budget since it was last asked, and draws the conclusion. The
+// Holds mappings to spare, from a heap of some size on and while the process has enough. Then asks for the number where `bound`, what the heap needs at most, may have gone beyond the budget since it was last asked, and draws the conclusion. The
 // maintenance thread, once in a tick.
 void watch_mappings(size_t bound) noexcept;
-// The kernel refused something that takes a mapping. Whether the process has few left is asked once more, and the conclusion drawn.
-void note_refusal(size_t bound) noexcept;
+// The kernel refused something that takes a mapping. Whether the process has few left is asked once more, and the conclusion drawn. True when it has, and spare
+// ones were freed: worth another try. The caller may hold any lock.
+bool note_refusal(size_t bound) noexcept;
 
 void reset_mappings() noexcept;  // tests only
 

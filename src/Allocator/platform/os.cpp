@@ -65,6 +65,11 @@ bool discard(void* start, size_t size) noexcept {
   return !injected_failure(Call::kMadvise) && madvise(start, size, MADV_DONTNEED) == 0;
 }
 
+bool guard(void* start, size_t size) noexcept {
+  constexpr int kGuardInstall = 102;  // newer than most headers
+  return !injected_failure(Call::kMadvise) && madvise(start, size, kGuardInstall) == 0;
+}
+
 void use_huge_pages(void* start, size_t size, bool use) noexcept {
   if (!injected_failure(Call::kMadvise)) (void)madvise(start, size, use ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 }
@@ -76,7 +81,8 @@ bool move_frames(void* from, void* to, size_t size) noexcept {
 
 bool keep_apart(void* start, size_t size, MappingKind kind) noexcept {
   // A flag of the mapping that travels with the frames. All it does by itself is to read ahead less or more, which memory without a file does not.
-  return !injected_failure(Call::kMadvise) && madvise(start, size, kind == MappingKind::kOdd ? MADV_RANDOM : MADV_SEQUENTIAL) == 0;
+  int advice = kind == MappingKind::kOdd ? MADV_RANDOM : kind == MappingKind::kEven ? MADV_SEQUENTIAL : MADV_NORMAL;
+  return !injected_failure(Call::kMadvise) && madvise(start, size, advice) == 0;
 }
 
 bool register_barrier() noexcept {

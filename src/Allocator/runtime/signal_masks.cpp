@@ -19,6 +19,10 @@ using os::signal_bit;
 using os::SignalMask;
 
 constexpr SignalMask kFaults = signal_bit(SIGSEGV) | signal_bit(SIGBUS);
+// By which the runtime stops a thread in the middle of its code. Where it is blocked, a stop waits for the next call that looks: a loop over stale references, each of
+// which faults, has none, and held up all threads for minutes.
+constexpr int kActivation = 34;  // SIGRTMIN of glibc, which is no constant
+constexpr SignalMask kKept = kFaults | signal_bit(kActivation);
 // Those that the C library keeps for itself: its own functions leave them out too.
 constexpr SignalMask kOfLibrary = signal_bit(32) | signal_bit(33);
 
@@ -27,7 +31,7 @@ int change_mask_of_program(int how, const sigset_t* set, sigset_t* before) noexc
   if (set != nullptr) {
     memcpy(&wanted, set, sizeof wanted);
     if (how != SIG_UNBLOCK) wanted &= ~kOfLibrary;
-    if (how != SIG_UNBLOCK && (tls_CurrentThread.state & Thread::kAttached) != 0) wanted &= ~kFaults;
+    if (how != SIG_UNBLOCK && (tls_CurrentThread.state & Thread::kAttached) != 0) wanted &= ~kKept;
   }
   int error = os::change_signal_mask(how, set != nullptr ? &wanted : nullptr, &old);
   if (error == 0 && before != nullptr) {
@@ -40,7 +44,7 @@ int change_mask_of_program(int how, const sigset_t* set, sigset_t* before) noexc
 }  // namespace
 
 void unblock_faults() noexcept {
-  SignalMask mask = kFaults | signal_bit(SIGRTMIN);
+  SignalMask mask = kKept;
   if (core::knobs.stress.preempt != 0) mask |= signal_bit(heap::kPreemptionSignal);
   os::change_signal_mask(SIG_UNBLOCK, &mask, nullptr);
 }

@@ -44,6 +44,8 @@ internal static unsafe partial class Moving
     private static readonly ReadArray s_delegate = Read;
     private static readonly Func<int, byte[], nuint, nint, nint> s_function = Read;
 
+    private static readonly ReadArray s_created = s_import.CreateDelegate<ReadArray>();
+
     // Made at the first use: other cases have nothing to do with them.
     private static class Native
     {
@@ -77,6 +79,7 @@ internal static unsafe partial class Moving
         yield return Argument("import-reflected", () => new byte[Length], a => (s_import.Invoke(null, [Native.Source, a, (nuint)Length, (nint)0]), a.Sum(x => x)));
         yield return Argument("import-delegate", () => new byte[Length], a => (s_delegate(Native.Source, a, Length, 0), a.Sum(x => x)));
         yield return Argument("import-function", () => new byte[Length], a => (s_function(Native.Source, a, Length, 0), a.Sum(x => x)));
+        yield return new("moving-argument-delegates-equal", _ => DelegatesAreEqual());
         yield return Argument("delegate-of-delegate", () => new byte[Length], a => (new ReadArray(Native.Array)(Native.Source, a, Length, 0), a.Sum(x => x)));
         yield return Argument("delegate-multicast", () => new byte[Length], a => ((Native.Array + Native.Array)(Native.Source, a, Length, 0), a.Sum(x => x)));
         yield return Argument("delegate-dynamic", () => new byte[Length], a => (Native.Array.DynamicInvoke(Native.Source, a, (nuint)Length, (nint)0), a.Sum(x => x)));
@@ -86,6 +89,17 @@ internal static unsafe partial class Moving
         yield return Argument("delegate-layout", () => new Laid(), l => (Native.Laid(Native.Source, l, 16, 0), l.First, l.Second));
         yield return Argument("delegate-text", () => new string('x', Length), s => Received(Native.Text(Native.WriteEnd, s, 2 * Length)));
         yield return Argument("delegate-marked-text", () => new string('x', Length), s => Received(Native.MarkedText(Native.WriteEnd, s, 2 * Length)));
+    }
+
+    private static ReadArray Created() => typeof(ReadArray).GetMethod(nameof(ReadArray.Invoke))!.CreateDelegate<ReadArray>(Native.Array);
+
+    // Whether calls of a delegate pin is no difference between two.
+    private static void DelegatesAreEqual()
+    {
+        Expect.True(s_delegate == s_created && s_delegate.GetHashCode() == s_created.GetHashCode());
+        Expect.Equal(1, (s_delegate + s_created - s_delegate)!.GetInvocationList().Length);
+        Expect.True(new ReadArray(Native.Array.Invoke) == Created());
+        Expect.True(s_delegate != Native.Array && s_delegate != Created());
     }
 
     private static int Received(nint written)

@@ -75,10 +75,20 @@ public sealed class ApplicationTests : IDisposable
     [InlineData(nameof(NativeCalls.CallNothing))]
     [InlineData(nameof(NativeCalls.Call))]
     [InlineData(nameof(NativeCalls.CallOfPointers))]
+    [InlineData(nameof(NativeCalls.CallAccessor))]
     [InlineData(nameof(NativeCalls.CallGeneric))]
     [InlineData(nameof(NativeCalls.MakeDelegate))]
     [InlineData(nameof(NativeCalls.MakeGenericDelegate))]
     public void Arguments_of_native_calls_are_pinned(string method) => VerifyGolden(typeof(NativeCalls), method);
+
+    [Fact]
+    public void A_native_implementation_of_an_interface_pins()
+    {
+        using ModuleDefinition module = Rewrite();
+        MethodDefinition method = Assert.Single(module.GetType(typeof(NativeCalls.Importer).FullName!.Replace('+', '/')).Methods, method => method.HasOverrides);
+        Assert.Equal(nameof(NativeCalls.IImporter.Sum), Assert.Single(method.Overrides).Name);
+        Golden.Verify("NativeCalls.Implementation", IlText.Format(method));
+    }
 
     [Fact]
     public void A_native_method_stays_as_it_is()

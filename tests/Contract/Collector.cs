@@ -59,7 +59,9 @@ internal static class Collector
         Expect.True(info.HeapSizeBytes >= 50_000_000 && info.HeapSizeBytes < 5_000_000_000, $"HeapSizeBytes is {info.HeapSizeBytes}");
         Expect.True(info.TotalCommittedBytes >= 50_000_000, $"TotalCommittedBytes is {info.TotalCommittedBytes}");
         Expect.True(info.MemoryLoadBytes > 0 && info.HighMemoryLoadThresholdBytes > 0);
-        Expect.True(info.FragmentedBytes >= 0 && info.FragmentedBytes < 1_000_000_000);
+        // What is fragmented is part of the size.
+        Expect.True(info.FragmentedBytes >= 0 && info.FragmentedBytes <= info.HeapSizeBytes - 50_000_000, $"{info.FragmentedBytes} of {info.HeapSizeBytes} are fragmented");
+        Expect.True(AppDomain.CurrentDomain.MonitoringSurvivedMemorySize >= 0);
         Expect.True(info.PauseTimePercentage is >= 0 and <= 100);
         Expect.True(GC.GetTotalPauseDuration() < DateTime.UtcNow - System.Diagnostics.Process.GetCurrentProcess().StartTime.ToUniversalTime());
         Heap.Delete(held);

@@ -20,6 +20,43 @@ internal static class Locking
         yield return new("lock-inflated-collect", arguments => Inflated(Number(arguments, 4), collect: true));
         yield return new("lock-contended", arguments => Contended(Number(arguments, 5), collect: false));
         yield return new("lock-contended-collect", arguments => Contended(Number(arguments, 5), collect: true));
+        yield return new("lock-deleted-waited-for", _ => DeletedWhileWaitedFor());
+    }
+
+    // A pulse that reaches nobody would leave the other thread waiting for ever. It has its lock until it lets go of it.
+    private static void DeletedWhileWaitedFor()
+    {
+        foreach (Action<object> use in (Action<object>[])[Monitor.Pulse, Monitor.PulseAll, o => Monitor.Wait(o, 0)])
+        {
+            var waitedFor = new Counter();
+            using var locked = new ManualResetEventSlim();
+            var thread = new Thread(() =>
+            {
+                try
+                {
+                    lock (waitedFor)
+                    {
+                        locked.Set();
+                        Monitor.Wait(waitedFor, 500);
+                    }
+                }
+                catch (DanglingReferenceException)
+                {
+                }
+            });
+            thread.Start();
+            locked.Wait();
+            // It is free once the thread waits.
+            lock (waitedFor)
+                waitedFor.Count++;
+            Heap.Delete(waitedFor);
+            Expect.Throws<DanglingReferenceException>(() =>
+            {
+                lock (waitedFor)
+                    use(waitedFor);
+            });
+            thread.Join();
+        }
     }
 
     private static int Number(string[] arguments, int otherwise) => arguments is [string number] ? int.Parse(number) : otherwise;

@@ -80,6 +80,7 @@ internal static unsafe partial class Moving
         yield return Argument("import-created", () => new byte[Length], a => (s_created(Native.Source, a, Length, 0), a.Sum(x => x)));
         yield return Argument("delegate-created", () => new byte[Length], a => (Created(Native.Array)(Native.Source, a, Length, 0), a.Sum(x => x)));
         yield return Argument("import-function", () => new byte[Length], a => (s_function(Native.Source, a, Length, 0), a.Sum(x => x)));
+        yield return new("moving-argument-delegates-equal", _ => DelegatesAreEqual());
         yield return Argument("delegate-of-delegate", () => new byte[Length], a => (new ReadArray(Native.Array)(Native.Source, a, Length, 0), a.Sum(x => x)));
         yield return Argument("delegate-multicast", () => new byte[Length], a => ((Native.Array + Native.Array)(Native.Source, a, Length, 0), a.Sum(x => x)));
         yield return Argument("delegate-dynamic", () => new byte[Length], a => (Native.Array.DynamicInvoke(Native.Source, a, (nuint)Length, (nint)0), a.Sum(x => x)));
@@ -93,6 +94,16 @@ internal static unsafe partial class Moving
 
     // Of the Invoke of another one, by reflection.
     private static ReadArray Created(ReadArray other) => typeof(ReadArray).GetMethod("Invoke")!.CreateDelegate<ReadArray>(other);
+
+    // Whether calls of a delegate pin is no difference between two.
+    private static void DelegatesAreEqual()
+    {
+        ReadArray created = Created(Native.Array);
+        Expect.True(s_delegate == s_created && s_delegate.GetHashCode() == s_created.GetHashCode());
+        Expect.Equal(1, (s_delegate + s_created - s_delegate)!.GetInvocationList().Length);
+        Expect.True(new ReadArray(Native.Array.Invoke) == created);
+        Expect.True(s_delegate != Native.Array && s_delegate != created);
+    }
 
     private static int Received(nint written)
     {

@@ -27,6 +27,10 @@ internal static unsafe partial class Pinning
             ("function", ReadFunction),
             ("function-generic", (file, buffer) => ReadGeneric(s_address, file, buffer)),
             ("delegate", (file, buffer) => s_readArray(file, buffer, (nuint)buffer.Length)),
+            ("accessor", (file, buffer) => ReadByAccessor(null, file, buffer, (nuint)buffer.Length)),
+            ("interface", ReadByInterface<Importer>),
+            ("created", (file, buffer) => s_created(file, buffer, (nuint)buffer.Length)),
+            ("created-of-delegate", (file, buffer) => s_createdOfDelegate(file, buffer, (nuint)buffer.Length)),
             ("delegate-out", (file, buffer) => s_readBlock(file, out MemoryMarshal.Cast<byte, Block>(buffer.AsSpan())[0], Sent)),
             ("fixed", ReadFixed),
             ("memory", ReadMemory),
@@ -75,6 +79,31 @@ internal static unsafe partial class Pinning
     private static readonly nint s_address = NativeLibrary.GetExport(NativeLibrary.Load("libc.so.6"), "read");
     private static readonly delegate* unmanaged<int, ref byte, nuint, nint> s_read = (delegate* unmanaged<int, ref byte, nuint, nint>)s_address;
     private static readonly ReadIntoArray s_readArray = Marshal.GetDelegateForFunctionPointer<ReadIntoArray>(s_address);
+    private interface IReader
+    {
+        static abstract nint Read(int file, byte[] buffer, nuint count);
+    }
+
+    // No call of these names them.
+    private sealed class Importer : IReader
+    {
+#pragma warning disable SYSLIB1054 // as above
+        [DllImport("libc", EntryPoint = "read", SetLastError = true)]
+        public static extern nint Read(int file, byte[] buffer, nuint count);
+
+        [DllImport("libc", EntryPoint = "read", SetLastError = true)]
+        private static extern nint ReadPrivately(int file, byte[] buffer, nuint count);
+#pragma warning restore SYSLIB1054
+    }
+
+    [UnsafeAccessor(UnsafeAccessorKind.StaticMethod, Name = "ReadPrivately")]
+    private static extern nint ReadByAccessor(Importer? importer, int file, byte[] buffer, nuint count);
+
+    private static nint ReadByInterface<T>(int file, byte[] buffer)
+        where T : IReader => T.Read(file, buffer, (nuint)buffer.Length);
+
+    private static readonly ReadIntoArray s_created = typeof(Importer).GetMethod(nameof(Importer.Read))!.CreateDelegate<ReadIntoArray>();
+    private static readonly ReadIntoArray s_createdOfDelegate = typeof(ReadIntoArray).GetMethod(nameof(ReadIntoArray.Invoke))!.CreateDelegate<ReadIntoArray>(s_readArray);
     private static readonly ReadIntoBlock s_readBlock = Marshal.GetDelegateForFunctionPointer<ReadIntoBlock>(s_address);
 
     private static nint ReadFunction(int file, byte[] buffer) => s_read(file, ref buffer[0], (nuint)buffer.Length);

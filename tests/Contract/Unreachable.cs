@@ -19,6 +19,7 @@ internal static class Unreachable
         yield return new("unreachable-threads", arguments => Threads(arguments.Length > 0 ? int.Parse(arguments[0]) : Environment.TickCount));
         yield return new("unreachable-stale", _ => Stale());
         yield return new("unreachable-threads-ended", _ => ThreadsEnded());
+        yield return new("unreachable-counted", _ => CountedByNativeCode());
         yield return new("unreachable-locks", _ => Locks());
         yield return new("unreachable-locks-threads", _ => LocksOfThreads());
     }
@@ -50,6 +51,50 @@ internal static class Unreachable
             if (IsToBeSaved)
                 Saved = this;
         }
+    }
+
+    // Interfaces of objects for native code, which counts its references to them: of these only IUnknown.
+    private sealed unsafe class Wrappers : ComWrappers
+    {
+        protected override ComInterfaceEntry* ComputeVtables(object obj, CreateComInterfaceFlags flags, out int count)
+        {
+            count = 0;
+            return null;
+        }
+
+        protected override object? CreateObject(nint externalComObject, CreateObjectFlags flags) => null;
+
+        protected override void ReleaseObjects(System.Collections.IEnumerable objects)
+        {
+        }
+    }
+
+    private static void CountedByNativeCode()
+    {
+        var wrappers = new Wrappers();
+        (nint Interface, WeakReference Object)[] held = [.. Enumerable.Range(0, Count).Select(_ => Wrap(wrappers))];
+        Search();
+        Expect.Equal(Count, held.Count(item => item.Object.Target is Forgotten { Value: 42 }));
+        foreach ((nint pointer, _) in held)
+            Expect.Equal(0, Marshal.Release(pointer));
+        Search();
+        Expect.Equal(0, held.Count(item => item.Object.IsAlive));
+
+        static void Search()
+        {
+            for (int i = 0; i < 3; i++)
+            {
+                Heap.Reclaim();
+                GC.WaitForPendingFinalizers();
+            }
+        }
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static (nint Interface, WeakReference Object) Wrap(Wrappers wrappers)
+    {
+        var wrapped = new Forgotten();
+        return (wrappers.GetOrCreateComInterfaceForObject(wrapped, CreateComInterfaceFlags.None), new WeakReference(wrapped));
     }
 
     private static UnreachableObjects Of(Type type) => Heap.FindUnreachable().SingleOrDefault(found => found.Type == type);

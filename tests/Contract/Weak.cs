@@ -13,6 +13,7 @@ internal static class Weak
         yield return new("weak-handle", _ => Handles());
         yield return new("weak-dependent", _ => Dependent());
         yield return new("weak-table", _ => Table());
+        yield return new("weak-native-callback", _ => NativeCallback());
         yield return new("weak-race", _ => Race());
         yield return new("handle-strong", _ => Strong());
     }
@@ -110,6 +111,32 @@ internal static class Weak
             (object? target, object? dependent) = handle.TargetAndDependent;
             Expect.True(target is null && dependent is null or string);
             handle.Dispose();
+        }
+    }
+
+    private unsafe delegate int Comparison(int* left, int* right);
+
+#pragma warning disable SYSLIB1054 // what the compiler itself marshals is the point
+    [DllImport("libc", EntryPoint = "qsort")]
+    private static extern unsafe void Sort(int* first, nuint count, nuint size, Comparison comparison);
+#pragma warning restore SYSLIB1054
+
+    // The table of function pointers has weak references to their delegates.
+    private static unsafe void NativeCallback()
+    {
+        foreach (bool before in (bool[])[true, false])
+        {
+            int calls = 0;
+            int* values = stackalloc int[] { 3, 1, 2 };
+            Comparison comparison = (left, right) => { calls++; return *left - *right; };
+            if (before)
+            {
+                Sort(values, 3, sizeof(int), comparison);
+                Expect.True(calls > 0 && values[0] == 1 && values[2] == 3);
+            }
+            Heap.Delete(comparison);
+            nint address = (nint)values;
+            Expect.Throws<DanglingReferenceException>(() => Sort((int*)address, 3, sizeof(int), comparison));
         }
     }
 

@@ -87,6 +87,7 @@ void* freehold_handle_get(void* handle) noexcept {
     object = current;
   }
   if (object == nullptr || !freehold::heap::is_deleted(object)) [[likely]] return object;
-  return freehold::runtime::is_weak_handle(freehold::runtime::handle_type(handle)) ? nullptr : object;
+  uint32_t type = freehold::runtime::handle_type(handle);
+  return freehold::runtime::is_weak_handle(type) || type == freehold::runtime::kRefCounted ? nullptr : object;
 }
 }

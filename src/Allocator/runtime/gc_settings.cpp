@@ -60,8 +60,9 @@ void fill_memory_info(const MemoryInfo& info, int32_t kind) noexcept {
   *info.high_load_threshold = machine / 10 * 9;
   *info.total_available = available_memory();
   *info.memory_load = machine / 100 * memory_load();
-  *info.heap_size = in_use;
-  *info.fragmentation = resident > in_use ? resident - in_use : 0;
+  // What is fragmented is part of the size: callers subtract the one from the other.
+  *info.heap_size = std::max(resident, in_use);
+  *info.fragmentation = *info.heap_size - in_use;
   *info.committed = resident;
   *info.promoted = 0;
   *info.pinned_objects = 0;
@@ -73,7 +74,7 @@ void fill_memory_info(const MemoryInfo& info, int32_t kind) noexcept {
   *info.concurrent = false;
   constexpr int kGenerations = 5, kFigures = 4;  // size and fragmentation, before and after
   for (int i = 0; i < kGenerations * kFigures; i++) info.generations[i] = 0;
-  info.generations[0] = info.generations[2] = in_use;
+  info.generations[0] = info.generations[2] = *info.heap_size;
   info.generations[1] = info.generations[3] = *info.fragmentation;
   info.pauses[0] = last.index == 0 ? 0 : static_cast<uint64_t>(last_pause());
   info.pauses[1] = 0;

@@ -195,11 +195,13 @@ int unwind_register(UnwindCursor* cursor, int32_t number, uintptr_t* value) asm(
 
 RuntimeInstance* runtime_instance() asm("_Z18GetRuntimeInstancev");
 uint32_t handle_type(void* handle) asm("_Z15HandleFetchTypeP14OBJECTHANDLE__");
-enum HandleType : uint32_t { kWeakShort = 0, kWeakLong = 1, kPinned = 3, kDependent = 6, kWeakNativeCom = 9, kWeakInterior = 10 };
+enum HandleType : uint32_t { kWeakShort = 0, kWeakLong = 1, kPinned = 3, kRefCounted = 5, kDependent = 6, kWeakNativeCom = 9, kWeakInterior = 10 };
 constexpr bool is_weak_handle(uint32_t type) noexcept {
   constexpr uint32_t kWeak = 1u << kWeakShort | 1u << kWeakLong | 1u << kDependent | 1u << kWeakNativeCom | 1u << kWeakInterior;
   return (kWeak >> type & 1) != 0;
 }
+// Whether native code holds the object of a handle of type kRefCounted. Runs managed code (ComWrappers), which reads the object; only while the threads are stopped.
+bool is_held_by_count(void* object) asm("_ZN15GCToEEInterface25RefCountedHandleCallbacksEP6Object");
 void* create_handle_manager() asm("_Z21CreateGCHandleManagerv");
 
 extern "C" {

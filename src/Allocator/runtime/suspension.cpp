@@ -5,6 +5,8 @@
 
 #include "core/stop_counters.h"
 #include "diag/verify.h"
+#include "heap/forwarding.h"
+#include "heap/heap.h"
 #include "heap/maintenance.h"
 #include "heap/phases.h"
 #include "heap/walk.h"
@@ -122,6 +124,14 @@ void for_each_handle(void (*fn)(const Root&, void*), void* argument) noexcept {
 
 namespace {
 
+// A handle for native code, which counts references: at zero it is a weak one. What was deleted cannot be asked.
+bool is_strong(void** handle) noexcept {
+  uint32_t type = handle_type(handle);
+  if (type != kRefCounted || *handle == nullptr) return !is_weak_handle(type);
+  auto* object = reinterpret_cast<void*>(heap::current_address(reinterpret_cast<uintptr_t>(*handle)));
+  return !heap::is_deleted(object) && is_held_by_count(object);
+}
+
 // Stacks, thread statics, and the handles that are not weak.
 void for_each_strong_root(void (*fn)(uintptr_t address, bool interior, void* argument), void* argument) noexcept {
   struct Strong {
@@ -135,7 +145,7 @@ void for_each_strong_root(void (*fn)(uintptr_t address, bool interior, void* arg
   scan.fn = tell;
   scan.argument = &strong;
   scan_handles(kOldest, kOldest, &scan, [](void** handle, ScanContext* context, uint32_t flags) {
-    if (!is_weak_handle(handle_type(handle))) report_root(handle, context, flags);
+    if (is_strong(handle)) report_root(handle, context, flags);
   });
   scan_pinning_handles(kOldest, kOldest, &scan, report_root);
 }

@@ -1,4 +1,5 @@
 using System;
+using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 
 namespace Freehold.Compiler.Fixtures;
@@ -86,6 +87,30 @@ public static unsafe class NativeCalls
 
     /// <summary>Calls of such a delegate pin nothing: the method that it is made of does.</summary>
     public static Func<int[], int, int> MakeGenericDelegate() => Array;
+
+    /// <summary>Holds the array: the accessor leads to a P/Invoke.</summary>
+    public static int CallAccessor(Importer importer, int[] array) => Accessor(importer, array) + 1;
+
+    [UnsafeAccessor(UnsafeAccessorKind.StaticMethod, Name = "Private")]
+    private static extern int Accessor(Importer importer, int[] array);
+
+    /// <summary>Whose method a P/Invoke implements.</summary>
+    public interface IImporter
+    {
+        /// <summary>Callers do not know that it is one.</summary>
+        static abstract int Sum(int[] array);
+    }
+
+    /// <summary>Two P/Invokes that no call names.</summary>
+    public sealed class Importer : IImporter
+    {
+        /// <summary>Implements the interface.</summary>
+        [DllImport("libc")]
+        public static extern int Sum(int[] array);
+
+        [DllImport("libc")]
+        private static extern int Private(int[] array);
+    }
 
     /// <summary>Variable arguments.</summary>
     public static int Variable(string text, __arglist) => text.Length;

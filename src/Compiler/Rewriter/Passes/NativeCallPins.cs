@@ -11,6 +11,8 @@ namespace Freehold.Rewriter.Passes;
 /// <list type="bullet">
 /// <item>a call of a P/Invoke with such parameters, of this assembly or another, and an unmanaged <c>calli</c>: see <see cref="PinnedArguments"/>. The P/Invoke itself stays
 /// as it is, for reflection and for stack traces;</item>
+/// <item>the same of an UnsafeAccessor that names a P/Invoke;</item>
+/// <item>a P/Invoke that implements a static method of an interface: a method that pins takes its place in the interface, as the caller cannot know what it calls;</item>
 /// <item>a delegate made of such a P/Invoke is marked as native, and whoever calls it pins (<see cref="NativeDelegatePins"/>). If its type is none that those calls look
 /// at, and for function pointers, the address is that of a method that pins.</item>
 /// </list>
@@ -25,14 +27,14 @@ public sealed class NativeCallPins : IRewritePass
     public string Name => nameof(NativeCallPins);
 
     /// <inheritdoc/>
-    public int Version => 4;
+    public int Version => 5;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => true;
 
     /// <summary>Whether the pass may change the method.</summary>
-    public static bool Concerns(MethodDefinition method, AssemblyRole role) =>
-        method.HasBody && method.Body.Instructions.Any(instruction => IsNativeCall(instruction) || MayNameNativeMethod(instruction, role));
+    public static bool Concerns(MethodDefinition method, AssemblyRole role) => IsImplementation(method)
+        || (method.HasBody && method.Body.Instructions.Any(instruction => IsNativeCall(instruction) || MayNameNativeMethod(instruction, role)));
 
     /// <inheritdoc/>
     public bool Run(AssemblyUnderRewrite assembly, PassStatistics statistics)
@@ -41,7 +43,7 @@ public sealed class NativeCallPins : IRewritePass
         bool changed = false;
         foreach (MethodDefinition method in assembly.MethodsWithBody.ToArray())
         {
-            Instruction[] sites = [.. method.Body.Instructions.Where(instruction => IsNativeCall(instruction) || (MayNameNativeMethod(instruction, assembly.Role) && callees.NativeMethod(instruction) is not null))];
+            Instruction[] sites = [.. method.Body.Instructions.Where(instruction => IsNativeCall(instruction) || (MayNameNativeMethod(instruction, assembly.Role) && callees.PinsOf(instruction) is not null))];
             if (sites.Length > 0)
             {
                 Rewrite(assembly, method, sites, callees);
@@ -50,7 +52,31 @@ public sealed class NativeCallPins : IRewritePass
             }
         }
 
+        foreach (MethodDefinition native in assembly.Module.GetTypes().SelectMany(type => type.Methods).Where(IsImplementation).ToArray())
+        {
+            bool[] pinned = PinsOf(native);
+            if (pinned.Contains(true))
+            {
+                Implement(assembly, native, pinned);
+                statistics.Rewrite(native.FullName);
+                changed = true;
+            }
+        }
+
         return changed;
+    }
+
+    // In the same type: the implementation of an interface's method must be.
+    private static void Implement(AssemblyUnderRewrite assembly, MethodDefinition native, bool[] pinned)
+    {
+        (TypeReference, bool)[] arguments = [.. native.Parameters.Select(parameter => (parameter.ParameterType, pinned[parameter.Index]))];
+        MethodDefinition method = PinnedArguments.AddMethod(assembly, native.Name, native.ReturnType, arguments, Instruction.Create(OpCodes.Call, native), native.DeclaringType);
+        foreach (MethodReference implemented in native.Overrides)
+        {
+            method.Overrides.Add(implemented);
+        }
+
+        native.Overrides.Clear();
     }
 
     private static void Rewrite(AssemblyUnderRewrite assembly, MethodDefinition method, Instruction[] sites, Callees callees)
@@ -72,7 +98,7 @@ public sealed class NativeCallPins : IRewritePass
             }
 
             MethodReference called = (MethodReference)site.Operand;
-            bool[] pinned = PinsOf(callees.NativeMethod(site)!);
+            bool[] pinned = callees.PinsOf(site)!;
             if (site.OpCode.Code == Code.Call)
             {
                 Pin(site, Instruction.Create(OpCodes.Call, called), Arguments(), apart ? called.Name : null, called.ReturnType);
@@ -106,8 +132,33 @@ public sealed class NativeCallPins : IRewritePass
     private static bool MayNameNativeMethod(Instruction instruction, AssemblyRole role) =>
         instruction.OpCode.Code is Code.Call or Code.Ldftn
         && instruction.Operand is MethodReference { HasThis: false, CallingConvention: MethodCallingConvention.Default, DeclaringType: not GenericInstanceType } called and not GenericInstanceMethod
-        && (called is MethodDefinition definition ? definition.IsPInvokeImpl : role == AssemblyRole.Application)
+        && (called is MethodDefinition definition ? definition.IsPInvokeImpl || Accessor(definition) is not null : role == AssemblyRole.Application)
         && called.Parameters.Any(parameter => PinnedArguments.WithoutModifiers(parameter.ParameterType) is { MetadataType: MetadataType.ByReference or MetadataType.Array or MetadataType.String or MetadataType.Class });
+
+    // Compilers name what a static method implements; by its name alone it implements nothing.
+    private static bool IsImplementation(MethodDefinition method) => method.IsPInvokeImpl && method.HasOverrides;
+
+    // Such a method may have a body, by its flags, but has none.
+    private static CustomAttribute? Accessor(MethodDefinition method) => method.RVA != 0 || !method.IsStatic || !method.HasCustomAttributes
+        ? null
+        : method.CustomAttributes.FirstOrDefault(attribute => attribute.AttributeType.FullName == "System.Runtime.CompilerServices.UnsafeAccessorAttribute");
+
+    /// <summary>The P/Invoke that an UnsafeAccessor leads to: it has the same parameters, but for the first, whose type declares it.</summary>
+    private static MethodDefinition? Accessed(MethodDefinition accessor)
+    {
+        const int StaticMethod = 2;
+        if (Accessor(accessor) is not { ConstructorArguments: [{ Value: StaticMethod }] } attribute || accessor.Parameters.Count == 0)
+        {
+            return null;
+        }
+
+        TypeReference owner = PinnedArguments.WithoutModifiers(accessor.Parameters[0].ParameterType);
+        owner = owner is ByReferenceType reference ? reference.ElementType : owner;
+        string name = attribute.Properties.FirstOrDefault(property => property.Name == "Name").Argument.Value as string ?? accessor.Name;
+        string[] parameters = [.. accessor.Parameters.Skip(1).Select(parameter => parameter.ParameterType.FullName)];
+        return ValueKinds.Resolve(owner)?.Methods.FirstOrDefault(method =>
+            method.IsPInvokeImpl && method.Name == name && method.Parameters.Select(parameter => parameter.ParameterType.FullName).SequenceEqual(parameters));
+    }
 
     /// <summary>For each parameter of a P/Invoke: would native code get the address of managed memory?</summary>
     private static bool[] PinsOf(MethodDefinition native) => [.. native.Parameters.Select(parameter =>
@@ -132,19 +183,25 @@ public sealed class NativeCallPins : IRewritePass
     /// <summary>What the calls of an assembly lead to.</summary>
     private sealed class Callees
     {
-        private readonly Dictionary<MethodReference, MethodDefinition?> _natives = [];
+        private readonly Dictionary<MethodReference, bool[]?> _pins = [];
         private readonly Dictionary<MethodReference, MethodDefinition> _pinning = [];
 
-        /// <summary>The P/Invoke that the instruction names, if it takes what must be pinned.</summary>
-        public MethodDefinition? NativeMethod(Instruction instruction)
+        /// <summary>Which arguments of what the instruction names must be pinned; null when none, as of all that is no P/Invoke nor leads to one.</summary>
+        public bool[]? PinsOf(Instruction instruction)
         {
             MethodReference called = (MethodReference)instruction.Operand;
-            if (!_natives.TryGetValue(called, out MethodDefinition? native))
+            if (!_pins.TryGetValue(called, out bool[]? pinned))
             {
-                _natives[called] = native = Find(called) is { IsPInvokeImpl: true, IsStatic: true } found && PinsOf(found).Contains(true) ? found : null;
+                pinned = Find(called) switch
+                {
+                    { IsPInvokeImpl: true, IsStatic: true } native => NativeCallPins.PinsOf(native),
+                    { } other when Accessed(other) is { } native => [false, .. NativeCallPins.PinsOf(native)],
+                    _ => null,
+                };
+                _pins[called] = pinned = pinned?.Contains(true) == true ? pinned : null;
             }
 
-            return native;
+            return pinned;
         }
 
         /// <summary>The method that pins around this one, made once.</summary>

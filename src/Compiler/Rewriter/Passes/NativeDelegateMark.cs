@@ -9,7 +9,7 @@ namespace Freehold.Rewriter.Passes;
 /// one with a first argument: native delegates get a mark there. <c>MulticastDelegate</c> has no use for it in these, and equality compares it as one object.
 /// <para>
 /// Marked are those that <c>Marshal.GetDelegateForFunctionPointer</c> makes, delegates of a P/Invoke, and delegates whose target is another delegate, also those that
-/// reflection makes (<c>MethodInfo.CreateDelegate</c>). Of a multicast delegate any may be native. Not marked is a delegate of a P/Invoke that is closed over its first argument.
+/// reflection makes. Of a multicast delegate any may be native. The mark is no difference between two delegates: <c>Equals</c> and <c>GetHashCode</c> take it for null.
 /// </para>
 /// </summary>
 internal static class NativeDelegateMark
@@ -18,10 +18,6 @@ internal static class NativeDelegateMark
     private const string Field = "_helperObject";
     private const string SetName = "MarkNative";
     private const string TestName = "MayBeNative";
-    private const string MethodInfo = "System.Reflection.Runtime.MethodInfos.RuntimeMethodInfo";
-
-    // System.Reflection.MethodAttributes.PinvokeImpl.
-    private const int PInvoke = 0x2000;
 
     /// <summary><c>void MarkNative(Delegate)</c>.</summary>
     public static MethodReference Set(AssemblyUnderRewrite assembly) => InjectedRuntime.Method(assembly, SetName, assembly.Module.TypeSystem.Void, DelegateType(assembly));
@@ -38,12 +34,7 @@ internal static class NativeDelegateMark
 
         // d._helperObject = typeof(NativeFunctionPointerWrapper): any object that is the same each time and is neither an array of delegates nor an argument.
         MethodDefinition set = InjectedRuntime.AddMethod(owner, SetName, MethodAttributes.Public, types.Void, delegates);
-        set.Body.Append(
-            Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Ldtoken, coreLib.Type("System.Runtime.InteropServices.NativeFunctionPointerWrapper")),
-            Instruction.Create(OpCodes.Call, coreLib.Method("System.Type", "GetTypeFromHandle", "System.RuntimeTypeHandle")),
-            Instruction.Create(OpCodes.Stfld, helper),
-            Instruction.Create(OpCodes.Ret));
+        set.Body.Append([Instruction.Create(OpCodes.Ldarg_0), .. LoadMark(coreLib), Instruction.Create(OpCodes.Stfld, helper), Instruction.Create(OpCodes.Ret)]);
 
         // return d._helperObject is Type or Wrapper[];   a static function whose first argument is a type is taken for native, and pays for pins.
         MethodDefinition slow = InjectedRuntime.AddMethod(owner, TestName + "Slow", MethodAttributes.Assembly, types.Boolean, types.Object);
@@ -78,7 +69,93 @@ internal static class NativeDelegateMark
             Instruction.Create(OpCodes.Ret));
 
         MarkThoseOfFunctionPointers(coreLib, set);
-        MarkThoseOfReflection(coreLib, owner, helper, set);
+        MarkThoseOfReflection(coreLib, set, helper);
+        CompareWithoutMark(coreLib, helper);
+    }
+
+    private static Instruction[] LoadMark(AssemblyUnderRewrite coreLib) =>
+    [
+        Instruction.Create(OpCodes.Ldtoken, coreLib.Type("System.Runtime.InteropServices.NativeFunctionPointerWrapper")),
+        Instruction.Create(OpCodes.Call, coreLib.Method("System.Type", "GetTypeFromHandle", "System.RuntimeTypeHandle")),
+    ];
+
+    /// <summary>
+    /// What <c>MethodInfo.CreateDelegate</c> and <c>Delegate.CreateDelegate</c> make: <c>if (d._helperObject == null &amp;&amp; ((method.Attributes &amp; PinvokeImpl) != 0 || target
+    /// is Delegate)) MarkNative(d)</c>. A static function with its first argument has that in the field already.
+    /// </summary>
+    private static void MarkThoseOfReflection(AssemblyUnderRewrite coreLib, MethodDefinition set, FieldDefinition helper)
+    {
+        const string Info = "System.Reflection.Runtime.MethodInfos.RuntimeMethodInfo";
+        const int PInvoke = 0x2000;
+        MethodDefinition make = coreLib.Method(Info, "CreateDelegateWithoutSignatureValidation", "System.Type", "System.Object", "System.Boolean", "System.Boolean");
+        MethodDefinition invoker = coreLib.Method(
+            "Internal.Reflection.Core.Execution.MethodBaseInvoker", "CreateDelegate", "System.RuntimeTypeHandle", "System.Object", "System.Boolean", "System.Boolean", "System.Boolean");
+        (MethodDefinition Caller, Instruction Call)[] calls = [.. coreLib.CallsOf(invoker)];
+        if (calls.Length != 1 || calls[0].Caller != make || calls[0].Call.Next.OpCode.Code != Code.Ret)
+        {
+            throw coreLib.Unexpected(make, "the one call that makes a delegate by reflection, at its end");
+        }
+
+        TypeSystem types = coreLib.Module.TypeSystem;
+        TypeDefinition delegates = coreLib.Type(Delegate);
+        MethodDefinition mark = InjectedRuntime.AddMethod(InjectedRuntime.Class(coreLib), "MarkReflected", MethodAttributes.Assembly, delegates, delegates, coreLib.Type("System.Reflection.MethodBase"), types.Object);
+        Instruction end = Instruction.Create(OpCodes.Ldarg_0), native = Instruction.Create(OpCodes.Ldarg_0);
+        mark.Body.Append(
+            Instruction.Create(OpCodes.Ldarg_0),
+            Instruction.Create(OpCodes.Ldfld, helper),
+            Instruction.Create(OpCodes.Brtrue_S, end),
+            Instruction.Create(OpCodes.Ldarg_1),
+            Instruction.Create(OpCodes.Callvirt, coreLib.Method("System.Reflection.MethodBase", "get_Attributes")),
+            Instruction.Create(OpCodes.Ldc_I4, PInvoke),
+            Instruction.Create(OpCodes.And),
+            Instruction.Create(OpCodes.Brtrue_S, native),
+            Instruction.Create(OpCodes.Ldarg_2),
+            Instruction.Create(OpCodes.Isinst, delegates),
+            Instruction.Create(OpCodes.Brfalse_S, end),
+            native,
+            Instruction.Create(OpCodes.Call, set),
+            end,
+            Instruction.Create(OpCodes.Ret));
+
+        make.Body.BeginEdit();
+        make.Body.InsertAfter(
+            calls[0].Call, Instruction.Create(OpCodes.Ldarg, make.Body.ThisParameter), Instruction.Create(OpCodes.Ldarg, make.Parameters[1]), Instruction.Create(OpCodes.Call, mark));
+        make.Body.EndEdit();
+    }
+
+    // One of two delegates of a P/Invoke may have the mark: it depends on where they were made.
+    private static void CompareWithoutMark(AssemblyUnderRewrite coreLib, FieldDefinition helper)
+    {
+        TypeSystem types = coreLib.Module.TypeSystem;
+        MethodDefinition strip = InjectedRuntime.AddMethod(InjectedRuntime.Class(coreLib), "WithoutMark", MethodAttributes.Assembly, types.Object, types.Object);
+        Instruction other = Instruction.Create(OpCodes.Ldarg_0);
+        strip.Body.Append(
+            [
+                Instruction.Create(OpCodes.Ldarg_0),
+                .. LoadMark(coreLib),
+                Instruction.Create(OpCodes.Bne_Un_S, other),
+                Instruction.Create(OpCodes.Ldnull),
+                Instruction.Create(OpCodes.Ret),
+                other,
+                Instruction.Create(OpCodes.Ret),
+            ]);
+        foreach ((string name, string[] parameters, int count) in new (string, string[], int)[] { ("Equals", ["System.Object"], 2), ("GetHashCode", [], 1) })
+        {
+            MethodDefinition method = coreLib.Method(Delegate, name, parameters);
+            Instruction[] loads = [.. method.Body.Instructions.Where(instruction => instruction.OpCode.Code == Code.Ldfld && instruction.Operand == helper && instruction.Next.OpCode.Code != Code.Isinst)];
+            if (loads.Length != count)
+            {
+                throw coreLib.Unexpected(method, $"{count} uses of {Field} that are no test for a list");
+            }
+
+            method.Body.BeginEdit();
+            foreach (Instruction load in loads)
+            {
+                method.Body.InsertAfter(load, Instruction.Create(OpCodes.Call, strip));
+            }
+
+            method.Body.EndEdit();
+        }
     }
 
     private static void MarkThoseOfFunctionPointers(AssemblyUnderRewrite coreLib, MethodDefinition set)
@@ -93,58 +170,6 @@ internal static class NativeDelegateMark
 
         make.Body.BeginEdit();
         make.Body.InsertAfter(calls[0], Instruction.Create(OpCodes.Dup), Instruction.Create(OpCodes.Call, set));
-        make.Body.EndEdit();
-    }
-
-    // All ways to make a delegate of a MethodInfo meet in one method.
-    private static void MarkThoseOfReflection(AssemblyUnderRewrite coreLib, TypeDefinition owner, FieldDefinition helper, MethodDefinition set)
-    {
-        MethodDefinition make = coreLib.Method(MethodInfo, "CreateDelegateWithoutSignatureValidation", "System.Type", "System.Object", "System.Boolean", "System.Boolean");
-        Instruction[] calls = [.. make.Body.Instructions.Where(instruction => instruction.Operand is MethodReference { Name: "CreateDelegate" })];
-        if (calls.Length != 1 || calls[0].Next.OpCode.Code != Code.Ret || make.IsStatic)
-        {
-            throw coreLib.Unexpected(make, "one call that makes a delegate");
-        }
-
-        TypeSystem types = coreLib.Module.TypeSystem;
-        TypeDefinition delegates = coreLib.Type(Delegate), method = coreLib.Type("System.Reflection.MethodBase");
-        MethodDefinition mark = InjectedRuntime.AddMethod(owner, "MarkCreated", MethodAttributes.Assembly, types.Void, delegates, method, types.Boolean, types.Boolean);
-        mark.ImplAttributes = MethodImplAttributes.NoInlining;
-        Instruction end = Instruction.Create(OpCodes.Ret), native = Instruction.Create(OpCodes.Ldarg_0), isStatic = Instruction.Create(OpCodes.Ldarg_3);
-
-        // if (d._helperObject == null && (isStatic ? isOpen && method is a P/Invoke : method is declared by a delegate)) MarkNative(d);
-        mark.Body.Append(
-            Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Ldfld, helper),
-            Instruction.Create(OpCodes.Brtrue, end),
-            Instruction.Create(OpCodes.Ldarg_2),
-            Instruction.Create(OpCodes.Brtrue, isStatic),
-            Instruction.Create(OpCodes.Ldtoken, delegates),
-            Instruction.Create(OpCodes.Call, coreLib.Method("System.Type", "GetTypeFromHandle", "System.RuntimeTypeHandle")),
-            Instruction.Create(OpCodes.Ldarg_1),
-            Instruction.Create(OpCodes.Callvirt, coreLib.Method("System.Reflection.MemberInfo", "get_DeclaringType")),
-            Instruction.Create(OpCodes.Callvirt, coreLib.Method("System.Type", "IsAssignableFrom", "System.Type")),
-            Instruction.Create(OpCodes.Brtrue, native),
-            Instruction.Create(OpCodes.Ret),
-            isStatic,
-            Instruction.Create(OpCodes.Brfalse, end),
-            Instruction.Create(OpCodes.Ldarg_1),
-            Instruction.Create(OpCodes.Callvirt, coreLib.Method("System.Reflection.MethodBase", "get_Attributes")),
-            Instruction.Create(OpCodes.Ldc_I4, PInvoke),
-            Instruction.Create(OpCodes.And),
-            Instruction.Create(OpCodes.Brfalse, end),
-            native,
-            Instruction.Create(OpCodes.Call, set),
-            end);
-
-        make.Body.BeginEdit();
-        make.Body.InsertAfter(
-            calls[0],
-            Instruction.Create(OpCodes.Dup),
-            Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Ldarg, make.Parameters[2]),
-            Instruction.Create(OpCodes.Ldarg, make.Parameters[3]),
-            Instruction.Create(OpCodes.Call, mark));
         make.Body.EndEdit();
     }
 

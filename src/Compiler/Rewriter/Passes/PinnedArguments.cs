@@ -77,12 +77,13 @@ internal static class PinnedArguments
 
     /// <summary>
     /// A static method that takes these arguments, pins those that need it and makes the call. It is in a class of its own, where no look at the program's types finds
-    /// it, hidden in stack traces, and never inlined: its pins would be the caller's.
+    /// it, or in <paramref name="within"/>, hidden in stack traces, and never inlined: its pins would be the caller's.
     /// </summary>
-    public static MethodDefinition AddMethod(AssemblyUnderRewrite assembly, string purpose, TypeReference returns, IReadOnlyList<(TypeReference Type, bool Pinned)> arguments, Instruction call)
+    public static MethodDefinition AddMethod(
+        AssemblyUnderRewrite assembly, string purpose, TypeReference returns, IReadOnlyList<(TypeReference Type, bool Pinned)> arguments, Instruction call, TypeDefinition? within = null)
     {
-        TypeDefinition owner = Hidden(assembly);
-        MethodDefinition method = InjectedRuntime.AddMethod(owner, $"{purpose}.{owner.Methods.Count}", MethodAttributes.Assembly, returns, [.. arguments.Select(argument => argument.Type)]);
+        TypeDefinition owner = within ?? Hidden(assembly);
+        MethodDefinition method = InjectedRuntime.AddMethod(owner, $"{(within is null ? "" : HiddenClass)}{purpose}.{owner.Methods.Count}", MethodAttributes.Assembly, returns, [.. arguments.Select(argument => argument.Type)]);
         method.ImplAttributes = MethodImplAttributes.NoInlining;
         method.CustomAttributes.Add(InjectedRuntime.HiddenInStackTraces(owner.Module));
         foreach (ParameterDefinition parameter in method.Parameters)

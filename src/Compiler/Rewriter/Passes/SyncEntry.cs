@@ -37,7 +37,7 @@ public sealed class SyncEntry : IRewritePass
     public string Name => nameof(SyncEntry);
 
     /// <inheritdoc/>
-    public int Version => 3;
+    public int Version => 4;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => role == AssemblyRole.CoreLib;
@@ -90,6 +90,7 @@ public sealed class SyncEntry : IRewritePass
     /// <code>
     /// static bool FreeholdReleaseSyncEntry(object obj)
     /// {
+    ///     if (Monitor.s_conditionTable.TryGetValue(obj, out Condition condition) &amp;&amp; condition._waitersHead != null) return false;
     ///     bool released = true;
     ///     Lock entryLock = null;
     ///     ref int header = ref the four bytes before the MethodTable pointer of obj;
@@ -129,6 +130,7 @@ public sealed class SyncEntry : IRewritePass
     /// The lock is taken for the check so that nobody can enter between check and detachment; the finally block matters because the header's
     /// page may die under a racing second Delete, and that throws. The Lock is deleted, not reused: a thread that read it from the table just
     /// before and enters it late meets a deleted object, as the contract says, instead of holding a lock that belongs to somebody else.
+    /// Who is in <c>Monitor.Wait</c> takes that Lock again and lets go of the one in the table: it must be the same.
     /// Its AutoResetEvent, made only when a thread had to sleep, is left: the thread that signalled it last may still be inside Set.
     /// </summary>
     private static void InjectRelease(AssemblyUnderRewrite assembly, PassStatistics statistics)
@@ -157,6 +159,15 @@ public sealed class SyncEntry : IRewritePass
         VariableDefinition old = Local(types.Int32);
         VariableDefinition hash = Local(types.Int32);
 
+        TypeDefinition conditionType = assembly.Type("System.Threading.Condition");
+        FieldDefinition conditions = assembly.Type("System.Threading.Monitor").Fields.Single(field => field.Name == "s_conditionTable");
+        TypeDefinition weakTable = assembly.Type("System.Runtime.CompilerServices.ConditionalWeakTable`2");
+        MethodReference find = new("TryGetValue", types.Boolean, conditions.FieldType) { HasThis = true };
+        find.Parameters.Add(new ParameterDefinition(weakTable.GenericParameters[0]));
+        find.Parameters.Add(new ParameterDefinition(new ByReferenceType(weakTable.GenericParameters[1])));
+        VariableDefinition condition = Local(conditionType);
+
+        Instruction begin = Instruction.Create(OpCodes.Ldc_I4_1);
         Instruction tryStart = Instruction.Create(OpCodes.Ldloc, header);
         Instruction retry = Instruction.Create(OpCodes.Ldloc, header);
         Instruction contended = Instruction.Create(OpCodes.Ldc_I4_0);
@@ -168,7 +179,17 @@ public sealed class SyncEntry : IRewritePass
         Instruction end = Instruction.Create(OpCodes.Ldloc, released);
 
         body.Append(
-            Instruction.Create(OpCodes.Ldc_I4_1),
+            Instruction.Create(OpCodes.Ldsfld, conditions),
+            Instruction.Create(OpCodes.Ldarg_0),
+            Instruction.Create(OpCodes.Ldloca, condition),
+            Instruction.Create(OpCodes.Callvirt, find),
+            Instruction.Create(OpCodes.Brfalse, begin),
+            Instruction.Create(OpCodes.Ldloc, condition),
+            Instruction.Create(OpCodes.Ldfld, assembly.Field("System.Threading.Condition", "_waitersHead", "System.Threading.Condition/Waiter")),
+            Instruction.Create(OpCodes.Brfalse, begin),
+            Instruction.Create(OpCodes.Ldc_I4_0),
+            Instruction.Create(OpCodes.Ret),
+            begin,
             Instruction.Create(OpCodes.Stloc, released),
             Instruction.Create(OpCodes.Ldarg_0),
             Instruction.Create(OpCodes.Call, assembly.Method("System.Runtime.CompilerServices.RuntimeHelpers", "GetMethodTableRef", "System.Object")),

@@ -15,6 +15,8 @@ namespace Freehold.Rewriter.Passes;
 /// <c>FreeholdRuntime.TouchReference(ref byte before, ref byte now)</c> reads one byte where the pin gave another address: where the object lies now, or
 /// one that faults. What it left as it was is pinned, or no memory of the heap, which may be reserved, a device's or no address at all: nothing is read.</item>
 /// </list>
+/// <c>ConditionalWeakTable</c> touches the key that it looks for: its references to keys are weak and do not find what is deleted. So <c>Monitor.Pulse</c> would reach nobody
+/// who waits, and native code would get a function pointer of a delegate that is gone.
 /// <c>GCHandle</c>, and <c>PinnedGCHandle</c> where the framework has it, holds its target in a pinned local while it makes a handle of type Pinned, or gives one another target.
 /// </summary>
 public sealed class TouchBeforePin : IRewritePass
@@ -35,7 +37,7 @@ public sealed class TouchBeforePin : IRewritePass
     public string Name => nameof(TouchBeforePin);
 
     /// <inheritdoc/>
-    public int Version => 4;
+    public int Version => 5;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => true;
@@ -49,6 +51,7 @@ public sealed class TouchBeforePin : IRewritePass
             InjectPins(assembly);
             InjectTouches(assembly);
             PinTargetsOfHandles(assembly);
+            TouchBeforeLookUp(assembly, statistics);
             changed = true;
         }
 
@@ -61,6 +64,20 @@ public sealed class TouchBeforePin : IRewritePass
         }
 
         return changed;
+    }
+
+    private static void TouchBeforeLookUp(AssemblyUnderRewrite assembly, PassStatistics statistics)
+    {
+        MethodDefinition method = assembly.Method("System.Runtime.CompilerServices.ConditionalWeakTable`2/Container", "FindEntry", "TKey", "System.Object&");
+        ParameterDefinition key = method.Parameters[0];
+        method.Body.BeginEdit();
+        method.Body.InsertBefore(
+            method.Body.Instructions[0],
+            Instruction.Create(OpCodes.Ldarg, key),
+            Instruction.Create(OpCodes.Box, key.ParameterType),
+            Instruction.Create(OpCodes.Call, Touch(assembly, assembly.Module.TypeSystem.Object)));
+        method.Body.EndEdit();
+        statistics.Rewrite(method.FullName);
     }
 
     private static bool RewriteMethod(AssemblyUnderRewrite assembly, MethodDefinition method, PassStatistics statistics)

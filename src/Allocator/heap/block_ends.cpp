@@ -5,6 +5,7 @@
 #include "heap/accounting.h"
 #include "heap/block_lists.h"
 #include "heap/block_protection.h"
+#include "heap/mappings.h"
 #include "heap/addresses.h"
 #include "platform/lock.h"
 

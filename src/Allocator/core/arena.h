@@ -80,7 +80,7 @@ struct alignas(64) BlockRecord {
     uint32_t huge_pages;               // kHuge: pages that the object needs
     uint32_t forwarding;               // kForwarded: its table (heap/forwarding.h). It stays when the block has become something else: readers may be behind
   };
-  std::atomic<uint32_t> holders;       // who may allocate from it, and whether it has ended (heap/blocks.h: hold_block): 1 before `state` says kLive, then atomic additions
+  std::atomic<uint32_t> holders;       // who may allocate from it, and whether it has ended (heap/block_ends.h: hold_block): 1 before `state` says kLive, then atomic additions
   uint64_t claimed_last_round;         // what `claimed` was; under the lock of maintenance
   std::atomic<uint8_t> stack_pins;     // 1: a thread may have pinned an object here (heap/pins.h)
   bool backed;                         // it has memory to its end, used or not: frames of another block, or a huge page if the kernel has one. Written, as

@@ -30,6 +30,4 @@ size_t acquire_block(core::BlockKind kind, BlockUse use = BlockUse::kOneThread) 
 // A run of blocks for one object of more than kHugeObject bytes; zeroed.
 size_t acquire_huge(size_t bytes) noexcept;
 
-void reset_blocks() noexcept;  // tests only
-
 }  // namespace freehold::heap

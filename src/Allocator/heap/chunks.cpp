@@ -3,6 +3,7 @@
 #include <emmintrin.h>
 
 #include "core/knobs.h"
+#include "core/module_state.h"
 #include "core/object.h"
 #include "heap/accounting.h"
 #include "heap/block_ends.h"
@@ -64,8 +65,12 @@ struct SharedBlock {
   size_t next_window = kWindowsPerBlock;
 };
 os::Lock lock;
-SharedBlock shared[3];  // of small objects, of pinned ones, of those in an emergency
-SharedBlock& shared_in_emergency = shared[2];
+struct State {
+  SharedBlock shared[3];  // of small objects, of pinned ones, of those in an emergency
+};
+constinit State state;
+FREEHOLD_MODULE_STATE(state);
+SharedBlock& shared_in_emergency = state.shared[2];
 
 // No more chunks from it. Caller holds the lock.
 void leave(SharedBlock& source) noexcept {
@@ -73,7 +78,7 @@ void leave(SharedBlock& source) noexcept {
   source = {};
 }
 
-SharedBlock& shared_of(BlockKind kind) noexcept { return kind == BlockKind::kPinned ? shared[1] : thread_heap.emergency != 0 ? shared_in_emergency : shared[0]; }
+SharedBlock& shared_of(BlockKind kind) noexcept { return kind == BlockKind::kPinned ? state.shared[1] : thread_heap.emergency != 0 ? shared_in_emergency : state.shared[0]; }
 
 // A context's chunks double in size, from one window to a whole block. gc_reserved_2 holds the exponent.
 size_t windows_wanted(AllocationContext* context) noexcept {
@@ -274,7 +279,7 @@ size_t end_idle_chunks(size_t block) noexcept {
   {
     os::LockGuard guard(lock);
     uint64_t wanted = ~uint64_t{0};
-    for (SharedBlock& source : shared) {
+    for (SharedBlock& source : state.shared) {
       if (block != source.block) continue;
       if (&source == &shared_in_emergency) return 0;
       // It goes on where it has no memory yet. One that has it to its end is replaced.
@@ -298,10 +303,6 @@ size_t end_idle_chunks(size_t block) noexcept {
     window = end;
   }
   return static_cast<size_t>(__builtin_popcountll(taken)) * kWindowSize;
-}
-
-void reset_chunks() noexcept {
-  for (SharedBlock& source : shared) source = {};
 }
 
 }  // namespace freehold::heap

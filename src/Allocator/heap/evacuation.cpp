@@ -4,6 +4,7 @@
 
 #include "core/arena.h"
 #include "core/knobs.h"
+#include "core/module_state.h"
 #include "core/object.h"
 #include "core/references.h"
 #include "core/stress.h"
@@ -25,7 +26,11 @@ using core::Object;
 
 namespace {
 
-AllocationContext target;  // where the copies go; the promoting thread's
+struct State {
+  AllocationContext target;  // where the copies go; the promoting thread's
+};
+constinit State state;
+FREEHOLD_MODULE_STATE(state);
 
 // The type comes last: until then a walk that passes here sees memory that is not used yet.
 void copy_object(uint8_t* to, const uint8_t* from, size_t size) noexcept {
@@ -37,7 +42,7 @@ void copy_object(uint8_t* to, const uint8_t* from, size_t size) noexcept {
 
 }  // namespace
 
-size_t block_of_copies() noexcept { return target.chunk_end != nullptr ? arena.block_index(reinterpret_cast<uintptr_t>(target.chunk_end) - 1) : kNoBlock; }
+size_t block_of_copies() noexcept { return state.target.chunk_end != nullptr ? arena.block_index(reinterpret_cast<uintptr_t>(state.target.chunk_end) - 1) : kNoBlock; }
 
 bool Evacuation::take_memory(RoundMemory& memory) noexcept {
   draft_ = static_cast<ForwardingDraft*>(memory.take(sizeof(ForwardingDraft)));
@@ -47,23 +52,23 @@ bool Evacuation::take_memory(RoundMemory& memory) noexcept {
 
 // Room for one object behind those that were planned before it. False: no memory, or the copies would lie in three pieces.
 bool Evacuation::reserve(size_t size) noexcept {
-  bool moves_on = !extend_window(&target, size);
+  bool moves_on = !extend_window(&state.target, size);
   if (moves_on) {
     if (units_ != 0 && draft_->split != UINT32_MAX) return false;
-    if (!next_promoted_chunk(&target)) {
+    if (!next_promoted_chunk(&state.target)) {
       exhausted_ = true;
       return false;
     }
-    if (!extend_window(&target, size)) return false;
+    if (!extend_window(&state.target, size)) return false;
   }
-  auto to = reinterpret_cast<uintptr_t>(target.alloc_ptr - kHeaderSize);
+  auto to = reinterpret_cast<uintptr_t>(state.target.alloc_ptr - kHeaderSize);
   if (units_ == 0) {
     draft_->target[0] = to;
   } else if (moves_on) {
     draft_->split = units_;
     draft_->target[1] = to;
   }
-  target.alloc_ptr += size;
+  state.target.alloc_ptr += size;
   return true;
 }
 
@@ -176,7 +181,5 @@ bool Evacuation::promote_block(size_t block) noexcept {
   if (!core::knobs.stress.fault) collect_from_copies();
   return true;
 }
-
-void reset_evacuation() noexcept { target = {}; }
 
 }  // namespace freehold::heap

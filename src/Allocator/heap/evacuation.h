@@ -56,6 +56,4 @@ class Evacuation {
 // The block that the copies go to. It looks complete when maintenance has taken what is left of it for idle. kNoBlock: none yet.
 size_t block_of_copies() noexcept;
 
-void reset_evacuation() noexcept;  // tests only
-
 }  // namespace freehold::heap

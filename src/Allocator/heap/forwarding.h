@@ -64,8 +64,6 @@ void drop_last_forwarding(uint32_t number) noexcept;
 void drop_all_forwardings() noexcept;
 size_t forwarding_bytes() noexcept;
 
-void reset_forwardings() noexcept;  // tests only
-
 }  // namespace freehold::heap
 
 extern "C" {

@@ -3,18 +3,24 @@
 #include <sched.h>
 
 #include "core/knobs.h"
+#include "core/module_state.h"
 #include "platform/os.h"
 #include "platform/userfaultfd.h"
 
 namespace freehold::heap {
 
 std::atomic<bool> mappings_short{false};
+FREEHOLD_MODULE_STATE(mappings_short);
 
 namespace {
 
 std::atomic<uint32_t> moves{0};  // under way
-// What was counted last, and what the heap's bound was then: since then the number has grown by no more than the bound has, and by what others mapped.
-std::atomic<size_t> counted{0}, bound_when_counted{0};
+struct State {
+  // What was counted last, and what the heap's bound was then: since then the number has grown by no more than the bound has, and by what others mapped.
+  std::atomic<size_t> counted{0}, bound_when_counted{0};
+};
+constinit State state;
+FREEHOLD_MODULE_STATE(state);
 
 // With mprotect the budget is for dead pages only.
 size_t enough() noexcept { return os::has_userfaultfd() ? mapping_budget() : os::mappings_at_most() / 4 * 3; }
@@ -27,8 +33,8 @@ void end_moves() noexcept {
 
 void count(size_t bound) noexcept {
   size_t all = count_mappings();
-  counted.store(all, std::memory_order_relaxed);
-  bound_when_counted.store(bound, std::memory_order_relaxed);
+  state.counted.store(all, std::memory_order_relaxed);
+  state.bound_when_counted.store(bound, std::memory_order_relaxed);
   // Near its end, whoever has them: what is left is for stacks of threads, and for what else a program maps.
   if (all > enough() || all > os::mappings_at_most() / 8 * 7) end_moves();
 }
@@ -54,18 +60,12 @@ size_t mapping_budget() noexcept {
 size_t count_mappings() noexcept { return os::count_lines("/proc/self/maps"); }
 
 void watch_mappings(size_t bound) noexcept {
-  if (!are_mappings_short() && counted.load(std::memory_order_relaxed) + bound > enough() + bound_when_counted.load(std::memory_order_relaxed)) count(bound);
+  if (!are_mappings_short() && state.counted.load(std::memory_order_relaxed) + bound > enough() + state.bound_when_counted.load(std::memory_order_relaxed)) count(bound);
 }
 
 void note_refusal(size_t bound) noexcept {
   // A test's failures, or memory that is short, are no reason. Each count takes time: not again before something has changed.
-  if (!are_mappings_short() && bound != bound_when_counted.load(std::memory_order_relaxed)) count(bound);
-}
-
-void reset_mappings() noexcept {
-  mappings_short.store(false);
-  counted.store(0);
-  bound_when_counted.store(0);
+  if (!are_mappings_short() && bound != state.bound_when_counted.load(std::memory_order_relaxed)) count(bound);
 }
 
 }  // namespace freehold::heap

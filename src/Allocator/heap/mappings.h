@@ -38,6 +38,4 @@ void watch_mappings(size_t bound) noexcept;
 // The kernel refused something that takes a mapping. Whether the process has few left is asked once more, and the conclusion drawn.
 void note_refusal(size_t bound) noexcept;
 
-void reset_mappings() noexcept;  // tests only
-
 }  // namespace freehold::heap

@@ -30,6 +30,4 @@ void hold_sweeps(bool hold) noexcept;
 // FREEHOLD_STRESS: rounds for ever, and sweeps. `round_done` is called after each.
 [[noreturn]] void promote_for_ever(void (*round_done)(const char* phase)) noexcept;
 
-void reset_promotion() noexcept;  // tests only
-
 }  // namespace freehold::heap

@@ -283,7 +283,7 @@ TEST_P(PinsTest, PinWaitsWhileTheBlockIsFrozenAndFollowsItsObject) {
   draft->split = UINT32_MAX;
   uint32_t number = heap::make_forwarding(*draft);
   ASSERT_NE(number, heap::kNoForwarding);
-  record.state.store(BlockState::kFrozen);
+  record.state.store(BlockState::kEvacuating);
   std::atomic<void*> result{nullptr};
   std::thread thread([&] { result = heap::pin(from); });
   std::this_thread::sleep_for(std::chrono::milliseconds(5));

@@ -2,7 +2,7 @@
 //
 //   fresh → kLive → (every page dead) kPooled → its frames move to a fresh address: kMoved → kGone       heap/dead_blocks.h, block_pool.h
 //                                             → or go back to the system: kGone                         heap/block_ends.h
-//                 → (promotion) kFrozen → kForwarded → (de-dangling) kMoved → kGone                     heap/block_freezing.h
+//                 → (promotion) kEvacuating → kForwarded → (de-dangling) kMoved → kGone                     heap/block_evacuation.h
 //
 // A fresh block may get its memory before it is handed out (heap/prefault.h).
 //

@@ -74,7 +74,7 @@ SharedBlock& shared_in_emergency = state.shared[2];
 
 // No more chunks from it. Caller holds the lock.
 void leave(SharedBlock& source) noexcept {
-  if (source.block != kNoBlock) unhold_block(source.block);
+  if (source.block != kNoBlock) let_record_go(source.block);
   source = {};
 }
 
@@ -103,7 +103,7 @@ bool claim(AllocationContext* context, uint8_t* from, const uint8_t* to) noexcep
   if (context->alloc_ptr - kHeaderSize == from) {
     context->alloc_ptr = context->alloc_limit = nullptr;
     context->chunk_end = nullptr;
-    unhold_block(arena.block_index(reinterpret_cast<uintptr_t>(from)));
+    let_record_go(arena.block_index(reinterpret_cast<uintptr_t>(from)));
   }
   return false;
 }
@@ -168,7 +168,7 @@ bool next_chunk(AllocationContext* context, size_t size, BlockKind kind) noexcep
     left = kWindowsPerBlock;
   }
   size_t count = wanted < left ? wanted : left;
-  hold_block(source.block);
+  keep_record(source.block);
   install(context, source.block, source.next_window, count);
   source.next_window += count;
   return true;
@@ -232,7 +232,7 @@ void close_chunk(AllocationContext* context) noexcept {
   context->alloc_ptr = context->alloc_limit = nullptr;
   context->chunk_end = nullptr;
   if (left != 0) fill(start, left);
-  unhold_block(block);
+  let_record_go(block);
 }
 
 void fill(uint8_t* start, size_t size) noexcept {

@@ -11,7 +11,7 @@
 #include "core/references.h"
 #include "heap/accounting.h"
 #include "heap/addresses.h"
-#include "heap/block_freezing.h"
+#include "heap/block_evacuation.h"
 #include "heap/block_pool.h"
 #include "heap/block_walk.h"
 #include "heap/cards.h"

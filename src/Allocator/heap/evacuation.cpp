@@ -9,7 +9,7 @@
 #include "core/references.h"
 #include "core/stress.h"
 #include "heap/addresses.h"
-#include "heap/block_freezing.h"
+#include "heap/block_evacuation.h"
 #include "heap/chunks.h"
 #include "heap/phases.h"
 #include "heap/promotion_counters.h"
@@ -120,7 +120,7 @@ void Evacuation::give_up_plan() noexcept {
   for_each_planned([](uint8_t* to, const Planned& planned) noexcept { fill(to, planned.size); });
 }
 
-// Copies what was planned. The block is frozen, and this is all that happens meanwhile.
+// Copies what was planned. The block is protected from writing, and this is all that happens meanwhile.
 void Evacuation::copy(size_t block) noexcept {
   const uint8_t* block_start = arena.block_start(block);
   died_ = 0;
@@ -143,13 +143,13 @@ void Evacuation::collect_from_copies() noexcept {
 bool Evacuation::promote_block(size_t block) noexcept {
   MaintenancePause pause;  // what maintenance does with blocks, and the verifier, wait
   const BlockRecord& record = arena.blocks[block];
-  // Spares a plan in vain. What is pinned from now on freeze_block sees.
+  // Spares a plan in vain. What is pinned from now on begin_evacuation sees.
   if (record.handle_pins.load(std::memory_order_relaxed) != 0 || arena.blocks[block].stack_pins.load(std::memory_order_relaxed) != 0 || !plan(block)) return false;
   uint32_t forwarding = make_forwarding(*draft_);
   core::stress_step();
   uint64_t before = os::nanoseconds();
   // Had the block died since the plan began, it would not live any more, nor ever again.
-  if (forwarding == kNoForwarding || !freeze_block(block)) {
+  if (forwarding == kNoForwarding || !begin_evacuation(block)) {
     if (forwarding != kNoForwarding) drop_last_forwarding(forwarding);
     give_up_plan();
     return false;
@@ -160,14 +160,14 @@ bool Evacuation::promote_block(size_t block) noexcept {
   thread_promotes = false;
   core::stress_step();
   if (!forward_block(block, forwarding)) {
-    thaw_block(block);
+    give_up_evacuation(block);
     drop_last_forwarding(forwarding);
     give_up_plan();  // nobody has seen the copies
     return false;
   }
-  uint64_t frozen = os::nanoseconds() - before;
-  if (frozen > promotion_counters.longest_freeze.load(std::memory_order_relaxed)) promotion_counters.longest_freeze.store(frozen, std::memory_order_relaxed);
-  // Deleted before the freeze, they count for the old block. Whoever deletes a copy counts it himself.
+  uint64_t took = os::nanoseconds() - before;
+  if (took > promotion_counters.longest_freeze.load(std::memory_order_relaxed)) promotion_counters.longest_freeze.store(took, std::memory_order_relaxed);
+  // Deleted before the protection, they count for the old block. Whoever deletes a copy counts it himself.
   if (died_ != 0) {
     for_each_planned([](uint8_t* to, const Planned& planned) noexcept {
       if (planned.died) count_deleted(reinterpret_cast<uintptr_t>(to), planned.size);

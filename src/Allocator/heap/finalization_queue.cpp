@@ -43,7 +43,7 @@ bool claim(uint64_t object) noexcept {
     if (core::try_compare_and_swap(sync, value, value | core::kSyncFinalizerRun, &swapped)) {
       if (swapped) return true;
     } else {
-      wait_while_frozen(reinterpret_cast<uintptr_t>(sync));
+      wait_while_evacuating(reinterpret_cast<uintptr_t>(sync));
     }
   }
 }

@@ -196,18 +196,18 @@ intptr_t difference(uintptr_t a, uintptr_t b) noexcept {
 Whereabouts whereabouts_of(uintptr_t address) noexcept {
   if (!arena.in_lower_half(address - 1)) return Whereabouts::kHere;
   switch (state_before(address)) {
-    case BlockState::kFrozen: return Whereabouts::kFrozen;
+    case BlockState::kEvacuating: return Whereabouts::kEvacuating;
     case BlockState::kForwarded: return copy_of(address) != 0 ? Whereabouts::kMoved : Whereabouts::kDead;
     default: return Whereabouts::kHere;
   }
 }
 
-void wait_while_frozen(uintptr_t address) noexcept {
-  if (thread_promotes) os::fail_fast("Promotion writes to a block that it has frozen.", "Report it; FREEHOLD_PROMOTION=0 avoids it.");
+void wait_while_evacuating(uintptr_t address) noexcept {
+  if (thread_promotes) os::fail_fast("Promotion writes to a block that it evacuates.", "Report it; FREEHOLD_PROMOTION=0 avoids it.");
   // A thread that promotes may have to wait for a processor: it must not be one that those who wait keep busy.
-  constexpr int kYields = 400;  // some 130 us, which is a freeze where little lives
+  constexpr int kYields = 400;  // some 130 us, which an evacuation takes where little lives
   constexpr timespec kBetween = {0, 50'000};
-  for (int i = 0; state_before(address) == BlockState::kFrozen; i++) {
+  for (int i = 0; state_before(address) == BlockState::kEvacuating; i++) {
     if (i < kYields) sched_yield();
     else nanosleep(&kBetween, nullptr);
   }

@@ -58,7 +58,7 @@ uint8_t* allocate_large(size_t size, bool dirty_is_fine) noexcept {
       retire_current_block();
       state.current_block = acquire_block(BlockKind::kLarge);
       if (state.current_block == kNoBlock) return nullptr;
-      unhold_block(state.current_block);  // it does not die before it is full: maintenance asks here
+      let_record_go(state.current_block);  // it does not die before it is full: maintenance asks here
       state.next_page = 0;
       if (core::knobs.debug) {
         // Single pages of this block die soon; to watch them, all must be there.

@@ -168,8 +168,8 @@ void* pin(void* pointer) noexcept {
       if (head.partly_released && is_broken(address)) [[unlikely]] return nowhere();
       return reinterpret_cast<void*>(address + 1);
     }
-    if (head.state == BlockState::kFrozen) {
-      wait_while_frozen(address + 1);
+    if (head.state == BlockState::kEvacuating) {
+      wait_while_evacuating(address + 1);
     } else if (head.state == BlockState::kForwarded) {
       uintptr_t current = current_address(address + 1) - 1;
       if (current == address) return nowhere();

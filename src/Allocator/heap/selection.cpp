@@ -43,7 +43,7 @@ uint64_t next_random() noexcept {
 }
 
 // Whether every chunk of a block of small objects is used up: the last page of each holds objects to its end. Then the block stays complete, and no
-// thread allocates in what would be frozen.
+// thread allocates in what is evacuated.
 bool is_used_up(size_t block) noexcept {
   const BlockRecord& record = arena.blocks[block];
   uint64_t starts = record.chunk_starts.load(std::memory_order_acquire);

@@ -534,7 +534,7 @@ class IdleOwnerTest : public HeapTest {
 
   static void end(size_t block) {
     for (size_t page = 0; page < core::kPagesPerBlock; page++) heap::mark_page_dead(block * core::kPagesPerBlock + page);
-    heap::unhold_block(block);
+    heap::let_record_go(block);
   }
 
   // Allocates until the chunk is a whole block, in a group that has no other block yet.

@@ -99,7 +99,7 @@ TEST_F(MappingsTest, ATerabyteOfBlocksTakesFewMappings) {
   for (size_t i = 0; i < kBlocks; i++) {
     size_t block = heap::acquire_block(BlockKind::kSmall);
     ASSERT_NE(block, heap::kNoBlock) << i;
-    heap::unhold_block(block);
+    heap::let_record_go(block);
     arena.blocks[block].claimed.store(~uint64_t{0});
     arena.blocks[block].initialised.store(~uint64_t{0});  // as if they were full
     blocks.push_back(block);

@@ -283,7 +283,7 @@ TEST_P(PinsTest, PinWaitsWhileTheBlockIsFrozenAndFollowsItsObject) {
   draft->split = UINT32_MAX;
   uint32_t number = heap::make_forwarding(*draft);
   ASSERT_NE(number, heap::kNoForwarding);
-  record.state.store(BlockState::kFrozen);
+  record.state.store(BlockState::kEvacuating);
   std::atomic<void*> result{nullptr};
   std::thread thread([&] { result = heap::pin(from); });
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -303,7 +303,7 @@ TEST_P(PinsTest, PinWaitsWhileTheBlockIsFrozenAndFollowsItsObject) {
   heap::refresh_stack_pins([](void* block) { heap::forget_stack_pins(*static_cast<size_t*>(block)); }, std::array<size_t, 1>{block_of(to)}.data());
   EXPECT_FALSE(heap::is_pinned(block_of(to)));
   record.state.store(BlockState::kLive);
-  heap::reset_forwardings();
+  heap::drop_all_forwardings();
 }
 
 INSTANTIATE_TEST_SUITE_P(Fences, PinsTest, ::testing::Values(false, true), [](const auto& info) { return info.param ? "inPins" : "byMembarrier"; });

@@ -39,7 +39,7 @@ uint64_t* word_of(Object* object, size_t index) { return reinterpret_cast<uint64
 
 uint64_t load(Object* object, size_t index) {
   uint64_t value;
-  while (!core::try_load(word_of(object, index), &value)) heap::wait_while_frozen(reinterpret_cast<uintptr_t>(object));
+  while (!core::try_load(word_of(object, index), &value)) heap::wait_while_evacuating(reinterpret_cast<uintptr_t>(object));
   return value;
 }
 
@@ -54,7 +54,7 @@ void store(Object* object, size_t index, uint64_t value) {
     if (core::try_load(word, &before) && core::try_compare_and_swap(word, before, value, &swapped)) {
       if (swapped) return;
     } else {
-      heap::wait_while_frozen(reinterpret_cast<uintptr_t>(word));
+      heap::wait_while_evacuating(reinterpret_cast<uintptr_t>(word));
     }
   }
 }

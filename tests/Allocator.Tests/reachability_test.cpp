@@ -10,7 +10,7 @@
 #include <set>
 #include <thread>
 
-#include "heap/block_freezing.h"
+#include "heap/block_evacuation.h"
 #include "heap/dedangling.h"
 #include "heap/finalization_queue.h"
 #include "heap/forwarding.h"
@@ -502,12 +502,12 @@ TEST_P(FinalizationQueueTest, WaitsForPromotion) {
   Object* object = node({}, &finalizable_node_type.table);
   while (arena_block(object) == arena_block(node())) continue;  // the block is complete
   ASSERT_TRUE(heap::enqueue_finalizable(address(object)));
-  ASSERT_TRUE(heap::freeze_block(arena_block(object)));
+  ASSERT_TRUE(heap::begin_evacuation(arena_block(object)));
   std::atomic<uintptr_t> next{0};
   std::thread finalizer([&] { next = heap::next_finalizable(); });
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_EQ(next.load(), 0u);
-  heap::thaw_block(arena_block(object));
+  heap::give_up_evacuation(arena_block(object));
   finalizer.join();
   EXPECT_EQ(next.load(), address(object));
 }

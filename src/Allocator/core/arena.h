@@ -49,12 +49,12 @@ static_assert(sizeof(PageRecord) == 4);
 static_assert(kLargeObject / kUnit + 1 < PageRecord::kStartsLater, "PageRecord::first reaches back over the largest object that shares pages");
 
 enum class BlockState : uint8_t {
-  kGone = 0,  // never used (beyond the frontier), or dead and without memory
-  kLive,      // holds objects
-  kPooled,    // every object is dead; its frames wait for their next use, or for the last pin
-  kMoved,     // its frames were moved away; an empty mapping is left
-  kFrozen,    // its live objects are being promoted: it may be read, and whoever writes faults and waits
-  kForwarded, // its live objects were promoted: no access, heap/forwarding.h knows where they are
+  kGone = 0,    // never used (beyond the frontier), or dead and without memory
+  kLive,        // holds objects
+  kPooled,      // every object is dead; its frames wait for their next use, or for the last pin
+  kMoved,       // its frames were moved away; an empty mapping is left
+  kEvacuating,  // its live objects are being promoted: it may be read, and whoever writes faults and waits
+  kForwarded,   // its live objects were promoted: no access, heap/forwarding.h knows where they are
 };
 
 enum class BlockKind : uint8_t { kNone = 0, kSmall, kLarge, kPinned, kHuge, kHugeTail };
@@ -80,7 +80,7 @@ struct alignas(64) BlockRecord {
     uint32_t huge_pages;               // kHuge: pages that the object needs
     uint32_t forwarding;               // kForwarded: its table (heap/forwarding.h). It stays when the block has become something else: readers may be behind
   };
-  std::atomic<uint32_t> holders;       // who may allocate from it, and whether it has ended (heap/blocks.h: hold_block): 1 before `state` says kLive, then atomic additions
+  std::atomic<uint32_t> holders;       // who may allocate from it, and whether it has ended (heap/block_ends.h: keep_record): 1 before `state` says kLive, then atomic additions
   uint64_t claimed_last_round;         // what `claimed` was; under the lock of maintenance
   std::atomic<uint8_t> stack_pins;     // 1: a thread may have pinned an object here (heap/pins.h)
   bool backed;                         // it has memory to its end, used or not: frames of another block, or a huge page if the kernel has one. Written, as

@@ -174,7 +174,7 @@ void verify_heap(Report& report) noexcept {
         if (arena.blocks[block].dead_pages.load() != kPagesPerBlock) violation(report, "block %zu is pooled with %u dead pages", block, arena.blocks[block].dead_pages.load());
         break;
       case BlockState::kMoved: moved++; break;
-      case BlockState::kFrozen: violation(report, "block %zu is frozen, and nothing is being promoted", block); break;
+      case BlockState::kEvacuating: violation(report, "block %zu is being evacuated, and nothing is being promoted", block); break;
       case BlockState::kForwarded:
         // Its pages are out of the accounts, whoever comes late.
         if (arena.blocks[block].dead_pages.load() < core::kDeadPagesClosed) violation(report, "block %zu is forwarded and counts %u dead pages", block, arena.blocks[block].dead_pages.load());

@@ -2,6 +2,7 @@
 
 #include <new>
 
+#include "core/module_state.h"
 #include "heap/thread_heap.h"
 
 namespace freehold::heap {
@@ -10,10 +11,15 @@ using core::kBlockSize;
 using core::kPageSize;
 
 BlockCounters block_counters;
+FREEHOLD_MODULE_STATE(block_counters);
 
 namespace {
 
-size_t memory_limit = SIZE_MAX - kEmergencyMemory;
+struct State {
+  size_t memory_limit = SIZE_MAX - kEmergencyMemory;
+};
+constinit State state;
+FREEHOLD_MODULE_STATE(state);
 
 }  // namespace
 
@@ -40,14 +46,9 @@ size_t mappings() noexcept {
          block_counters.forwarded.load(std::memory_order_relaxed) + 2 * block_counters.huge_objects.load(std::memory_order_relaxed) + block_counters.mapping_splits.load(std::memory_order_relaxed) + kTables;
 }
 
-void set_limit(size_t bytes) noexcept { memory_limit = bytes; }
-size_t limit() noexcept { return memory_limit; }
+void set_limit(size_t bytes) noexcept { state.memory_limit = bytes; }
+size_t limit() noexcept { return state.memory_limit; }
 
-bool is_over_limit(size_t more) noexcept { return resident_memory() + more > memory_limit + (thread_heap.emergency != 0 ? kEmergencyMemory : 0); }
-
-void reset_accounting() noexcept {
-  memory_limit = SIZE_MAX - kEmergencyMemory;
-  new (&block_counters) BlockCounters();
-}
+bool is_over_limit(size_t more) noexcept { return resident_memory() + more > state.memory_limit + (thread_heap.emergency != 0 ? kEmergencyMemory : 0); }
 
 }  // namespace freehold::heap

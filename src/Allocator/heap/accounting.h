@@ -33,6 +33,4 @@ size_t limit() noexcept;
 // Whether `more` bytes would be beyond the limit, and what this thread may take in an emergency.
 bool is_over_limit(size_t more) noexcept;
 
-void reset_accounting() noexcept;  // tests only
-
 }  // namespace freehold::heap

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/knobs.h"
+#include "core/module_state.h"
 #include "heap/accounting.h"
 #include "platform/lock.h"
 #include "platform/os.h"
@@ -31,12 +32,16 @@ struct Region {
 };
 
 os::Lock lock;  // guards the regions
-Region regions[kRegions];
-size_t reserve_used = 0;   // blocks from kReserveStart on
-size_t reserved_used = 0;  // blocks of the group behind the lower region, which is for emergencies
-std::atomic<bool> searching{false};
-std::atomic<bool> reuse_forbidden{false};
-std::atomic<bool> short_of_addresses{false}, out_of_addresses{false};
+struct State {
+  Region regions[kRegions];
+  size_t reserve_used = 0;   // blocks from kReserveStart on
+  size_t reserved_used = 0;  // blocks of the group behind the lower region, which is for emergencies
+  std::atomic<bool> searching{false};
+  std::atomic<bool> reuse_forbidden{false};
+  std::atomic<bool> short_of_addresses{false}, out_of_addresses{false};
+};
+constinit State state;
+FREEHOLD_MODULE_STATE(state);
 
 // Blocks that its laps go over.
 size_t size_of(Kind kind) noexcept { return arena.block_count() / (kind == kUpper ? 2 : 4) - (kind == kLower ? kBlocksPerGroup : 0); }
@@ -58,22 +63,22 @@ constexpr bool is_left_out(Kind kind, size_t n) noexcept {
   return (kind == kPromoted && n % kBlocksInGeneration0 == kBlocksInGeneration0 - 1) || (kind == kLower && n >= kReserveStart && n < kBlocksPerGroup);
 }
 
-size_t groups_left(Kind kind) noexcept { return (size_of(kind) - regions[kind].frontier) / kBlocksPerGroup + regions[kind].unnamed; }
+size_t groups_left(Kind kind) noexcept { return (size_of(kind) - state.regions[kind].frontier) / kBlocksPerGroup + state.regions[kind].unnamed; }
 
 // After each change of a region. Caller holds the lock.
 void note_shortage() noexcept {
   bool is_short = false;
   for (Kind kind : {kLower, kPromoted, kUpper}) {
-    size_t limit = std::min(regions[kind].short_below, size_of(kind) / kBlocksPerGroup / kShortShare);
+    size_t limit = std::min(state.regions[kind].short_below, size_of(kind) / kBlocksPerGroup / kShortShare);
     if (groups_left(kind) < limit) is_short = true;
   }
-  short_of_addresses.store(is_short, std::memory_order_relaxed);
+  state.short_of_addresses.store(is_short, std::memory_order_relaxed);
 }
 
 // Where the next run of `count` blocks may begin: what is left of the group that the lap is in, groups that were never used, or that nothing names.
 // kNoBlock: nowhere. Caller holds the lock.
 size_t find_run(Kind kind, size_t count) noexcept {
-  const Region& region = regions[kind];
+  const Region& region = state.regions[kind];
   size_t size = size_of(kind), start = region.next;
   bool next_lap = false;
   // Tests do not wait for the end of a lap.
@@ -102,7 +107,7 @@ size_t find_run(Kind kind, size_t count) noexcept {
 bool renew_group(Kind kind, size_t n) noexcept {
   size_t group = group_of(kind, n);
   uint8_t* start = arena.block_start(group * kBlocksPerGroup);
-  if (n < size_of(kind)) regions[kind].unnamed--;
+  if (n < size_of(kind)) state.regions[kind].unnamed--;
   // Whatever the kernel remembers of their mappings goes.
   if (!os::decommit(start, core::kGroupSize)) {
     arena.gone[group].store(GroupState::kAllGone, std::memory_order_relaxed);
@@ -111,7 +116,7 @@ bool renew_group(Kind kind, size_t n) noexcept {
   core::clear_tables(group);
   if (core::knobs.huge_pages && kind != kUpper) os::use_huge_pages(start, core::kGroupSize, true);
   arena.gone[group].store(is_left_out(kind, n + kBlocksPerGroup - 1) ? 1 : 0, std::memory_order_release);
-  regions[kind].reused++;
+  state.regions[kind].reused++;
   return true;
 }
 
@@ -130,10 +135,10 @@ void begin_segment(Kind kind, size_t n, size_t block) noexcept {
 
 // The first of `count` blocks. Caller holds the lock.
 size_t take_run(Kind kind, size_t count) noexcept {
-  Region& region = regions[kind];
+  Region& region = state.regions[kind];
   while (true) {
     size_t start = find_run(kind, count);
-    if (start == kNoBlock) out_of_addresses.store(true, std::memory_order_relaxed);
+    if (start == kNoBlock) state.out_of_addresses.store(true, std::memory_order_relaxed);
     if (start == kNoBlock || !core::commit_tables(block_of(kind, start), count)) return kNoBlock;
     bool renewed = true;
     for (size_t group = start % kBlocksPerGroup == 0 ? start : group_end(start); group < start + count && group < region.frontier && renewed; group += kBlocksPerGroup) {
@@ -167,13 +172,13 @@ size_t take_run(Kind kind, size_t count) noexcept {
 // Caller holds the lock.
 size_t take_reserved() noexcept {
   size_t first = size_of(kLower);
-  if (regions[kLower].frontier < first) return kNoBlock;  // the kernel refuses memory for the tables, that is all
-  if (reserved_used == kBlocksPerGroup && core::group_state(group_of(kLower, first)) == GroupState::kUnnamed && renew_group(kLower, first)) reserved_used = 0;
-  if (reserved_used == kBlocksPerGroup || !core::commit_tables(block_of(kLower, first), 1)) return kNoBlock;
-  return block_of(kLower, first + reserved_used++);
+  if (state.regions[kLower].frontier < first) return kNoBlock;  // the kernel refuses memory for the tables, that is all
+  if (state.reserved_used == kBlocksPerGroup && core::group_state(group_of(kLower, first)) == GroupState::kUnnamed && renew_group(kLower, first)) state.reserved_used = 0;
+  if (state.reserved_used == kBlocksPerGroup || !core::commit_tables(block_of(kLower, first), 1)) return kNoBlock;
+  return block_of(kLower, first + state.reserved_used++);
 }
 
-size_t used_of(Kind kind) noexcept { return __atomic_load_n(&regions[kind].frontier, __ATOMIC_ACQUIRE) + (kind == kLower ? __atomic_load_n(&reserved_used, __ATOMIC_ACQUIRE) : 0); }
+size_t used_of(Kind kind) noexcept { return __atomic_load_n(&state.regions[kind].frontier, __ATOMIC_ACQUIRE) + (kind == kLower ? __atomic_load_n(&state.reserved_used, __ATOMIC_ACQUIRE) : 0); }
 
 // Calls function(kind, group, whether laps go over it) for the groups that were used at some time, but for the first of all, whose blocks are not like the
 // others. Holds the lock for some at a time: there may be millions, and threads that want a block wait.
@@ -211,13 +216,13 @@ size_t next_huge_address(size_t count) noexcept {
 
 size_t next_reserve_block() noexcept {
   os::LockGuard guard(lock);
-  if (reserve_used == kBlocksPerGroup - kReserveStart || !core::commit_tables(kReserveStart, 1)) return kNoBlock;
-  return kReserveStart + reserve_used++;
+  if (state.reserve_used == kBlocksPerGroup - kReserveStart || !core::commit_tables(kReserveStart, 1)) return kNoBlock;
+  return kReserveStart + state.reserve_used++;
 }
 
 size_t lower_frontier() noexcept {
   size_t count = used_of(kLower);
-  if (reserve_used != 0) count = std::max(count, kBlocksPerGroup);
+  if (state.reserve_used != 0) count = std::max(count, kBlocksPerGroup);
   return count == 0 ? 0 : block_of(kLower, count - 1) + 1;
 }
 
@@ -239,7 +244,7 @@ bool was_handed_out(size_t block) noexcept {
 
 size_t lap_position() noexcept {
   os::LockGuard guard(lock);
-  size_t count = regions[kLower].next;
+  size_t count = state.regions[kLower].next;
   return count == 0 ? 0 : block_of(kLower, count - 1) + 1;
 }
 
@@ -250,52 +255,46 @@ size_t addresses_used() noexcept {
 
 size_t addresses_reused() noexcept {
   os::LockGuard guard(lock);
-  return (regions[kLower].reused + regions[kPromoted].reused + regions[kUpper].reused) * core::kGroupSize;
+  return (state.regions[kLower].reused + state.regions[kPromoted].reused + state.regions[kUpper].reused) * core::kGroupSize;
 }
 
 namespace {
 
 // In debug mode a record of each deleted object is found by its address (heap/history.h).
-bool may_reuse() noexcept { return !reuse_forbidden.load(std::memory_order_relaxed) && !core::knobs.debug; }
+bool may_reuse() noexcept { return !state.reuse_forbidden.load(std::memory_order_relaxed) && !core::knobs.debug; }
 
 }  // namespace
 
-bool are_addresses_short() noexcept { return short_of_addresses.load(std::memory_order_relaxed) && may_reuse(); }
-bool are_addresses_exhausted() noexcept { return out_of_addresses.load(std::memory_order_relaxed) && may_reuse(); }
-void forbid_reuse() noexcept { reuse_forbidden.store(true, std::memory_order_release); }
-bool is_searching() noexcept { return searching.load(std::memory_order_acquire); }
+bool are_addresses_short() noexcept { return state.short_of_addresses.load(std::memory_order_relaxed) && may_reuse(); }
+bool are_addresses_exhausted() noexcept { return state.out_of_addresses.load(std::memory_order_relaxed) && may_reuse(); }
+void forbid_reuse() noexcept { state.reuse_forbidden.store(true, std::memory_order_release); }
+bool is_searching() noexcept { return state.searching.load(std::memory_order_acquire); }
 
 void begin_search() noexcept {
-  out_of_addresses.store(false, std::memory_order_relaxed);
-  searching.store(true, std::memory_order_release);
+  state.out_of_addresses.store(false, std::memory_order_relaxed);
+  state.searching.store(true, std::memory_order_release);
   for_each_used_group([](Kind, size_t group, bool) noexcept {
-    uint8_t state = arena.gone[group].load(std::memory_order_acquire);
+    uint8_t gone = arena.gone[group].load(std::memory_order_acquire);
     // Nobody else changes one that is without tables.
-    if ((state & GroupState::kMask) == GroupState::kWithoutTables) arena.gone[group].store(static_cast<uint8_t>(state + 1), std::memory_order_release);
+    if ((gone & GroupState::kMask) == GroupState::kWithoutTables) arena.gone[group].store(static_cast<uint8_t>(gone + 1), std::memory_order_release);
   });
   static_assert(GroupState::kWithoutTables + 1 == GroupState::kAsked);
 }
 
 void end_search(bool complete) noexcept {
-  searching.store(false, std::memory_order_release);
+  state.searching.store(false, std::memory_order_release);
   if (!may_reuse()) complete = false;
   for_each_used_group([complete](Kind kind, size_t group, bool of_laps) noexcept {
-    uint8_t state = arena.gone[group].load(std::memory_order_relaxed);
-    if ((state & GroupState::kMask) != GroupState::kAsked) return;
-    if (complete && of_laps) regions[kind].unnamed++;
+    uint8_t gone = arena.gone[group].load(std::memory_order_relaxed);
+    if ((gone & GroupState::kMask) != GroupState::kAsked) return;
+    if (complete && of_laps) state.regions[kind].unnamed++;
     uint8_t next = complete ? GroupState::kUnnamed : GroupState::kWithoutTables;
-    arena.gone[group].store(static_cast<uint8_t>(state - GroupState::kAsked + next), std::memory_order_relaxed);
+    arena.gone[group].store(static_cast<uint8_t>(gone - GroupState::kAsked + next), std::memory_order_relaxed);
   });
   os::LockGuard guard(lock);
   // Not again at once, if it found little. Where it found nothing, allocations that fail ask for the next one.
-  for (Kind kind : {kLower, kPromoted, kUpper}) regions[kind].short_below = groups_left(kind) / 2;
+  for (Kind kind : {kLower, kPromoted, kUpper}) state.regions[kind].short_below = groups_left(kind) / 2;
   note_shortage();
-}
-
-void reset_addresses() noexcept {
-  for (Region& region : regions) region = {};
-  reserved_used = reserve_used = 0;
-  searching = reuse_forbidden = short_of_addresses = out_of_addresses = false;
 }
 
 }  // namespace freehold::heap

@@ -84,7 +84,4 @@ inline void note_name(uint64_t name) noexcept {
   for (size_t before = group; continues;) continues = keep(--before);
   for (size_t behind = group + 1; behind < arena.size / core::kGroupSize && (arena.gone[behind].load(std::memory_order_relaxed) & GroupState::kContinues) != 0; behind++) keep(behind);
 }
-
-void reset_addresses() noexcept;  // tests only
-
 }  // namespace freehold::heap

@@ -4,6 +4,7 @@
 
 #include "core/arena.h"
 #include "core/knobs.h"
+#include "core/module_state.h"
 #include "core/object.h"
 #include "heap/accounting.h"
 #include "heap/addresses.h"
@@ -31,7 +32,11 @@ using core::BlockKind;
 namespace {
 
 os::Lock pinned_lock;
-AllocationContext pinned_context;  // all threads allocate pinned objects from one chunk: there are few
+struct State {
+  AllocationContext pinned_context;  // all threads allocate pinned objects from one chunk: there are few
+};
+constinit State state;
+FREEHOLD_MODULE_STATE(state);
 
 // Room for an object of `size` in the context's chunk, or in another. More than one may be needed: maintenance may take one that is new for idle.
 bool make_room(AllocationContext* context, size_t size, BlockKind kind) noexcept {
@@ -43,9 +48,9 @@ bool make_room(AllocationContext* context, size_t size, BlockKind kind) noexcept
 
 uint8_t* allocate_pinned(size_t size) noexcept {
   os::LockGuard guard(pinned_lock);
-  if (!make_room(&pinned_context, size, BlockKind::kPinned)) return nullptr;
-  uint8_t* object = pinned_context.alloc_ptr;
-  pinned_context.alloc_ptr += size;
+  if (!make_room(&state.pinned_context, size, BlockKind::kPinned)) return nullptr;
+  uint8_t* object = state.pinned_context.alloc_ptr;
+  state.pinned_context.alloc_ptr += size;
   return object - core::kHeaderSize;
 }
 
@@ -91,21 +96,21 @@ struct Reclaiming {
 // One of them, where others may stop this thread. Threads that reach the limit together make one search: the others give back what it deleted.
 void reclaim_once(void* reclaiming) noexcept {
   static os::Lock lock;
-  auto& state = *static_cast<Reclaiming*>(reclaiming);
+  auto& tries = *static_cast<Reclaiming*>(reclaiming);
   uint64_t live, finalizable;
   {
     os::LockGuard guard(lock);
     uint64_t made = reclaims();
-    if (made != state.seen) {
-      state.seen = made;
+    if (made != tries.seen) {
+      tries.seen = made;
       give_back(nullptr);
       return;
     }
-    state.searched = true;
+    tries.searched = true;
     live = thread_totals().live_bytes();
     finalizable = reachability_counters.finalizable.load(std::memory_order_relaxed);
     reclaim();
-    state.allocated = thread_totals().allocated_bytes;
+    tries.allocated = thread_totals().allocated_bytes;
   }
   // Little went, and finalizers may hold the rest.
   bool none_found = finalizable == reachability_counters.finalizable.load(std::memory_order_relaxed) && dead_locks() == 0;
@@ -185,7 +190,5 @@ void retire(AllocationContext* context) noexcept {
   // A thread that only deleted has no context here.
   if (thread_heap.context == context || thread_heap.context == nullptr) unregister_thread();
 }
-
-void reset_allocation() noexcept { pinned_context = {}; }
 
 }  // namespace freehold::heap

@@ -27,6 +27,4 @@ bool extend(AllocationContext* context, size_t size) noexcept;
 // Gives back what is left of a thread's chunk. The thread itself, on exit.
 void retire(AllocationContext* context) noexcept;
 
-void reset_allocation() noexcept;  // tests only
-
 }  // namespace freehold::heap

@@ -29,9 +29,9 @@ bool end_address(size_t block) noexcept { return arena.blocks[block].holders.fet
 
 }  // namespace
 
-void hold_block(size_t block) noexcept { arena.blocks[block].holders.fetch_add(1, std::memory_order_relaxed); }
+void keep_record(size_t block) noexcept { arena.blocks[block].holders.fetch_add(1, std::memory_order_relaxed); }
 
-void unhold_block(size_t block) noexcept {
+void let_record_go(size_t block) noexcept {
   if (arena.blocks[block].holders.fetch_sub(1, std::memory_order_acq_rel) == (kEnded | 1)) core::note_gone(block, 1);
 }
 

@@ -8,9 +8,9 @@
 namespace freehold::heap {
 
 // Who allocates from a block holds it. It may die meanwhile, and lose its memory, when maintenance has taken what its owner left idle; but its record
-// stays, and says so to an owner who comes back. Any thread; who calls hold_block knows that somebody else holds it meanwhile.
-void hold_block(size_t block) noexcept;
-void unhold_block(size_t block) noexcept;
+// stays, and says so to an owner who comes back. Any thread; who calls keep_record knows that somebody else holds it meanwhile.
+void keep_record(size_t block) noexcept;
+void let_record_go(size_t block) noexcept;
 
 // The addresses of so many blocks in a row, which have no memory, end.
 void end_blocks(size_t first, size_t count) noexcept;

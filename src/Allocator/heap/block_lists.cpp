@@ -1,6 +1,7 @@
 #include "heap/block_lists.h"
 
 #include "core/arena.h"
+#include "core/module_state.h"
 #include "heap/accounting.h"
 #include "heap/addresses.h"
 
@@ -11,6 +12,7 @@ using core::BlockState;
 
 os::Lock block_lock;
 BlockLists block_lists;
+FREEHOLD_MODULE_STATE(block_lists);
 
 size_t pop_pooled() noexcept {
   if (block_lists.pool_head == kEndOfList) return kNoBlock;

@@ -2,6 +2,7 @@
 
 #include "core/arena.h"
 #include "core/knobs.h"
+#include "core/module_state.h"
 #include "heap/addresses.h"
 #include "heap/mappings.h"
 #include "platform/os.h"
@@ -19,15 +20,19 @@ using core::kPageSize;
 
 namespace {
 
-bool use_userfaultfd = false;   // written before there are threads, and in the child of a fork
-bool reserve_is_mapped = false;  // heap/addresses.h; written before there are threads
+struct State {
+  bool use_userfaultfd = false;   // written before there are threads, and in the child of a fork
+  bool reserve_is_mapped = false;  // heap/addresses.h; written before there are threads
+};
+constinit State state;
+FREEHOLD_MODULE_STATE(state);
 
 bool is_full(const BlockRecord& record) noexcept { return record.kind == BlockKind::kLarge ? record.populated.load(std::memory_order_acquire) : record.initialised.load(std::memory_order_acquire) == ~uint64_t{0}; }
 
 // Makes dead memory inaccessible and gives it back. Where the kernel refuses (too many mappings, before Linux 6.13), it stays as it is: deleted
 // objects behave as if they were alive. It must never be discarded while it is accessible: a stale reference would read zeros.
 bool give_back(uint8_t* start, size_t size) noexcept {
-  return os::decommit(start, size) || (use_userfaultfd && os::watch(start, size) && os::discard(start, size)) || os::guard(start, size);
+  return os::decommit(start, size) || (state.use_userfaultfd && os::watch(start, size) && os::discard(start, size)) || os::guard(start, size);
 }
 
 // Calls function(start, size) for each run of pages that have memory, until it returns false.
@@ -49,19 +54,19 @@ bool for_each_run_with_memory(size_t block, Function function) noexcept {
 
 bool initialize_protection() noexcept {
   // It takes no memory.
-  reserve_is_mapped = os::commit(arena.block_start(kReserveStart), (core::kBlocksPerGroup - kReserveStart) * kBlockSize);
+  state.reserve_is_mapped = os::commit(arena.block_start(kReserveStart), (core::kBlocksPerGroup - kReserveStart) * kBlockSize);
   if (core::knobs.protection == core::Protection::kMprotect) return true;
-  use_userfaultfd = os::start_watching();
-  return use_userfaultfd || core::knobs.protection == core::Protection::kAuto;
+  state.use_userfaultfd = os::start_watching();
+  return state.use_userfaultfd || core::knobs.protection == core::Protection::kAuto;
 }
 
-bool is_watching() noexcept { return use_userfaultfd; }
+bool is_watching() noexcept { return state.use_userfaultfd; }
 
-bool is_reserve_mapped() noexcept { return reserve_is_mapped; }
+bool is_reserve_mapped() noexcept { return state.reserve_is_mapped; }
 
 bool stop_watching() noexcept {
-  bool did = use_userfaultfd;
-  use_userfaultfd = false;
+  bool did = state.use_userfaultfd;
+  state.use_userfaultfd = false;
   return did;
 }
 
@@ -72,7 +77,7 @@ Move move_block(size_t from, size_t to) noexcept {
   struct Moving {
     ~Moving() { end_move(); }
   } moving;
-  if (use_userfaultfd) {
+  if (state.use_userfaultfd) {
     // The kernel makes one mapping of what was one once: of frames and the empty mapping beside their new address which their old neighbours have left.
     // It would not watch any of it from then on (Linux 6.18), and a stale reference would read zeros. So every second block, counted by the place
     // where its frames were taken, has another kind of mapping.
@@ -101,7 +106,7 @@ bool watch_with_neighbours(size_t block) noexcept {
 // The same for a block of the lower half, with as few mappings as may be.
 bool give_block_back(size_t block) noexcept {
   uint8_t* start = arena.block_start(block);
-  if (use_userfaultfd && are_mappings_short() && !arena.blocks[block].dirty && watch_with_neighbours(block) && os::discard(start, kBlockSize)) return true;
+  if (state.use_userfaultfd && are_mappings_short() && !arena.blocks[block].dirty && watch_with_neighbours(block) && os::discard(start, kBlockSize)) return true;
   return give_back(start, kBlockSize);
 }
 
@@ -112,18 +117,16 @@ void give_back_or_keep(uint8_t* start, size_t size) noexcept {
 // With mprotect, pages without memory must stay without access.
 bool protect_from_writing(size_t block) noexcept {
   uint8_t* start = arena.block_start(block);
-  if (use_userfaultfd) return (are_mappings_short() ? watch_with_neighbours(block) : os::watch(start, kBlockSize)) && os::write_protect(start, kBlockSize, true);
+  if (state.use_userfaultfd) return (are_mappings_short() ? watch_with_neighbours(block) : os::watch(start, kBlockSize)) && os::write_protect(start, kBlockSize, true);
   if (!arena.blocks[block].partly_released.load(std::memory_order_relaxed)) return os::protect_read(start, kBlockSize);
   return for_each_run_with_memory(block, [](uint8_t* run, size_t size) noexcept { return os::protect_read(run, size); });
 }
 
 bool allow_writing(size_t block) noexcept {
   uint8_t* start = arena.block_start(block);
-  if (use_userfaultfd) return os::write_protect(start, kBlockSize, false);
+  if (state.use_userfaultfd) return os::write_protect(start, kBlockSize, false);
   if (!arena.blocks[block].partly_released.load(std::memory_order_relaxed)) return os::lift_protection(start, kBlockSize);
   return for_each_run_with_memory(block, [](uint8_t* run, size_t size) noexcept { return os::lift_protection(run, size); });
 }
-
-void reset_block_protection() noexcept { use_userfaultfd = reserve_is_mapped = false; }
 
 }  // namespace freehold::heap

@@ -35,6 +35,4 @@ void give_back_or_keep(uint8_t* start, size_t size) noexcept;
 bool protect_from_writing(size_t block) noexcept;
 bool allow_writing(size_t block) noexcept;
 
-void reset_block_protection() noexcept;  // tests only
-
 }  // namespace freehold::heap

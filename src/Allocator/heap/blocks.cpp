@@ -152,11 +152,4 @@ size_t acquire_huge(size_t bytes) noexcept {
   return block;
 }
 
-void reset_blocks() noexcept {
-  reset_addresses();
-  block_lists = {};
-  reset_block_protection();
-  reset_mappings();
-}
-
 }  // namespace freehold::heap

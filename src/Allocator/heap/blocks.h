@@ -2,7 +2,7 @@
 //
 //   fresh → kLive → (every page dead) kPooled → its frames move to a fresh address: kMoved → kGone       heap/dead_blocks.h, block_pool.h
 //                                             → or go back to the system: kGone                         heap/block_ends.h
-//                 → (promotion) kFrozen → kForwarded → (de-dangling) kMoved → kGone                     heap/block_freezing.h
+//                 → (promotion) kEvacuating → kForwarded → (de-dangling) kMoved → kGone                     heap/block_evacuation.h
 //
 // A fresh block may get its memory before it is handed out (heap/prefault.h).
 //
@@ -29,7 +29,5 @@ enum class BlockUse : uint8_t {
 size_t acquire_block(core::BlockKind kind, BlockUse use = BlockUse::kOneThread) noexcept;
 // A run of blocks for one object of more than kHugeObject bytes; zeroed.
 size_t acquire_huge(size_t bytes) noexcept;
-
-void reset_blocks() noexcept;  // tests only
 
 }  // namespace freehold::heap

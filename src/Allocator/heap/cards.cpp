@@ -1,7 +1,11 @@
 #include "heap/cards.h"
 
-FreeholdBarrier freehold_barrier = {UINT64_MAX, UINT64_MAX, 0, 0, nullptr};
+#include "core/module_state.h"
+
+constinit FreeholdBarrier freehold_barrier;
+FREEHOLD_MODULE_STATE(freehold_barrier);
 uint8_t freehold_sweeping = 0;
+FREEHOLD_MODULE_STATE(freehold_sweeping);
 
 namespace freehold::heap {
 
@@ -36,11 +40,6 @@ void mark_cards(const uint8_t* destination, size_t size) noexcept {
   for (size_t page = arena.page_index(address); page <= last; page++) {
     if (__atomic_load_n(&arena.cards[page], __ATOMIC_RELAXED) == 0) mark_card(page);
   }
-}
-
-void reset_cards() noexcept {
-  freehold_barrier = {UINT64_MAX, UINT64_MAX, 0, 0, nullptr};
-  freehold_sweeping = 0;
 }
 
 }  // namespace freehold::heap

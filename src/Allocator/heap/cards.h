@@ -17,11 +17,11 @@ extern "C" {
 // What the write barriers read. They know the offsets. All words are written under the lock of promotion, look_from last; a barrier reads it first, then the
 // others, and x86-64 keeps both orders: whoever looks closer finds the arena.
 struct alignas(64) FreeholdBarrier {
-  uint64_t look_from;   // lower references are stored, and that is all
-  uint64_t young_from;  // UINT64_MAX: nothing is remembered
-  uintptr_t start;      // of the arena
-  uint64_t pages;       // of the arena
-  uint8_t* cards;       // a byte for each: 1 = marked
+  uint64_t look_from = UINT64_MAX;   // lower references are stored, and that is all
+  uint64_t young_from = UINT64_MAX;  // UINT64_MAX: nothing is remembered
+  uintptr_t start = 0;               // of the arena
+  uint64_t pages = 0;                // of the arena
+  uint8_t* cards = nullptr;          // a byte for each: 1 = marked
 };
 [[gnu::visibility("hidden")]] extern FreeholdBarrier freehold_barrier;
 static_assert(offsetof(FreeholdBarrier, look_from) == 0 && offsetof(FreeholdBarrier, young_from) == 8 && offsetof(FreeholdBarrier, start) == 16 && offsetof(FreeholdBarrier, pages) == 24 && offsetof(FreeholdBarrier, cards) == 32);
@@ -39,8 +39,6 @@ void remember_from(uintptr_t address) noexcept;
 void set_sweeping(bool sweeping) noexcept;
 // Marks all pages of [destination, destination + size), which may lie anywhere. Any thread.
 void mark_cards(const uint8_t* destination, size_t size) noexcept;
-void reset_cards() noexcept;  // tests only
-
 inline bool is_remembering() noexcept { return __atomic_load_n(&freehold_barrier.young_from, __ATOMIC_RELAXED) != UINT64_MAX; }
 
 // Whether a reference of the lower half is young. Copies, which have bit 31 set, are not: nobody promotes them soon.

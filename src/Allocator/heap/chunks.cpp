@@ -3,6 +3,7 @@
 #include <emmintrin.h>
 
 #include "core/knobs.h"
+#include "core/module_state.h"
 #include "core/object.h"
 #include "heap/accounting.h"
 #include "heap/block_ends.h"
@@ -64,16 +65,20 @@ struct SharedBlock {
   size_t next_window = kWindowsPerBlock;
 };
 os::Lock lock;
-SharedBlock shared[3];  // of small objects, of pinned ones, of those in an emergency
-SharedBlock& shared_in_emergency = shared[2];
+struct State {
+  SharedBlock shared[3];  // of small objects, of pinned ones, of those in an emergency
+};
+constinit State state;
+FREEHOLD_MODULE_STATE(state);
+SharedBlock& shared_in_emergency = state.shared[2];
 
 // No more chunks from it. Caller holds the lock.
 void leave(SharedBlock& source) noexcept {
-  if (source.block != kNoBlock) unhold_block(source.block);
+  if (source.block != kNoBlock) let_record_go(source.block);
   source = {};
 }
 
-SharedBlock& shared_of(BlockKind kind) noexcept { return kind == BlockKind::kPinned ? shared[1] : thread_heap.emergency != 0 ? shared_in_emergency : shared[0]; }
+SharedBlock& shared_of(BlockKind kind) noexcept { return kind == BlockKind::kPinned ? state.shared[1] : thread_heap.emergency != 0 ? shared_in_emergency : state.shared[0]; }
 
 // A context's chunks double in size, from one window to a whole block. gc_reserved_2 holds the exponent.
 size_t windows_wanted(AllocationContext* context) noexcept {
@@ -98,7 +103,7 @@ bool claim(AllocationContext* context, uint8_t* from, const uint8_t* to) noexcep
   if (context->alloc_ptr - kHeaderSize == from) {
     context->alloc_ptr = context->alloc_limit = nullptr;
     context->chunk_end = nullptr;
-    unhold_block(arena.block_index(reinterpret_cast<uintptr_t>(from)));
+    let_record_go(arena.block_index(reinterpret_cast<uintptr_t>(from)));
   }
   return false;
 }
@@ -163,7 +168,7 @@ bool next_chunk(AllocationContext* context, size_t size, BlockKind kind) noexcep
     left = kWindowsPerBlock;
   }
   size_t count = wanted < left ? wanted : left;
-  hold_block(source.block);
+  keep_record(source.block);
   install(context, source.block, source.next_window, count);
   source.next_window += count;
   return true;
@@ -227,7 +232,7 @@ void close_chunk(AllocationContext* context) noexcept {
   context->alloc_ptr = context->alloc_limit = nullptr;
   context->chunk_end = nullptr;
   if (left != 0) fill(start, left);
-  unhold_block(block);
+  let_record_go(block);
 }
 
 void fill(uint8_t* start, size_t size) noexcept {
@@ -274,7 +279,7 @@ size_t end_idle_chunks(size_t block) noexcept {
   {
     os::LockGuard guard(lock);
     uint64_t wanted = ~uint64_t{0};
-    for (SharedBlock& source : shared) {
+    for (SharedBlock& source : state.shared) {
       if (block != source.block) continue;
       if (&source == &shared_in_emergency) return 0;
       // It goes on where it has no memory yet. One that has it to its end is replaced.
@@ -298,10 +303,6 @@ size_t end_idle_chunks(size_t block) noexcept {
     window = end;
   }
   return static_cast<size_t>(__builtin_popcountll(taken)) * kWindowSize;
-}
-
-void reset_chunks() noexcept {
-  for (SharedBlock& source : shared) source = {};
 }
 
 }  // namespace freehold::heap

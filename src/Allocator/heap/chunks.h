@@ -32,6 +32,4 @@ void count_deleted(uintptr_t start, size_t size) noexcept;
 // A page whose counter says that all of it is deleted, or that is suspected of lost updates: its objects have the last word. True when it is dead.
 bool recount_page(size_t page) noexcept;
 
-void reset_chunks() noexcept;  // tests only
-
 }  // namespace freehold::heap

@@ -18,13 +18,13 @@ void* find_again(void* object) noexcept {
   auto address = reinterpret_cast<uintptr_t>(object);
   Whereabouts whereabouts = whereabouts_of(address);
   switch (whereabouts) {
-    case Whereabouts::kFrozen: wait_while_frozen(address); return object;
+    case Whereabouts::kEvacuating: wait_while_evacuating(address); return object;
     case Whereabouts::kMoved: return reinterpret_cast<void*>(current_address(address));
     case Whereabouts::kDead: return nullptr;
     case Whereabouts::kHere: break;
   }
   core::stress_step();
-  // Whole: its block was frozen a moment ago, and is not any more. What was promoted between the questions is not, but lives.
+  // Whole: its block was being evacuated a moment ago, and is not any more. What was promoted between the questions is not, but lives.
   return is_whole(object) || whereabouts_of(address) != whereabouts ? object : nullptr;
 }
 
@@ -41,7 +41,7 @@ AddressState classify(const void* pointer) noexcept {
     case BlockState::kMoved: return AddressState::kDead;
     case BlockState::kPooled: return AddressState::kDeletedMapped;
     case BlockState::kForwarded: return AddressState::kDead;
-    case BlockState::kFrozen:
+    case BlockState::kEvacuating:
     case BlockState::kLive: break;
   }
   if (!arena.in_lower_half(address)) return AddressState::kLive;

@@ -14,6 +14,4 @@ uint32_t take_dead_lock() noexcept;
 // Any thread.
 size_t dead_locks() noexcept;
 
-void reset_dead_locks() noexcept;  // tests only
-
 }  // namespace freehold::heap

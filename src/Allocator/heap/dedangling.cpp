@@ -6,11 +6,12 @@
 #include "core/fault_counters.h"
 #include "core/fault_recovery.h"
 #include "core/knobs.h"
+#include "core/module_state.h"
 #include "core/object.h"
 #include "core/references.h"
 #include "heap/accounting.h"
 #include "heap/addresses.h"
-#include "heap/block_freezing.h"
+#include "heap/block_evacuation.h"
 #include "heap/block_pool.h"
 #include "heap/block_walk.h"
 #include "heap/cards.h"
@@ -29,11 +30,17 @@ using core::BlockState;
 using core::Object;
 
 SweepCounters sweep_counters;
+FREEHOLD_MODULE_STATE(sweep_counters);
 
 namespace {
 
-const SweepSupport* support = nullptr;
-
+struct State {
+  const SweepSupport* support = nullptr;
+  uint64_t last_sweep = 0;  // nanoseconds
+  uint64_t repairs_at_last_sweep = 0;
+};
+constinit State state;
+FREEHOLD_MODULE_STATE(state);
 // Moves whose destination could not be looked at beside running threads, for the second stop.
 struct Moved {
   std::atomic<uint8_t*> destination;
@@ -44,8 +51,6 @@ Moved left_over[kLeftOverAtMost];
 std::atomic<size_t> left_over_count{0};
 std::atomic<bool> moved_outside{false};  // a destination was not in the arena
 
-uint64_t last_sweep = 0;  // nanoseconds
-uint64_t repairs_at_last_sweep = 0;
 
 bool is_old(uint64_t name) noexcept {
   return arena.in_lower_half(name) && whereabouts_of(name) == Whereabouts::kMoved;
@@ -87,7 +92,7 @@ void walk_heap(uint64_t* patched) noexcept {
 }
 
 void make_frozen_current(uint64_t* patched) noexcept {
-  support->for_each_frozen(
+  state.support->for_each_frozen(
       [](uint8_t* begin, uint8_t* end, void* argument) {
         walk_frozen(begin, end, [argument](Object* object, size_t size) noexcept {
           core::for_each_reference(object, object->type, size, [argument](uint64_t* slot) noexcept { make_current(slot, static_cast<uint64_t*>(argument)); });
@@ -162,7 +167,7 @@ void finish(void* argument) noexcept {
 
 bool timed_stop(void (*patch)(uint64_t* slot), void (*stopped)(void*), void* argument) noexcept {
   uint64_t before = os::nanoseconds();
-  bool done = support->stop(patch, stopped, argument);
+  bool done = state.support->stop(patch, stopped, argument);
   uint64_t took = os::nanoseconds() - before;
   if (took > sweep_counters.longest_stop.load(std::memory_order_relaxed)) sweep_counters.longest_stop.store(took, std::memory_order_relaxed);
   return done;
@@ -170,15 +175,15 @@ bool timed_stop(void (*patch)(uint64_t* slot), void (*stopped)(void*), void* arg
 
 }  // namespace
 
-void set_sweep_support(const SweepSupport* given) noexcept { support = given; }
+void set_sweep_support(const SweepSupport* given) noexcept { state.support = given; }
 
 void call_where_threads_stop(void (*work)(void* argument), void* argument) noexcept {
-  if (support != nullptr && support->call_where_threads_stop != nullptr) support->call_where_threads_stop(work, argument);
+  if (state.support != nullptr && state.support->call_where_threads_stop != nullptr) state.support->call_where_threads_stop(work, argument);
 }
 
 bool sweep(bool search) noexcept {
   size_t tables = forwarding_bytes();
-  if (support == nullptr || (tables == 0 && !search)) return false;
+  if (state.support == nullptr || (tables == 0 && !search)) return false;
   left_over_count.store(0, std::memory_order_relaxed);
   moved_outside.store(false, std::memory_order_relaxed);
   for (Moved& moved : left_over) moved.destination.store(nullptr, std::memory_order_relaxed);
@@ -196,8 +201,8 @@ bool sweep(bool search) noexcept {
   bool stopped = timed_stop(make_root_current, finish, &sweep);
   set_sweeping(false);
   sweep_counters.fields.fetch_add(sweep.fields, std::memory_order_relaxed);
-  last_sweep = os::nanoseconds();
-  repairs_at_last_sweep = core::fault_counters.repairs.load(std::memory_order_relaxed);
+  state.last_sweep = os::nanoseconds();
+  state.repairs_at_last_sweep = core::fault_counters.repairs.load(std::memory_order_relaxed);
   if (search) {
     MaintenancePause pause;
     end_search(stopped && sweep.complete);
@@ -228,15 +233,8 @@ bool should_sweep() noexcept {
   if (tables > kTablesAtLeast && tables > resident_memory() / 16) return true;
   if (block_counters.forwarded.load(std::memory_order_relaxed) > kForwardedAtMost) return true;
   // Faults take more than 12.5% of the time of one thread (Kedia et al.).
-  uint64_t repairs = core::fault_counters.repairs.load(std::memory_order_relaxed) - repairs_at_last_sweep;
-  return repairs > kRepairsAtLeast && repairs * kRepairNanoseconds * 8 > os::nanoseconds() - last_sweep;
-}
-
-void reset_dedangling() noexcept {
-  support = nullptr;
-  reset_cards();
-  last_sweep = repairs_at_last_sweep = 0;
-  new (&sweep_counters) SweepCounters();
+  uint64_t repairs = core::fault_counters.repairs.load(std::memory_order_relaxed) - state.repairs_at_last_sweep;
+  return repairs > kRepairsAtLeast && repairs * kRepairNanoseconds * 8 > os::nanoseconds() - state.last_sweep;
 }
 
 }  // namespace freehold::heap

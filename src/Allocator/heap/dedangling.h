@@ -45,8 +45,6 @@ bool sweep(bool search) noexcept;
 // Whether tables, mappings or faults have become so many, or unused addresses so few, that a sweep is worth its time.
 bool should_sweep() noexcept;
 
-void reset_dedangling() noexcept;  // tests only
-
 }  // namespace freehold::heap
 
 extern "C" {

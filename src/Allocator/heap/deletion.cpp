@@ -5,6 +5,7 @@
 #include "core/arena.h"
 #include "core/fault_recovery.h"
 #include "core/knobs.h"
+#include "core/module_state.h"
 #include "core/object.h"
 #include "heap/chunks.h"
 #include "heap/classification.h"
@@ -22,7 +23,11 @@ using core::Object;
 
 namespace {
 
-std::atomic<uint64_t> dangling_faults{0};
+struct State {
+  std::atomic<uint64_t> dangling_faults{0};
+};
+constinit State state;
+FREEHOLD_MODULE_STATE(state);
 // From where a thread meets a deleted object to the exception that it makes next. Debug mode.
 [[gnu::tls_model("initial-exec")]] thread_local constinit History met_history = {};
 
@@ -205,7 +210,7 @@ DeleteResult delete_finalized(void* object) noexcept { return delete_indirectly(
 DeleteResult delete_keeping_lock(void* object) noexcept { return delete_any(object, Deletion::kKeepingLock); }
 
 void note_dangling_fault(uintptr_t address) noexcept {
-  dangling_faults.fetch_add(1, std::memory_order_relaxed);
+  state.dangling_faults.fetch_add(1, std::memory_order_relaxed);
   met_history = history_of(address);
 }
 
@@ -215,11 +220,6 @@ History take_history() noexcept {
   return history;
 }
 
-uint64_t dangling_fault_count() noexcept { return dangling_faults.load(std::memory_order_relaxed); }
-
-void reset_deletion() noexcept {
-  dangling_faults.store(0);
-  met_history = {};
-}
+uint64_t dangling_fault_count() noexcept { return state.dangling_faults.load(std::memory_order_relaxed); }
 
 }  // namespace freehold::heap

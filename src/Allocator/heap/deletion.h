@@ -23,6 +23,4 @@ void note_dangling_fault(uintptr_t address) noexcept;
 History take_history() noexcept;
 uint64_t dangling_fault_count() noexcept;
 
-void reset_deletion() noexcept;  // tests only
-
 }  // namespace freehold::heap

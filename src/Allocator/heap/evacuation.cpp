@@ -4,11 +4,12 @@
 
 #include "core/arena.h"
 #include "core/knobs.h"
+#include "core/module_state.h"
 #include "core/object.h"
 #include "core/references.h"
 #include "core/stress.h"
 #include "heap/addresses.h"
-#include "heap/block_freezing.h"
+#include "heap/block_evacuation.h"
 #include "heap/chunks.h"
 #include "heap/phases.h"
 #include "heap/promotion_counters.h"
@@ -25,7 +26,11 @@ using core::Object;
 
 namespace {
 
-AllocationContext target;  // where the copies go; the promoting thread's
+struct State {
+  AllocationContext target;  // where the copies go; the promoting thread's
+};
+constinit State state;
+FREEHOLD_MODULE_STATE(state);
 
 // The type comes last: until then a walk that passes here sees memory that is not used yet.
 void copy_object(uint8_t* to, const uint8_t* from, size_t size) noexcept {
@@ -37,7 +42,7 @@ void copy_object(uint8_t* to, const uint8_t* from, size_t size) noexcept {
 
 }  // namespace
 
-size_t block_of_copies() noexcept { return target.chunk_end != nullptr ? arena.block_index(reinterpret_cast<uintptr_t>(target.chunk_end) - 1) : kNoBlock; }
+size_t block_of_copies() noexcept { return state.target.chunk_end != nullptr ? arena.block_index(reinterpret_cast<uintptr_t>(state.target.chunk_end) - 1) : kNoBlock; }
 
 bool Evacuation::take_memory(RoundMemory& memory) noexcept {
   draft_ = static_cast<ForwardingDraft*>(memory.take(sizeof(ForwardingDraft)));
@@ -47,23 +52,23 @@ bool Evacuation::take_memory(RoundMemory& memory) noexcept {
 
 // Room for one object behind those that were planned before it. False: no memory, or the copies would lie in three pieces.
 bool Evacuation::reserve(size_t size) noexcept {
-  bool moves_on = !extend_window(&target, size);
+  bool moves_on = !extend_window(&state.target, size);
   if (moves_on) {
     if (units_ != 0 && draft_->split != UINT32_MAX) return false;
-    if (!next_promoted_chunk(&target)) {
+    if (!next_promoted_chunk(&state.target)) {
       exhausted_ = true;
       return false;
     }
-    if (!extend_window(&target, size)) return false;
+    if (!extend_window(&state.target, size)) return false;
   }
-  auto to = reinterpret_cast<uintptr_t>(target.alloc_ptr - kHeaderSize);
+  auto to = reinterpret_cast<uintptr_t>(state.target.alloc_ptr - kHeaderSize);
   if (units_ == 0) {
     draft_->target[0] = to;
   } else if (moves_on) {
     draft_->split = units_;
     draft_->target[1] = to;
   }
-  target.alloc_ptr += size;
+  state.target.alloc_ptr += size;
   return true;
 }
 
@@ -115,7 +120,7 @@ void Evacuation::give_up_plan() noexcept {
   for_each_planned([](uint8_t* to, const Planned& planned) noexcept { fill(to, planned.size); });
 }
 
-// Copies what was planned. The block is frozen, and this is all that happens meanwhile.
+// Copies what was planned. The block is protected from writing, and this is all that happens meanwhile.
 void Evacuation::copy(size_t block) noexcept {
   const uint8_t* block_start = arena.block_start(block);
   died_ = 0;
@@ -138,13 +143,13 @@ void Evacuation::collect_from_copies() noexcept {
 bool Evacuation::promote_block(size_t block) noexcept {
   MaintenancePause pause;  // what maintenance does with blocks, and the verifier, wait
   const BlockRecord& record = arena.blocks[block];
-  // Spares a plan in vain. What is pinned from now on freeze_block sees.
+  // Spares a plan in vain. What is pinned from now on begin_evacuation sees.
   if (record.handle_pins.load(std::memory_order_relaxed) != 0 || arena.blocks[block].stack_pins.load(std::memory_order_relaxed) != 0 || !plan(block)) return false;
   uint32_t forwarding = make_forwarding(*draft_);
   core::stress_step();
   uint64_t before = os::nanoseconds();
   // Had the block died since the plan began, it would not live any more, nor ever again.
-  if (forwarding == kNoForwarding || !freeze_block(block)) {
+  if (forwarding == kNoForwarding || !begin_evacuation(block)) {
     if (forwarding != kNoForwarding) drop_last_forwarding(forwarding);
     give_up_plan();
     return false;
@@ -155,14 +160,14 @@ bool Evacuation::promote_block(size_t block) noexcept {
   thread_promotes = false;
   core::stress_step();
   if (!forward_block(block, forwarding)) {
-    thaw_block(block);
+    give_up_evacuation(block);
     drop_last_forwarding(forwarding);
     give_up_plan();  // nobody has seen the copies
     return false;
   }
-  uint64_t frozen = os::nanoseconds() - before;
-  if (frozen > promotion_counters.longest_freeze.load(std::memory_order_relaxed)) promotion_counters.longest_freeze.store(frozen, std::memory_order_relaxed);
-  // Deleted before the freeze, they count for the old block. Whoever deletes a copy counts it himself.
+  uint64_t took = os::nanoseconds() - before;
+  if (took > promotion_counters.longest_freeze.load(std::memory_order_relaxed)) promotion_counters.longest_freeze.store(took, std::memory_order_relaxed);
+  // Deleted before the protection, they count for the old block. Whoever deletes a copy counts it himself.
   if (died_ != 0) {
     for_each_planned([](uint8_t* to, const Planned& planned) noexcept {
       if (planned.died) count_deleted(reinterpret_cast<uintptr_t>(to), planned.size);
@@ -176,7 +181,5 @@ bool Evacuation::promote_block(size_t block) noexcept {
   if (!core::knobs.stress.fault) collect_from_copies();
   return true;
 }
-
-void reset_evacuation() noexcept { target = {}; }
 
 }  // namespace freehold::heap

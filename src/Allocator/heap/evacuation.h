@@ -1,6 +1,6 @@
 // Evacuation: the live objects of one block are copied elsewhere, and the block forwards to them.
 //
-//   plan -> freeze (readers go on, writers fault and wait) -> copy -> no access, forwarding instead
+//   plan -> protect (readers go on, writers fault and wait) -> copy -> no access, forwarding instead
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace freehold::heap {
 struct Planned {
   uint32_t offset;  // in its block
   uint32_t size : 31;
-  uint32_t died : 1;  // deleted after the plan was made, before the block was frozen
+  uint32_t died : 1;  // deleted after the plan was made, before the block was protected
 };
 constexpr size_t kPlannedAtMost = core::kBlockSize / core::kMinimumObjectSize;
 
@@ -55,7 +55,5 @@ class Evacuation {
 
 // The block that the copies go to. It looks complete when maintenance has taken what is left of it for idle. kNoBlock: none yet.
 size_t block_of_copies() noexcept;
-
-void reset_evacuation() noexcept;  // tests only
 
 }  // namespace freehold::heap

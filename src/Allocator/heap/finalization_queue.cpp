@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "core/fault_recovery.h"
+#include "core/module_state.h"
 #include "core/object.h"
 #include "heap/forwarding.h"
 #include "heap/classification.h"
@@ -19,10 +20,16 @@ constexpr size_t kStep = size_t{1} << 16;
 
 // Who searches, while the threads are stopped, appends; the finalizer thread takes, in cooperative mode, so that it cannot be stopped half way. So the two
 // never meet; atomic for finalizable_count().
-constinit os::GrowingMemory memory{kAtMost, kStep};
-std::atomic<size_t> head{0}, tail{0};
+struct State {
+  os::GrowingMemory memory{kAtMost, kStep};
+  std::atomic<size_t> head{0}, tail{0};
 
-uint64_t* items() noexcept { return reinterpret_cast<uint64_t*>(memory.start()); }
+  void release() noexcept { memory.release(); }
+};
+constinit State state;
+FREEHOLD_MODULE_STATE(state);
+
+uint64_t* items() noexcept { return reinterpret_cast<uint64_t*>(state.memory.start()); }
 
 // Takes the right to run the finalizer. False: somebody has it, or the object is deleted.
 bool claim(uint64_t object) noexcept {
@@ -36,7 +43,7 @@ bool claim(uint64_t object) noexcept {
     if (core::try_compare_and_swap(sync, value, value | core::kSyncFinalizerRun, &swapped)) {
       if (swapped) return true;
     } else {
-      wait_while_frozen(reinterpret_cast<uintptr_t>(sync));
+      wait_while_evacuating(reinterpret_cast<uintptr_t>(sync));
     }
   }
 }
@@ -44,48 +51,42 @@ bool claim(uint64_t object) noexcept {
 }  // namespace
 
 bool enqueue_finalizable(uintptr_t object) noexcept {
-  if (memory.start() == nullptr && !memory.reserve()) return false;
-  size_t first = head.load(std::memory_order_relaxed), end = tail.load(std::memory_order_relaxed);
+  if (state.memory.start() == nullptr && !state.memory.reserve()) return false;
+  size_t first = state.head.load(std::memory_order_relaxed), end = state.tail.load(std::memory_order_relaxed);
   // One that is never empty must not grow for ever.
   if (first > end / 2) {
     end -= first;
     memmove(items(), items() + first, end * sizeof(uint64_t));
-    head.store(0, std::memory_order_relaxed);
-    tail.store(end, std::memory_order_release);
+    state.head.store(0, std::memory_order_relaxed);
+    state.tail.store(end, std::memory_order_release);
   }
-  if (!memory.reach((end + 1) * sizeof(uint64_t))) return false;
+  if (!state.memory.reach((end + 1) * sizeof(uint64_t))) return false;
   items()[end] = object;
-  tail.store(end + 1, std::memory_order_release);
+  state.tail.store(end + 1, std::memory_order_release);
   return true;
 }
 
 uintptr_t next_finalizable() noexcept {
   while (true) {
-    size_t first = head.load(std::memory_order_relaxed);
-    if (first == tail.load(std::memory_order_acquire)) {
-      head.store(0, std::memory_order_relaxed);
-      tail.store(0, std::memory_order_release);
+    size_t first = state.head.load(std::memory_order_relaxed);
+    if (first == state.tail.load(std::memory_order_acquire)) {
+      state.head.store(0, std::memory_order_relaxed);
+      state.tail.store(0, std::memory_order_release);
       return 0;
     }
     uint64_t object = items()[first];
-    head.store(first + 1, std::memory_order_relaxed);
+    state.head.store(first + 1, std::memory_order_relaxed);
     if (claim(object)) return current_address(object);
   }
 }
 
 size_t finalizable_count() noexcept {
-  size_t end = tail.load(std::memory_order_acquire), first = head.load(std::memory_order_relaxed);
+  size_t end = state.tail.load(std::memory_order_acquire), first = state.head.load(std::memory_order_relaxed);
   return end > first ? end - first : 0;
 }
 
 void for_each_finalizable(void (*fn)(uint64_t* slot, void* argument), void* argument) noexcept {
-  for (size_t i = head.load(std::memory_order_relaxed), end = tail.load(std::memory_order_relaxed); i < end; i++) fn(&items()[i], argument);
-}
-
-void reset_finalization_queue() noexcept {
-  memory.release();
-  head.store(0);
-  tail.store(0);
+  for (size_t i = state.head.load(std::memory_order_relaxed), end = state.tail.load(std::memory_order_relaxed); i < end; i++) fn(&items()[i], argument);
 }
 
 }  // namespace freehold::heap

@@ -19,6 +19,4 @@ size_t finalizable_count() noexcept;  // any thread; a moment ago
 // While the threads are stopped: each place in the queue that holds a name.
 void for_each_finalizable(void (*fn)(uint64_t* slot, void* argument), void* argument) noexcept;
 
-void reset_finalization_queue() noexcept;  // tests only
-
 }  // namespace freehold::heap

@@ -7,6 +7,7 @@
 #include <atomic>
 
 #include "core/fault_recovery.h"
+#include "core/module_state.h"
 #include "core/object.h"
 #include "heap/addresses.h"
 #include "platform/os.h"
@@ -51,11 +52,19 @@ constexpr size_t kAtMost = size_t{32} << 30;
 constexpr size_t kCommitStep = size_t{64} << 10;
 static_assert(kAtMost / kStep < kNoForwarding);
 
-uint8_t* tables = nullptr;
-size_t committed = 0;
-std::atomic<size_t> used{0};
+struct State {
+  uint8_t* tables = nullptr;
+  size_t committed = 0;
+  std::atomic<size_t> used{0};
 
-Header* header_of(uint32_t number) noexcept { return reinterpret_cast<Header*>(tables + number * kStep); }
+  void release() noexcept {
+    if (tables != nullptr) os::unreserve(tables, kAtMost);
+  }
+};
+constinit State state;
+FREEHOLD_MODULE_STATE(state);
+
+Header* header_of(uint32_t number) noexcept { return reinterpret_cast<Header*>(state.tables + number * kStep); }
 template <typename Body>
 Body* body_of(Header* header) noexcept { return reinterpret_cast<Body*>(header + 1); }
 
@@ -187,18 +196,18 @@ intptr_t difference(uintptr_t a, uintptr_t b) noexcept {
 Whereabouts whereabouts_of(uintptr_t address) noexcept {
   if (!arena.in_lower_half(address - 1)) return Whereabouts::kHere;
   switch (state_before(address)) {
-    case BlockState::kFrozen: return Whereabouts::kFrozen;
+    case BlockState::kEvacuating: return Whereabouts::kEvacuating;
     case BlockState::kForwarded: return copy_of(address) != 0 ? Whereabouts::kMoved : Whereabouts::kDead;
     default: return Whereabouts::kHere;
   }
 }
 
-void wait_while_frozen(uintptr_t address) noexcept {
-  if (thread_promotes) os::fail_fast("Promotion writes to a block that it has frozen.", "Report it; FREEHOLD_PROMOTION=0 avoids it.");
+void wait_while_evacuating(uintptr_t address) noexcept {
+  if (thread_promotes) os::fail_fast("Promotion writes to a block that it evacuates.", "Report it; FREEHOLD_PROMOTION=0 avoids it.");
   // A thread that promotes may have to wait for a processor: it must not be one that those who wait keep busy.
-  constexpr int kYields = 400;  // some 130 us, which is a freeze where little lives
+  constexpr int kYields = 400;  // some 130 us, which an evacuation takes where little lives
   constexpr timespec kBetween = {0, 50'000};
-  for (int i = 0; state_before(address) == BlockState::kFrozen; i++) {
+  for (int i = 0; state_before(address) == BlockState::kEvacuating; i++) {
     if (i < kYields) sched_yield();
     else nanosleep(&kBetween, nullptr);
   }
@@ -207,14 +216,14 @@ void wait_while_frozen(uintptr_t address) noexcept {
 uint32_t make_forwarding(const ForwardingDraft& draft) noexcept {
   size_t runs = count_runs(draft.live);
   bool dense = runs > kRunsAtMost;
-  size_t size = core::align_up(sizeof(Header) + (dense ? sizeof(Dense) : sizeof(Sparse) + (runs + 1) * sizeof(Run)), kStep), start = used.load(std::memory_order_relaxed);
-  if (tables == nullptr) {
-    tables = static_cast<uint8_t*>(os::reserve(kAtMost, os::kPageSize, 0));
-    if (tables == nullptr) return kNoForwarding;
+  size_t size = core::align_up(sizeof(Header) + (dense ? sizeof(Dense) : sizeof(Sparse) + (runs + 1) * sizeof(Run)), kStep), start = state.used.load(std::memory_order_relaxed);
+  if (state.tables == nullptr) {
+    state.tables = static_cast<uint8_t*>(os::reserve(kAtMost, os::kPageSize, 0));
+    if (state.tables == nullptr) return kNoForwarding;
   }
-  while (start + size > committed) {
-    if (committed == kAtMost || !os::commit(tables + committed, kCommitStep)) return kNoForwarding;
-    committed += kCommitStep;
+  while (start + size > state.committed) {
+    if (state.committed == kAtMost || !os::commit(state.tables + state.committed, kCommitStep)) return kNoForwarding;
+    state.committed += kCommitStep;
   }
   auto number = static_cast<uint32_t>(start / kStep);
   Header* header = header_of(number);
@@ -243,25 +252,18 @@ uint32_t make_forwarding(const ForwardingDraft& draft) noexcept {
     for (; stretch <= RunIndex::kStretches; stretch++) body->index.last[stretch] = last;
     body->runs[number_of_run] = {UINT32_MAX, rank};
   }
-  used.store(start + size, std::memory_order_relaxed);
+  state.used.store(start + size, std::memory_order_relaxed);
   return number;
 }
 
-void drop_last_forwarding(uint32_t number) noexcept { used.store(number * kStep, std::memory_order_relaxed); }
+void drop_last_forwarding(uint32_t number) noexcept { state.used.store(number * kStep, std::memory_order_relaxed); }
 
 void drop_all_forwardings() noexcept {
-  if (committed != 0) os::discard(tables, committed);
-  used.store(0, std::memory_order_relaxed);
+  if (state.committed != 0) os::discard(state.tables, state.committed);
+  state.used.store(0, std::memory_order_relaxed);
 }
 
-size_t forwarding_bytes() noexcept { return used.load(std::memory_order_relaxed); }
-
-void reset_forwardings() noexcept {
-  if (tables != nullptr) os::unreserve(tables, kAtMost);
-  tables = nullptr;
-  committed = 0;
-  used.store(0);
-}
+size_t forwarding_bytes() noexcept { return state.used.load(std::memory_order_relaxed); }
 
 }  // namespace freehold::heap
 

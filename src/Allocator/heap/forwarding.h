@@ -31,16 +31,16 @@ inline bool is_same(uintptr_t a, uintptr_t b) noexcept { return is_in_one_block(
 
 // What is known of an address after a fault there. Signal-safe.
 enum class Whereabouts : uint8_t {
-  kHere,     // nothing has moved it: live or dead, classify() tells
-  kFrozen,   // being promoted: wait (wait_while_frozen), then try again
-  kMoved,    // current_address() says where to
-  kDead,     // its block was promoted without it
+  kHere,        // nothing has moved it: live or dead, classify() tells
+  kEvacuating,  // being promoted: wait (wait_while_evacuating), then try again
+  kMoved,       // current_address() says where to
+  kDead,        // its block was promoted without it
 };
 Whereabouts whereabouts_of(uintptr_t address) noexcept;
 
-// Returns when the address's block is not frozen any more: after some hundred microseconds. Signal-safe; deadlock-free, since promotion waits for
-// no thread while a block is frozen.
-void wait_while_frozen(uintptr_t address) noexcept;
+// Returns when the address's block is not being evacuated any more: after some hundred microseconds. Signal-safe; deadlock-free, since promotion waits for
+// no thread while it evacuates a block.
+void wait_while_evacuating(uintptr_t address) noexcept;
 
 // Whether this thread is promoting a block: it must not wait for itself when it meets a page of it that has no memory. Signal-safe.
 [[gnu::tls_model("initial-exec")]] extern thread_local constinit bool thread_promotes;
@@ -63,8 +63,6 @@ void drop_last_forwarding(uint32_t number) noexcept;
 // All tables go. No name of before their promotions may be left anywhere: whoever asked for one would be told that the object is dead.
 void drop_all_forwardings() noexcept;
 size_t forwarding_bytes() noexcept;
-
-void reset_forwardings() noexcept;  // tests only
 
 }  // namespace freehold::heap
 

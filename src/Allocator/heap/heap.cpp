@@ -2,22 +2,13 @@
 
 #include "core/arena.h"
 #include "core/knobs.h"
+#include "core/module_state.h"
 #include "heap/accounting.h"
 #include "heap/background_thread.h"
 #include "heap/block_protection.h"
-#include "heap/blocks.h"
-#include "heap/chunks.h"
-#include "heap/dead_locks.h"
-#include "heap/dedangling.h"
-#include "heap/finalization_queue.h"
-#include "heap/forwarding.h"
-#include "heap/large.h"
+#include "heap/deletion.h"
 #include "heap/maintenance.h"
 #include "heap/pins.h"
-#include "heap/promotion.h"
-#include "heap/promotion_policy.h"
-#include "heap/reachability.h"
-#include "heap/reclaim_policy.h"
 #include "heap/thread_heap.h"
 #include "platform/os.h"
 #include "platform/userfaultfd.h"
@@ -50,24 +41,9 @@ uint64_t released_bytes() noexcept { return block_counters.gone_bytes.load(std::
 void collect() noexcept { maintain(true, false); }
 
 void reset_heap() noexcept {
-  reset_allocation();
-  reset_deletion();
   reset_thread_totals();
-  reset_maintenance();
-  reset_chunks();
-  reset_large();
-  reset_history();
-  reset_blocks();
-  reset_accounting();
-  reset_forwardings();
-  reset_promotion();
-  reset_promotion_policy();
-  reset_reclaim_policy();
-  reset_dedangling();
-  reset_pins();
-  reset_reachability();
-  reset_finalization_queue();
-  reset_dead_locks();
+  take_history();
+  core::renew_states();
 }
 
 }  // namespace freehold::heap

@@ -5,6 +5,7 @@
 #include "core/arena.h"
 #include "core/fault_recovery.h"
 #include "core/knobs.h"
+#include "core/module_state.h"
 #include "heap/stack_store.h"
 #include "platform/lock.h"
 #include "platform/os.h"
@@ -28,9 +29,13 @@ static_assert(sizeof(Record) == sizeof(History));
 StackWalker stack_walker = nullptr;
 
 os::Lock lock;  // guards what follows, except for reading the table
-// Address space for a record of every page and, behind those, of every block of the upper half. Memory comes by the segment.
-std::atomic<Record*> records{nullptr};
-size_t segments_begun = 0, segments_forgotten = 0;
+struct State {
+  // Address space for a record of every page and, behind those, of every block of the upper half. Memory comes by the segment.
+  std::atomic<Record*> records{nullptr};
+  size_t segments_begun = 0, segments_forgotten = 0;
+};
+constinit State state;
+FREEHOLD_MODULE_STATE(state);
 
 size_t lower_records() noexcept { return arena.size / 2 / kPageSize; }
 size_t table_bytes() noexcept { return (lower_records() + arena.size / 2 / kBlockSize) * sizeof(Record); }
@@ -46,14 +51,14 @@ bool has_memory(const Record* record) noexcept {
 
 // The records from that of `address` on; null when the kernel refuses memory for them. Those of an object lie in one segment, or are one each.
 Record* records_at(uintptr_t address) noexcept {
-  Record* table = records.load(std::memory_order_acquire);
+  Record* table = state.records.load(std::memory_order_acquire);
   size_t index = index_of(address);
   if (table != nullptr && has_memory(table + index)) return table + index;
   os::LockGuard guard(lock);
-  if (table == nullptr) table = records.load(std::memory_order_relaxed);
+  if (table == nullptr) table = state.records.load(std::memory_order_relaxed);
   if (table == nullptr) table = static_cast<Record*>(os::reserve(table_bytes(), kPageSize, 0));
   if (table == nullptr) return nullptr;
-  records.store(table, std::memory_order_release);
+  state.records.store(table, std::memory_order_release);
   if (has_memory(table + index)) return table + index;
   constexpr size_t kLowerBytes = kSegmentSize / kPageSize * sizeof(Record), kUpperBytes = kSegmentSize / kBlockSize * sizeof(Record);
   auto* bytes = reinterpret_cast<uint8_t*>(table);
@@ -64,9 +69,9 @@ Record* records_at(uintptr_t address) noexcept {
   size_t segment = (address - arena.start) / kSegmentSize;
   if (!os::commit(bytes + segment * kLowerBytes, kLowerBytes)) return nullptr;
   // Discarded, not decommitted: a late writer must not fault.
-  if (segments_begun <= segment) segments_begun = segment + 1;
-  for (; segments_forgotten + kSegmentsRemembered < segments_begun; segments_forgotten++) {
-    os::discard(bytes + segments_forgotten * kLowerBytes, kLowerBytes);
+  if (state.segments_begun <= segment) state.segments_begun = segment + 1;
+  for (; state.segments_forgotten + kSegmentsRemembered < state.segments_begun; state.segments_forgotten++) {
+    os::discard(bytes + state.segments_forgotten * kLowerBytes, kLowerBytes);
   }
   return table + index;
 }
@@ -100,17 +105,11 @@ void note_deleted(const uint8_t* start, size_t size, const core::MethodTable* ty
 }
 
 History history_of(uintptr_t address) noexcept {
-  const Record* table = records.load(std::memory_order_acquire);
+  const Record* table = state.records.load(std::memory_order_acquire);
   if (table == nullptr || !arena.contains(address) || !has_memory(table + index_of(address))) return {};
   const Record& record = table[index_of(address)];
   History history = {record.type.load(std::memory_order_acquire), record.allocated.load(std::memory_order_relaxed), record.deleted.load(std::memory_order_relaxed)};
   return history.type != nullptr ? history : History{};
-}
-
-void reset_history() noexcept {
-  records.store(nullptr);
-  segments_begun = segments_forgotten = 0;
-  reset_stacks();
 }
 
 }  // namespace freehold::heap

@@ -34,6 +34,4 @@ void note_deleted(const uint8_t* start, size_t size, const core::MethodTable* ty
 // Of the deleted object that has, or had, `address`. Any thread, any address; signal-safe.
 History history_of(uintptr_t address) noexcept;
 
-void reset_history() noexcept;  // tests only
-
 }  // namespace freehold::heap

@@ -4,6 +4,7 @@
 
 #include "core/arena.h"
 #include "core/knobs.h"
+#include "core/module_state.h"
 #include "heap/accounting.h"
 #include "heap/block_ends.h"
 #include "heap/blocks.h"
@@ -24,8 +25,12 @@ using core::kPageSize;
 namespace {
 
 os::Lock lock;  // guards the two words below
-size_t current_block = kNoBlock;
-size_t next_page = kPagesPerBlock;
+struct State {
+  size_t current_block = kNoBlock;
+  size_t next_page = kPagesPerBlock;
+};
+constinit State state;
+FREEHOLD_MODULE_STATE(state);
 
 void touch(uint8_t* start, size_t pages) noexcept {
   for (size_t page = 0; page < pages; page++) *reinterpret_cast<volatile uint8_t*>(start + page * kPageSize) = 0;
@@ -33,10 +38,10 @@ void touch(uint8_t* start, size_t pages) noexcept {
 
 // The rest of the current block is nobody's: its pages are dead. Caller holds the lock.
 void retire_current_block() noexcept {
-  if (current_block == kNoBlock) return;
-  for (; next_page < kPagesPerBlock; next_page++) mark_page_dead(current_block * kPagesPerBlock + next_page);
-  arena.blocks[current_block].populated.store(true, std::memory_order_release);
-  current_block = kNoBlock;
+  if (state.current_block == kNoBlock) return;
+  for (; state.next_page < kPagesPerBlock; state.next_page++) mark_page_dead(state.current_block * kPagesPerBlock + state.next_page);
+  arena.blocks[state.current_block].populated.store(true, std::memory_order_release);
+  state.current_block = kNoBlock;
 }
 
 }  // namespace
@@ -49,22 +54,22 @@ uint8_t* allocate_large(size_t size, bool dirty_is_fine) noexcept {
   size_t pages = (size + kPageSize - 1) / kPageSize, block, first;
   {
     os::LockGuard guard(lock);
-    if (current_block == kNoBlock || kPagesPerBlock - next_page < pages) {
+    if (state.current_block == kNoBlock || kPagesPerBlock - state.next_page < pages) {
       retire_current_block();
-      current_block = acquire_block(BlockKind::kLarge);
-      if (current_block == kNoBlock) return nullptr;
-      unhold_block(current_block);  // it does not die before it is full: maintenance asks here
-      next_page = 0;
+      state.current_block = acquire_block(BlockKind::kLarge);
+      if (state.current_block == kNoBlock) return nullptr;
+      let_record_go(state.current_block);  // it does not die before it is full: maintenance asks here
+      state.next_page = 0;
       if (core::knobs.debug) {
         // Single pages of this block die soon; to watch them, all must be there.
-        touch(arena.block_start(current_block), kPagesPerBlock);
-        arena.blocks[current_block].populated.store(true, std::memory_order_release);
+        touch(arena.block_start(state.current_block), kPagesPerBlock);
+        arena.blocks[state.current_block].populated.store(true, std::memory_order_release);
       }
-      arena.blocks[current_block].initialised.store(~uint64_t{0}, std::memory_order_release);
+      arena.blocks[state.current_block].initialised.store(~uint64_t{0}, std::memory_order_release);
     }
-    block = current_block;
-    first = block * kPagesPerBlock + next_page;
-    next_page += pages;
+    block = state.current_block;
+    first = block * kPagesPerBlock + state.next_page;
+    state.next_page += pages;
     // Under the lock: once the block is full it counts as populated. Frames of another block may lack pages too, where that had a filler on fresh memory.
     touch(arena.page_start(first), pages);
   }
@@ -103,12 +108,7 @@ void release_large(uint8_t* start, size_t size) noexcept {
 
 void retire_idle_large_block() noexcept {
   os::LockGuard guard(lock);
-  if (current_block != kNoBlock && arena.blocks[current_block].dead_pages.load(std::memory_order_acquire) == next_page) retire_current_block();
-}
-
-void reset_large() noexcept {
-  current_block = kNoBlock;
-  next_page = kPagesPerBlock;
+  if (state.current_block != kNoBlock && arena.blocks[state.current_block].dead_pages.load(std::memory_order_acquire) == state.next_page) retire_current_block();
 }
 
 }  // namespace freehold::heap

@@ -22,6 +22,4 @@ void release_large(uint8_t* start, size_t size) noexcept;
 // Gives up the block that large objects are cut from, if all of them are dead. For an idle program.
 void retire_idle_large_block() noexcept;
 
-void reset_large() noexcept;  // tests only
-
 }  // namespace freehold::heap

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "core/knobs.h"
+#include "core/module_state.h"
 #include "heap/accounting.h"
 #include "heap/background_thread.h"
 #include "heap/block_pool.h"
@@ -39,8 +40,12 @@ namespace {
 constexpr uint64_t kTickNanoseconds = 50'000'000;
 constexpr size_t kMovedKept = 256;
 
-uint64_t deleted_at_last_recount = 0;
-std::atomic<uint64_t> recycled_at_last_round{0};  // relaxed: a thread that collects beside the background thread only makes it look busier
+struct State {
+  uint64_t deleted_at_last_recount = 0;
+  std::atomic<uint64_t> recycled_at_last_round{0};  // relaxed: a thread that collects beside the background thread only makes it look busier
+};
+constinit State state;
+FREEHOLD_MODULE_STATE(state);
 
 // Corrects the counters of one block from its objects, and buries what turns out to be dead.
 void recount_block(size_t block) noexcept {
@@ -59,7 +64,7 @@ void for_each_shared_block(Function function) noexcept {
 }
 
 void recount() noexcept {
-  deleted_at_last_recount = thread_totals().deleted_bytes;
+  state.deleted_at_last_recount = thread_totals().deleted_bytes;
   for_each_shared_block([](size_t block) noexcept { recount_block(block); });
 }
 
@@ -69,7 +74,7 @@ bool should_recount() noexcept {
   if (had_enough_candidates()) return false;
   ThreadTotals totals = thread_totals();
   uint64_t live = totals.live_bytes();
-  uint64_t since = totals.deleted_bytes - deleted_at_last_recount;
+  uint64_t since = totals.deleted_bytes - state.deleted_at_last_recount;
   // Frames that wait for their next use are no sign of it.
   uint64_t held = held_memory();
   return held > 2 * live + (uint64_t{16} << 20) && since > 8 * held;
@@ -197,13 +202,8 @@ void maintain(bool thorough, bool on_allocating_thread) noexcept {
   if (block_counters.pooled.load(std::memory_order_relaxed) != 0) phase("trim", [&] { thorough ? trim_pool(0) : trim_pool_surplus(); });
   // Empty addresses keep their tables. Many are worth a call or two of the kernel; so are few, once the program takes no more blocks.
   uint64_t recycled = block_counters.recycled.load(std::memory_order_relaxed), moved = block_counters.moved.load(std::memory_order_relaxed);
-  bool quiet = recycled_at_last_round.exchange(recycled, std::memory_order_relaxed) == recycled;
+  bool quiet = state.recycled_at_last_round.exchange(recycled, std::memory_order_relaxed) == recycled;
   if (moved > kMovedKept || ((thorough || quiet) && moved != 0)) phase("collapse", [] { collapse_moved(0); });
-}
-
-void reset_maintenance() noexcept {
-  deleted_at_last_recount = 0;
-  recycled_at_last_round.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace freehold::heap

@@ -14,6 +14,4 @@ void lose_background_threads() noexcept;
 // stops others only to find what is pinned, when something waits for that.
 void maintain(bool thorough, bool on_allocating_thread) noexcept;
 
-void reset_maintenance() noexcept;  // tests only
-
 }  // namespace freehold::heap

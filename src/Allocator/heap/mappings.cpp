@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include "core/knobs.h"
+#include "core/module_state.h"
 #include "platform/lock.h"
 #include "platform/os.h"
 #include "platform/userfaultfd.h"
@@ -10,12 +11,17 @@
 namespace freehold::heap {
 
 std::atomic<bool> mappings_short{false};
+FREEHOLD_MODULE_STATE(mappings_short);
 
 namespace {
 
 std::atomic<uint32_t> moves{0};  // under way
-// What was counted last, and what the heap's bound was then: since then the number has grown by no more than the bound has, and by what others mapped.
-std::atomic<size_t> counted{0}, bound_when_counted{0};
+struct State {
+  // What was counted last, and what the heap's bound was then: since then the number has grown by no more than the bound has, and by what others mapped.
+  std::atomic<size_t> counted{0}, bound_when_counted{0};
+};
+constinit State state;
+FREEHOLD_MODULE_STATE(state);
 
 // Spare mappings are pages of one reserved range, every second of which has a flag that keeps it apart. They are inaccessible, and nobody's.
 constexpr size_t kSpares = 256;
@@ -25,38 +31,46 @@ constexpr size_t kSparesFrom = 80;
 // Between two tries to have them again, in ticks of the maintenance thread.
 constexpr uint32_t kTicksBetweenTries = 64;
 
-os::Lock spare_lock;  // guards the range and the ticks
-uint8_t* spare_range = nullptr;
-uint32_t ticks_to_try = 0;
-std::atomic<size_t> spares{0};  // how many are held; written under the lock, read by counts without
+struct Spare {
+  os::Lock lock;  // guards the range and the ticks
+  uint8_t* range = nullptr;
+  uint32_t ticks_to_try = 0;
+  std::atomic<size_t> held{0};  // how many; written under the lock, read by counts without
+
+  void release() noexcept {
+    if (range != nullptr) os::unreserve(range, kSparePages * os::kPageSize);
+  }
+};
+constinit Spare spare;
+FREEHOLD_MODULE_STATE(spare);
 
 // Caller holds the lock.
 void join_spares() noexcept {
   // The first page has no flag, whatever it became one with: no mapping is split.
-  os::keep_apart(spare_range + os::kPageSize, (kSparePages - 2) * os::kPageSize, os::MappingKind::kNone);
-  spares.store(0, std::memory_order_relaxed);
+  os::keep_apart(spare.range + os::kPageSize, (kSparePages - 2) * os::kPageSize, os::MappingKind::kNone);
+  spare.held.store(0, std::memory_order_relaxed);
 }
 
 // Caller holds the lock.
 void take_spares() noexcept {
-  if (spares.load(std::memory_order_relaxed) != 0 || (ticks_to_try != 0 && --ticks_to_try != 0)) return;
-  ticks_to_try = kTicksBetweenTries;
+  if (spare.held.load(std::memory_order_relaxed) != 0 || (spare.ticks_to_try != 0 && --spare.ticks_to_try != 0)) return;
+  spare.ticks_to_try = kTicksBetweenTries;
   // Once they were needed: only when there are so many that nobody misses these.
-  if (spare_range != nullptr && count_mappings() > os::mappings_at_most() / 4 * 3) return;
-  if (spare_range == nullptr) spare_range = static_cast<uint8_t*>(os::reserve(kSparePages * os::kPageSize, os::kPageSize, 0));
-  if (spare_range == nullptr) return;
+  if (spare.range != nullptr && count_mappings() > os::mappings_at_most() / 4 * 3) return;
+  if (spare.range == nullptr) spare.range = static_cast<uint8_t*>(os::reserve(kSparePages * os::kPageSize, os::kPageSize, 0));
+  if (spare.range == nullptr) return;
   bool all = true;
-  for (size_t page = 1; page + 1 < kSparePages && all; page += 2) all = os::keep_apart(spare_range + page * os::kPageSize, os::kPageSize, os::MappingKind::kOdd);
-  spares.store(kSpares, std::memory_order_relaxed);
+  for (size_t page = 1; page + 1 < kSparePages && all; page += 2) all = os::keep_apart(spare.range + page * os::kPageSize, os::kPageSize, os::MappingKind::kOdd);
+  spare.held.store(kSpares, std::memory_order_relaxed);
   if (!all) join_spares();
 }
 
 void hold_spares(size_t bound) noexcept {
-  if (bound < kSparesFrom || spares.load(std::memory_order_relaxed) != 0) return;
+  if (bound < kSparesFrom || spare.held.load(std::memory_order_relaxed) != 0) return;
   // Nobody waits: in the child of a fork, a thread may hold the lock that is not there.
-  if (!spare_lock.try_lock()) return;
+  if (!spare.lock.try_lock()) return;
   take_spares();
-  spare_lock.unlock();
+  spare.lock.unlock();
 }
 
 // With mprotect the budget is for dead pages only.
@@ -70,8 +84,8 @@ void end_moves() noexcept {
 
 void count(size_t bound) noexcept {
   size_t all = count_mappings();
-  counted.store(all, std::memory_order_relaxed);
-  bound_when_counted.store(bound, std::memory_order_relaxed);
+  state.counted.store(all, std::memory_order_relaxed);
+  state.bound_when_counted.store(bound, std::memory_order_relaxed);
   // Near its end, whoever has them: what is left is for stacks of threads, and for what else a program maps.
   if (all > enough() || all > os::mappings_at_most() / 8 * 7) end_moves();
 }
@@ -95,36 +109,23 @@ size_t mapping_budget() noexcept {
 }
 
 size_t count_mappings() noexcept {
-  size_t all = os::count_lines("/proc/self/maps"), spare = spares.load(std::memory_order_relaxed);
-  return all > spare ? all - spare : all;
+  size_t all = os::count_lines("/proc/self/maps"), held = spare.held.load(std::memory_order_relaxed);
+  return all > held ? all - held : all;
 }
 
 void watch_mappings(size_t bound) noexcept {
   hold_spares(bound);
-  if (!are_mappings_short() && counted.load(std::memory_order_relaxed) + bound > enough() + bound_when_counted.load(std::memory_order_relaxed)) count(bound);
+  if (!are_mappings_short() && state.counted.load(std::memory_order_relaxed) + bound > enough() + state.bound_when_counted.load(std::memory_order_relaxed)) count(bound);
 }
 
 bool note_refusal(size_t bound) noexcept {
   // A test's failures, or memory that is short, are no reason. Each count takes time: not again before something has changed.
-  if (!are_mappings_short() && bound != bound_when_counted.load(std::memory_order_relaxed)) count(bound);
-  if (!are_mappings_short() || spares.load(std::memory_order_relaxed) == 0 || !spare_lock.try_lock()) return false;
-  bool held = spares.load(std::memory_order_relaxed) != 0;
+  if (!are_mappings_short() && bound != state.bound_when_counted.load(std::memory_order_relaxed)) count(bound);
+  if (!are_mappings_short() || spare.held.load(std::memory_order_relaxed) == 0 || !spare.lock.try_lock()) return false;
+  bool held = spare.held.load(std::memory_order_relaxed) != 0;
   if (held) join_spares();
-  spare_lock.unlock();
+  spare.lock.unlock();
   return held;
-}
-
-void reset_mappings() noexcept {
-  {
-    os::LockGuard guard(spare_lock);
-    if (spare_range != nullptr) os::unreserve(spare_range, kSparePages * os::kPageSize);
-    spare_range = nullptr;
-    ticks_to_try = 0;
-    spares.store(0, std::memory_order_relaxed);
-  }
-  mappings_short.store(false);
-  counted.store(0);
-  bound_when_counted.store(0);
 }
 
 }  // namespace freehold::heap

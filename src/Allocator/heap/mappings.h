@@ -43,6 +43,4 @@ void watch_mappings(size_t bound) noexcept;
 // ones were freed: worth another try. The caller may hold any lock.
 bool note_refusal(size_t bound) noexcept;
 
-void reset_mappings() noexcept;  // tests only
-
 }  // namespace freehold::heap

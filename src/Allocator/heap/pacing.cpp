@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "core/arena.h"
+#include "core/module_state.h"
 #include "heap/accounting.h"
 #include "heap/promotion_counters.h"
 #include "heap/promotion_policy.h"
@@ -14,9 +15,13 @@ namespace freehold::heap {
 namespace {
 
 // Hint for other threads, relaxed: blocks that the round under way has chosen and not tried yet; 1 during a sweep that a round waits for.
-std::atomic<size_t> blocks_to_come{0};
+struct State {
+  std::atomic<size_t> blocks_to_come{0};
+};
+constinit State state;
+FREEHOLD_MODULE_STATE(state);
 
-bool are_frames_coming() noexcept { return blocks_to_come.load(std::memory_order_relaxed) != 0; }
+bool are_frames_coming() noexcept { return state.blocks_to_come.load(std::memory_order_relaxed) != 0; }
 // One beside those that promotion itself needs: what is left of blocks that were half full goes somewhere too.
 bool are_frames_there() noexcept { return block_counters.pooled.load(std::memory_order_relaxed) > 2; }
 
@@ -41,6 +46,6 @@ void pace() noexcept {
   os::pause(kMicroseconds);
 }
 
-void note_blocks_to_come(size_t blocks) noexcept { blocks_to_come.store(blocks, std::memory_order_relaxed); }
+void note_blocks_to_come(size_t blocks) noexcept { state.blocks_to_come.store(blocks, std::memory_order_relaxed); }
 
 }  // namespace freehold::heap

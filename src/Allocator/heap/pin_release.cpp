@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "core/knobs.h"
+#include "core/module_state.h"
 #include "heap/accounting.h"
 #include "heap/phases.h"
 #include "heap/pinned_blocks.h"
@@ -17,15 +18,19 @@ constexpr uint64_t kBetweenStopsMicroseconds = 5'000;
 // Ticks without one, at most, while stops find nothing to release.
 constexpr uint32_t kPatience = 32;
 
-std::atomic<uint32_t> ticks_to_stop{1}, ticks_between_stops{1};
-std::atomic<uint64_t> pinned_at_last_stop{0};
+struct State {
+  std::atomic<uint32_t> ticks_to_stop{1}, ticks_between_stops{1};
+  std::atomic<uint64_t> pinned_at_last_stop{0};
+};
+constinit State state;
+FREEHOLD_MODULE_STATE(state);
 
 }  // namespace
 
 // What no pin holds any more is released. The stop is made without the lock: a thread that waits for it could not be stopped.
 void release_unpinned_blocks(bool thorough, bool on_allocating_thread) noexcept {
   uint64_t pinned = block_counters.pinned.load(std::memory_order_relaxed) + block_counters.pinned_huge.load(std::memory_order_relaxed);
-  bool more = pinned > pinned_at_last_stop.load(std::memory_order_relaxed);
+  bool more = pinned > state.pinned_at_last_stop.load(std::memory_order_relaxed);
   size_t released = 0;
   if (!look_for_pins()) return;
   {
@@ -33,15 +38,15 @@ void release_unpinned_blocks(bool thorough, bool on_allocating_thread) noexcept 
     released = release_unpinned(thorough || core::knobs.debug ? 1 : kBackgroundRun);
   }
   if (!on_allocating_thread) phase_done("release of unpinned blocks");
-  pinned_at_last_stop = pinned - (released < pinned ? released : pinned);
-  ticks_between_stops = released != 0 || more ? 1 : std::min(2 * ticks_between_stops.load(), kPatience);
-  ticks_to_stop = ticks_between_stops.load();
+  state.pinned_at_last_stop = pinned - (released < pinned ? released : pinned);
+  state.ticks_between_stops = released != 0 || more ? 1 : std::min(2 * state.ticks_between_stops.load(), kPatience);
+  state.ticks_to_stop = state.ticks_between_stops.load();
 }
 
 bool may_stop_for_pins() noexcept {
-  if (block_counters.pinned.load(std::memory_order_relaxed) + block_counters.pinned_huge.load(std::memory_order_relaxed) > pinned_at_last_stop) return true;
-  if (ticks_to_stop > 1) {
-    ticks_to_stop--;
+  if (block_counters.pinned.load(std::memory_order_relaxed) + block_counters.pinned_huge.load(std::memory_order_relaxed) > state.pinned_at_last_stop) return true;
+  if (state.ticks_to_stop > 1) {
+    state.ticks_to_stop--;
     return false;
   }
   return true;
@@ -49,6 +54,6 @@ bool may_stop_for_pins() noexcept {
 
 void release_what_no_thread_pins() noexcept { release_unpinned_blocks(true, false); }
 
-void wait_between_stops() noexcept { os::pause(kBetweenStopsMicroseconds * ticks_between_stops); }
+void wait_between_stops() noexcept { os::pause(kBetweenStopsMicroseconds * state.ticks_between_stops); }
 
 }  // namespace freehold::heap

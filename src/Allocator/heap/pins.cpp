@@ -6,6 +6,7 @@
 #include "core/arena.h"
 #include "core/fault_recovery.h"
 #include "core/knobs.h"
+#include "core/module_state.h"
 #include "core/object.h"
 #include "core/stress.h"
 #include "heap/block_walk.h"
@@ -25,48 +26,56 @@ using core::BlockRecord;
 using core::BlockState;
 
 PinCounters pin_counters;
+FREEHOLD_MODULE_STATE(pin_counters);
 
 namespace {
 
 constexpr uint64_t kMicrosecondsBetweenRefreshes = 2000;
 
-bool fence_in_pin = true;
-std::atomic<PinScanner> pin_scanner{nullptr};
-
-// What a scan has found in pinned locals: the start of the block (the first, of a huge object), in debug mode the start of the page. Used only while all
-// threads are stopped, by the one that has stopped them; so scans exclude each other. As many as there are blocks, or pages of pinned objects.
 constexpr size_t kFoundStep = size_t{64} << 10;
-constinit os::GrowingMemory found_memory{size_t{1} << 30, kFoundStep};
-size_t found_capacity = 0;
-size_t found_count = 0;
-bool found_all = false;
 
-uintptr_t* found() noexcept { return reinterpret_cast<uintptr_t*>(found_memory.start()); }
+struct State {
+  bool fence_in_pin = true;
+  std::atomic<PinScanner> pin_scanner{nullptr};
+
+  // What a scan has found in pinned locals: the start of the block (the first, of a huge object), in debug mode the start of the page. Used only while all
+  // threads are stopped, by the one that has stopped them; so scans exclude each other. As many as there are blocks, or pages of pinned objects.
+  os::GrowingMemory found_memory{size_t{1} << 30, kFoundStep};
+  size_t found_capacity = 0;
+  size_t found_count = 0;
+  bool found_all = false;
+
+  void release() noexcept { found_memory.release(); }
+};
+constinit State state;
+FREEHOLD_MODULE_STATE(state);
+
+uintptr_t* found() noexcept { return reinterpret_cast<uintptr_t*>(state.found_memory.start()); }
 
 // In order, each once.
 void sort_found() noexcept {
-  std::sort(found(), found() + found_count);
-  found_count = static_cast<size_t>(std::unique(found(), found() + found_count) - found());
+  std::sort(found(), found() + state.found_count);
+  state.found_count = static_cast<size_t>(std::unique(found(), found() + state.found_count) - found());
 }
 
 // Room for one more: deep recursion pins the same blocks over and over.
 bool make_room() noexcept {
-  if (found_memory.start() == nullptr && !found_memory.reserve()) return false;
+  if (state.found_memory.start() == nullptr && !state.found_memory.reserve()) return false;
   sort_found();
-  if (found_count * 2 > found_capacity || found_capacity == 0) {
-    size_t wanted = found_capacity == 0 ? kFoundStep : found_capacity * 2 * sizeof(uintptr_t);
-    if (found_memory.reach(wanted)) found_capacity = wanted / sizeof(uintptr_t);
+  if (state.found_count * 2 > state.found_capacity || state.found_capacity == 0) {
+    size_t wanted = state.found_capacity == 0 ? kFoundStep : state.found_capacity * 2 * sizeof(uintptr_t);
+    if (state.found_memory.reach(wanted)) state.found_capacity = wanted / sizeof(uintptr_t);
   }
-  return found_count < found_capacity;
+  return state.found_count < state.found_capacity;
 }
 
 void note_found(uintptr_t place) noexcept {
-  if (found_count != 0 && found()[found_count - 1] == place) return;
-  if (found_count == found_capacity && !make_room()) {
-    found_all = false;  // no memory: nothing is forgotten this time
+  if (state.found_count != 0 && found()[state.found_count - 1] == place) return;
+  if (state.found_count == state.found_capacity && !make_room()) {
+    state.found_all = false;  // no memory: nothing is forgotten this time
     return;
   }
-  found()[found_count++] = place;
+  found()[state.found_count++] = place;
 }
 
 // What a pin reads of a block in one load.
@@ -131,8 +140,8 @@ bool has_pins(const BlockRecord& record) noexcept {
 
 }  // namespace
 
-void initialize_pins() noexcept { fence_in_pin = !os::register_barrier(); }
-bool pins_use_membarrier() noexcept { return !fence_in_pin; }
+void initialize_pins() noexcept { state.fence_in_pin = !os::register_barrier(); }
+bool pins_use_membarrier() noexcept { return !state.fence_in_pin; }
 
 void* pin(void* pointer) noexcept {
   // The byte before belongs to the object too, whatever the reference leads to: its header comes first.
@@ -149,7 +158,7 @@ void* pin(void* pointer) noexcept {
     if (head.state == BlockState::kLive) [[likely]] {
       note_stack_pin(*record, address);
       core::stress_step(100);
-      if (fence_in_pin) [[unlikely]] {
+      if (state.fence_in_pin) [[unlikely]] {
         std::atomic_thread_fence(std::memory_order_seq_cst);
       } else {
         std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -159,8 +168,8 @@ void* pin(void* pointer) noexcept {
       if (head.partly_released && is_broken(address)) [[unlikely]] return nowhere();
       return reinterpret_cast<void*>(address + 1);
     }
-    if (head.state == BlockState::kFrozen) {
-      wait_while_frozen(address + 1);
+    if (head.state == BlockState::kEvacuating) {
+      wait_while_evacuating(address + 1);
     } else if (head.state == BlockState::kForwarded) {
       uintptr_t current = current_address(address + 1) - 1;
       if (current == address) return nowhere();
@@ -191,7 +200,7 @@ void remove_handle_pin(const void* object) noexcept {
 }
 
 bool is_pinned(size_t block) noexcept {
-  if (fence_in_pin) {
+  if (state.fence_in_pin) {
     std::atomic_thread_fence(std::memory_order_seq_cst);
   } else {
     os::barrier_on_all_threads();
@@ -222,8 +231,8 @@ void exclude_pinned(size_t block, uint64_t* pages) noexcept {
 
 void forget_stack_pins(size_t block) noexcept {
   BlockRecord& record = arena.blocks[block];
-  if (!found_all) return;
-  const uintptr_t* end = found() + found_count;
+  if (!state.found_all) return;
+  const uintptr_t* end = found() + state.found_count;
   auto start = reinterpret_cast<uintptr_t>(arena.block_start(block));
   const uintptr_t* here = std::lower_bound(static_cast<const uintptr_t*>(found()), end, start);
   bool pinned = here != end && *here < start + core::kBlockSize;
@@ -239,10 +248,10 @@ void forget_stack_pins(size_t block) noexcept {
   for (size_t i = 0; i < core::kPagesPerBlock / 64; i++) record.pinned[i].store(pages[i], std::memory_order_relaxed);
 }
 
-void set_pin_scanner(PinScanner scanner) noexcept { pin_scanner.store(scanner, std::memory_order_release); }
+void set_pin_scanner(PinScanner scanner) noexcept { state.pin_scanner.store(scanner, std::memory_order_release); }
 
 bool refresh_stack_pins(void (*forget)(void*), void* argument) noexcept {
-  PinScanner scanner = pin_scanner.load(std::memory_order_acquire);
+  PinScanner scanner = state.pin_scanner.load(std::memory_order_acquire);
   if (scanner == nullptr) return false;
   struct Caller {
     void (*forget)(void*);
@@ -252,8 +261,8 @@ bool refresh_stack_pins(void (*forget)(void*), void* argument) noexcept {
   PinScan scan = {
       .stopped =
           [](void*) {
-            found_count = 0;
-            found_all = true;
+            state.found_count = 0;
+            state.found_all = true;
           },
       // No thread is inside pin() now: what a pin has noted is in its pinned local.
       .pinned =
@@ -297,14 +306,6 @@ void refresh_pins_for_ever() noexcept {
     os::pause(kMicrosecondsBetweenRefreshes);
     refresh_pins();
   }
-}
-
-void reset_pins() noexcept {
-  fence_in_pin = true;
-  pin_scanner.store(nullptr);
-  found_memory.release();
-  found_capacity = found_count = 0;
-  new (&pin_counters) PinCounters();
 }
 
 }  // namespace freehold::heap

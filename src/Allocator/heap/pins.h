@@ -10,7 +10,7 @@
 //   read what is published                       read the pins: none, go on; any, take it back or wait
 //
 // (In debug mode every object has its own pages, and they go at once: there a pin also notes which object it is of, so that the others' can go.)
-// One of them sees the other. A dead block that may be pinned is kPooled, but its frames wait on a list of their own (heap/blocks.h).
+// One of them sees the other. A dead block that may be pinned is kPooled, but its frames wait on a list of their own (heap/pinned_blocks.h).
 #pragma once
 
 #include <atomic>
@@ -67,7 +67,5 @@ bool refresh_stack_pins(void (*forget)(void* argument), void* argument) noexcept
 void refresh_pins() noexcept;
 // FREEHOLD_STRESS=deletion: asks for pins for ever. The rounds that a deletion makes cannot, and would find each block pinned that anything ever was.
 [[noreturn]] void refresh_pins_for_ever() noexcept;
-
-void reset_pins() noexcept;  // tests only
 
 }  // namespace freehold::heap

@@ -6,6 +6,7 @@
 
 #include "core/arena.h"
 #include "core/knobs.h"
+#include "core/module_state.h"
 #include "core/stress.h"
 #include "heap/accounting.h"
 #include "heap/addresses.h"
@@ -28,12 +29,17 @@ namespace freehold::heap {
 using core::arena;
 
 PromotionCounters promotion_counters;
+FREEHOLD_MODULE_STATE(promotion_counters);
 
 namespace {
 
 constexpr size_t kRetriesPerStop = 8;  // some milliseconds of copying for each stop
 
-uint32_t sweeps_held = 0;  // under promotion_lock
+struct State {
+  uint32_t sweeps_held = 0;  // under promotion_lock
+};
+constinit State state;
+FREEHOLD_MODULE_STATE(state);
 
 uint64_t processor_time() noexcept {
   timespec time;
@@ -166,7 +172,7 @@ uint64_t promote(PromotionScope scope, bool may_stop) noexcept {
 
 bool dedangle(bool search) noexcept {
   os::LockGuard guard(promotion_lock);
-  if (sweeps_held != 0) return false;
+  if (state.sweeps_held != 0) return false;
   // Promotion waits for it. Threads that would otherwise take new memory meanwhile are paced.
   if (is_fragmented(thread_totals().live_bytes(), held_memory())) note_blocks_to_come(1);
   bool swept = sweep(search || are_addresses_short() || core::knobs.stress.reuse);
@@ -176,8 +182,8 @@ bool dedangle(bool search) noexcept {
 
 void hold_sweeps(bool hold) noexcept {
   os::LockGuard guard(promotion_lock);
-  if (hold) sweeps_held++;
-  else if (sweeps_held != 0) sweeps_held--;
+  if (hold) state.sweeps_held++;
+  else if (state.sweeps_held != 0) state.sweeps_held--;
 }
 
 void promote_for_ever(void (*round_done)(const char*)) noexcept {
@@ -187,14 +193,6 @@ void promote_for_ever(void (*round_done)(const char*)) noexcept {
     round_done("promotion");
     if ((core::knobs.stress.dedangle || should_sweep()) && dedangle()) round_done("de-dangling");
   }
-}
-
-void reset_promotion() noexcept {
-  sweeps_held = 0;
-  new (&promotion_counters) PromotionCounters();
-  note_blocks_to_come(0);
-  reset_selection();
-  reset_evacuation();
 }
 
 }  // namespace freehold::heap

@@ -3,7 +3,7 @@
 //   choose     blocks of which 5/16 or more are dead, the emptiest first, until less than 3/16 of the live bytes is wasted
 //   collect    a walk over the references of all live objects notes the fields that lead into the chosen blocks; in short rounds, which choose young
 //              blocks only, over those of the pages whose cards are marked (heap/cards.h)
-//   per block  plan (what lives, where it goes) -> freeze (readers go on, writers fault and wait) -> copy -> no access, forwarding instead -> patch the
+//   per block  plan (what lives, where it goes) -> protect (readers go on, writers fault and wait) -> copy -> no access, forwarding instead -> patch the
 //              fields noted
 //
 // No thread is stopped, except once, briefly, when something was pinned in a chosen block and may still be (heap/pins.h). What the walk did not see
@@ -29,7 +29,5 @@ void hold_sweeps(bool hold) noexcept;
 
 // FREEHOLD_STRESS: rounds for ever, and sweeps. `round_done` is called after each.
 [[noreturn]] void promote_for_ever(void (*round_done)(const char* phase)) noexcept;
-
-void reset_promotion() noexcept;  // tests only
 
 }  // namespace freehold::heap

@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "core/knobs.h"
+#include "core/module_state.h"
 #include "heap/accounting.h"
 #include "heap/forwarding.h"
 #include "heap/thread_heap.h"
@@ -19,10 +20,14 @@ constexpr uint64_t kEnoughDeleted = uint64_t{128} << 20;
 constexpr uint64_t kFragmentedAt = 22, kPacedAt = 24, kEndAt = 19;
 
 // Hints for other threads, relaxed: written by the round under way. Nothing is read on the strength of them.
-std::atomic<uint64_t> deleted_at_last_round{0};
-std::atomic<bool> candidates_suffice{false};
-std::atomic<bool> last_round_was_short{false};  // so the next one may be cheap too
-uint64_t cards_walked = 0;  // by the last round; the promoting thread's
+struct State {
+  std::atomic<uint64_t> deleted_at_last_round{0};
+  std::atomic<bool> candidates_suffice{false};
+  std::atomic<bool> last_round_was_short{false};  // so the next one may be cheap too
+  uint64_t cards_walked = 0;  // by the last round; the promoting thread's
+};
+constinit State state;
+FREEHOLD_MODULE_STATE(state);
 
 }  // namespace
 
@@ -49,28 +54,21 @@ bool should_promote() noexcept {
   ThreadTotals totals = thread_totals();
   uint64_t live = totals.live_bytes(), held = held_memory();
   // A short round costs what was stored since the last one, a walk over the whole heap what lives.
-  uint64_t share = held / (last_round_was_short.load(std::memory_order_relaxed) ? 32 : 8), enough = std::min(share, kEnoughDeleted);
-  if (!is_fragmented(live, held) || totals.deleted_bytes - deleted_at_last_round.load(std::memory_order_relaxed) < enough) return false;
+  uint64_t share = held / (state.last_round_was_short.load(std::memory_order_relaxed) ? 32 : 8), enough = std::min(share, kEnoughDeleted);
+  if (!is_fragmented(live, held) || totals.deleted_bytes - state.deleted_at_last_round.load(std::memory_order_relaxed) < enough) return false;
   return forwarding_bytes() < held / 8 + kSlack;
 }
 
-bool had_enough_candidates() noexcept { return candidates_suffice.load(std::memory_order_relaxed); }
+bool had_enough_candidates() noexcept { return state.candidates_suffice.load(std::memory_order_relaxed); }
 
-void note_round() noexcept { deleted_at_last_round.store(thread_totals().deleted_bytes, std::memory_order_relaxed); }
-void note_candidates(bool suffice) noexcept { candidates_suffice.store(suffice, std::memory_order_relaxed); }
+void note_round() noexcept { state.deleted_at_last_round.store(thread_totals().deleted_bytes, std::memory_order_relaxed); }
+void note_candidates(bool suffice) noexcept { state.candidates_suffice.store(suffice, std::memory_order_relaxed); }
 
 void note_walk(bool is_short, uint64_t cards) noexcept {
-  last_round_was_short.store(is_short, std::memory_order_relaxed);
-  cards_walked = cards;
+  state.last_round_was_short.store(is_short, std::memory_order_relaxed);
+  state.cards_walked = cards;
 }
 
-uint64_t cards_of_last_round() noexcept { return cards_walked; }
-
-void reset_promotion_policy() noexcept {
-  deleted_at_last_round = 0;
-  candidates_suffice = false;
-  last_round_was_short = false;
-  cards_walked = 0;
-}
+uint64_t cards_of_last_round() noexcept { return state.cards_walked; }
 
 }  // namespace freehold::heap

@@ -33,6 +33,4 @@ void note_walk(bool is_short, uint64_t cards) noexcept;
 // Cards that the last round walked. The promoting thread only.
 uint64_t cards_of_last_round() noexcept;
 
-void reset_promotion_policy() noexcept;  // tests only
-
 }  // namespace freehold::heap

@@ -9,6 +9,7 @@
 #include "core/arena.h"
 #include "core/fault_recovery.h"
 #include "core/knobs.h"
+#include "core/module_state.h"
 #include "core/references.h"
 #include "heap/accounting.h"
 #include "heap/block_walk.h"
@@ -34,10 +35,15 @@ using core::MethodTable;
 using core::Object;
 
 ReachabilityCounters reachability_counters;
+FREEHOLD_MODULE_STATE(reachability_counters);
 
 namespace {
 
-const RootSupport* support = nullptr;
+struct State {
+  const RootSupport* support = nullptr;
+};
+constinit State state;
+FREEHOLD_MODULE_STATE(state);
 
 // Reserved as large as it can become.
 template <typename Item>
@@ -144,14 +150,14 @@ class Marking {
   bool is_marked(const Object* object) const noexcept { return marks_.is_marked(object); }
 
   void mark_roots() noexcept {
-    support->for_each_root(
+    state.support->for_each_root(
         [](uintptr_t address, bool interior, void* argument) {
           auto* marking = static_cast<Marking*>(argument);
           marking->mark(address, interior);
           marking->mark_reached();
         },
         this);
-    support->for_each_frozen(
+    state.support->for_each_frozen(
         [](uint8_t* begin, uint8_t* end, void* argument) {
           walk_frozen(begin, end, [argument](Object* object, size_t size) noexcept { static_cast<Marking*>(argument)->mark_fields(object, object->type, size); });
         },
@@ -163,7 +169,7 @@ class Marking {
 
   // Before finalizers are looked at: a weak reference must not find what one has run for.
   void clear_weak_handles() noexcept {
-    support->for_each_weak(
+    state.support->for_each_weak(
         [](uint64_t* slot, void* argument) {
           if (arena.contains(*slot) && !static_cast<Marking*>(argument)->is_reached(*slot)) *slot = 0;
         },
@@ -245,7 +251,7 @@ class Marking {
   void mark_dependents() noexcept {
     do {
       found_dependents_ = false;
-      support->for_each_dependent(
+      state.support->for_each_dependent(
           [](uintptr_t primary, uintptr_t secondary, void* argument) {
             auto* marking = static_cast<Marking*>(argument);
             if (!arena.contains(secondary) || !marking->is_reached(primary)) return;
@@ -300,22 +306,22 @@ void run_search(void* argument) noexcept {
 }
 
 bool search_stopped(Search search_for) noexcept {
-  if (support == nullptr) return false;
+  if (state.support == nullptr) return false;
   {
     PromotionPause pause;  // one search at a time, too
     uint64_t before = os::nanoseconds();
-    if (!support->stop(run_search, &search_for)) return false;
+    if (!state.support->stop(run_search, &search_for)) return false;
     uint64_t took = os::nanoseconds() - before;
     if (took > reachability_counters.longest_stop.load(std::memory_order_relaxed)) reachability_counters.longest_stop.store(took, std::memory_order_relaxed);
   }
-  if (search_for.deletes && (finalizable_count() != 0 || dead_locks() != 0)) support->run_finalizers();
+  if (search_for.deletes && (finalizable_count() != 0 || dead_locks() != 0)) state.support->run_finalizers();
   (search_for.done ? reachability_counters.searches : reachability_counters.abandoned).fetch_add(1, std::memory_order_relaxed);
   return search_for.done;
 }
 
 }  // namespace
 
-void set_root_support(const RootSupport* given) noexcept { support = given; }
+void set_root_support(const RootSupport* given) noexcept { state.support = given; }
 
 bool find_unreachable(UnreachableFound found, void* argument) noexcept { return search_stopped({found, argument, false, false}); }
 
@@ -358,9 +364,9 @@ int64_t reclaim() noexcept {
   };
   // Debug mode: what may be pinned stays behind each deletion, and is looked at again with the next one of its block.
   if (core::knobs.debug) refresh_pins();
-  if (support != nullptr) support->begins();
+  if (state.support != nullptr) state.support->begins();
   bool searched = search_stopped({remove, &count, true, false});
-  if (support != nullptr) support->ends(searched);
+  if (state.support != nullptr) state.support->ends(searched);
   note_reclaim(thread_totals().live_bytes());
   if (!searched) return -1;
   reachability_counters.reclaims.fetch_add(1, std::memory_order_release);
@@ -386,11 +392,6 @@ void reclaim_for_ever(void (*round_done)(const char*)) noexcept {
     os::pause(core::knobs.stress.reclaim);
     if (reclaim() >= 0) round_done("deletion of what no root reaches");
   }
-}
-
-void reset_reachability() noexcept {
-  support = nullptr;
-  new (&reachability_counters) ReachabilityCounters();
 }
 
 }  // namespace freehold::heap

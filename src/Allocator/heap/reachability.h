@@ -68,6 +68,4 @@ void wait_for_finalizers() noexcept;
 // FREEHOLD_STRESS=reclaim: does so for ever. `round_done` is called after each.
 [[noreturn]] void reclaim_for_ever(void (*round_done)(const char* phase)) noexcept;
 
-void reset_reachability() noexcept;  // tests only
-
 }  // namespace freehold::heap

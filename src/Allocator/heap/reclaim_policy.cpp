@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "core/knobs.h"
+#include "core/module_state.h"
 #include "heap/thread_heap.h"
 
 namespace freehold::heap {
@@ -11,19 +12,21 @@ namespace freehold::heap {
 namespace {
 
 // Bytes, when reclaim() was last called. Stored by whoever called it, in any order: a hint for should_reclaim().
-std::atomic<uint64_t> live_then{0};
+struct State {
+  std::atomic<uint64_t> live_then{0};
+};
+constinit State state;
+FREEHOLD_MODULE_STATE(state);
 
 }  // namespace
 
 bool should_reclaim() noexcept {
   constexpr uint64_t kLeast = 16 << 20;
   if (core::knobs.reclaim_growth == 0) return false;
-  uint64_t before = live_then.load(std::memory_order_relaxed);
+  uint64_t before = state.live_then.load(std::memory_order_relaxed);
   return thread_totals().live_bytes() >= before + std::max(kLeast, before / 100 * core::knobs.reclaim_growth);
 }
 
-void note_reclaim(uint64_t live) noexcept { live_then.store(live, std::memory_order_relaxed); }
-
-void reset_reclaim_policy() noexcept { live_then.store(0, std::memory_order_relaxed); }
+void note_reclaim(uint64_t live) noexcept { state.live_then.store(live, std::memory_order_relaxed); }
 
 }  // namespace freehold::heap

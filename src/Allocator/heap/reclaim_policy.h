@@ -10,6 +10,4 @@ bool should_reclaim() noexcept;
 // reclaim() was called: so many bytes live. Any thread.
 void note_reclaim(uint64_t live) noexcept;
 
-void reset_reclaim_policy() noexcept;  // tests only
-
 }  // namespace freehold::heap

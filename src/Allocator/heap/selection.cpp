@@ -2,6 +2,7 @@
 
 #include "core/arena.h"
 #include "core/knobs.h"
+#include "core/module_state.h"
 #include "core/object.h"
 #include "heap/accounting.h"
 #include "heap/block_walk.h"
@@ -27,18 +28,22 @@ constexpr size_t kChosenAtMost = 32768;
 // are all of an age would find none for long, and then all of them at once.
 constexpr size_t kSparseAt = 5;
 
-uint64_t random_state = 0;  // of the promoting thread
+struct State {
+  uint64_t random_state = 0;  // of the promoting thread
+};
+constinit State state;
+FREEHOLD_MODULE_STATE(state);
 
 uint64_t next_random() noexcept {
-  if (random_state == 0) random_state = core::knobs.stress.seed * 2 + 1;
-  random_state ^= random_state << 13;
-  random_state ^= random_state >> 7;
-  random_state ^= random_state << 17;
-  return random_state;
+  if (state.random_state == 0) state.random_state = core::knobs.stress.seed * 2 + 1;
+  state.random_state ^= state.random_state << 13;
+  state.random_state ^= state.random_state >> 7;
+  state.random_state ^= state.random_state << 17;
+  return state.random_state;
 }
 
 // Whether every chunk of a block of small objects is used up: the last page of each holds objects to its end. Then the block stays complete, and no
-// thread allocates in what would be frozen.
+// thread allocates in what is evacuated.
 bool is_used_up(size_t block) noexcept {
   const BlockRecord& record = arena.blocks[block];
   uint64_t starts = record.chunk_starts.load(std::memory_order_acquire);
@@ -129,7 +134,5 @@ void Selection::choose(PromotionScope scope, size_t of_copies, RoundMemory& memo
 void Selection::forget() noexcept {
   for (size_t i = 0; i < count_; i++) arena.blocks[chosen_[i].block].chosen.store(0, std::memory_order_relaxed);
 }
-
-void reset_selection() noexcept { random_state = 0; }
 
 }  // namespace freehold::heap

@@ -42,6 +42,4 @@ class Selection {
   bool short_ = false;
 };
 
-void reset_selection() noexcept;  // tests only
-
 }  // namespace freehold::heap

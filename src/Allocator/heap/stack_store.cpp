@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include "core/module_state.h"
 #include "platform/lock.h"
 #include "platform/os.h"
 
@@ -20,9 +21,18 @@ constexpr size_t kBuckets = size_t{1} << 15;
 constexpr uint32_t kFirst = 2;  // behind kNoStack and kStackLost
 
 os::Lock lock;  // guards what follows; a stack that is known by its number can be read without
-std::atomic<uint64_t*> words{nullptr};
-size_t words_used = kFirst, bytes_committed = 0;
-uint32_t buckets[kBuckets];  // the last stack of each hash
+struct State {
+  std::atomic<uint64_t*> words{nullptr};
+  size_t words_used = 0;  // from kFirst on: all of this is zero at first, as it is large
+  size_t bytes_committed = 0;
+  uint32_t buckets[kBuckets] = {};  // the last stack of each hash
+
+  void release() noexcept {
+    if (uint64_t* store = words.load(std::memory_order_relaxed); store != nullptr) os::unreserve(store, kStackBytes);
+  }
+};
+constinit State state;
+FREEHOLD_MODULE_STATE(state);
 
 size_t bucket_of(const uintptr_t* addresses, size_t count) noexcept {
   uint64_t hash = count;
@@ -32,14 +42,14 @@ size_t bucket_of(const uintptr_t* addresses, size_t count) noexcept {
 
 // Memory for the words before `end`. Caller holds the lock.
 bool commit_until(size_t end) noexcept {
-  uint64_t* store = words.load(std::memory_order_relaxed);
+  uint64_t* store = state.words.load(std::memory_order_relaxed);
   if (store == nullptr) {
     store = static_cast<uint64_t*>(os::reserve(kStackBytes, os::kPageSize, 0));
     if (store == nullptr) return false;
-    words.store(store, std::memory_order_release);
+    state.words.store(store, std::memory_order_release);
   }
-  for (; bytes_committed < end * sizeof(uint64_t); bytes_committed += kCommitBytes) {
-    if (bytes_committed == kStackBytes || !os::commit(reinterpret_cast<uint8_t*>(store) + bytes_committed, kCommitBytes)) return false;
+  for (; state.bytes_committed < end * sizeof(uint64_t); state.bytes_committed += kCommitBytes) {
+    if (state.bytes_committed == kStackBytes || !os::commit(reinterpret_cast<uint8_t*>(store) + state.bytes_committed, kCommitBytes)) return false;
   }
   return true;
 }
@@ -49,36 +59,29 @@ bool commit_until(size_t end) noexcept {
 uint32_t remember_stack(const uintptr_t* addresses, size_t count) noexcept {
   static_assert(sizeof(uintptr_t) == sizeof(uint64_t));
   if (count == 0) return kNoStack;
-  uint32_t& last = buckets[bucket_of(addresses, count)];
+  uint32_t& last = state.buckets[bucket_of(addresses, count)];
   os::LockGuard guard(lock);
-  uint64_t* store = words.load(std::memory_order_relaxed);
+  uint64_t* store = state.words.load(std::memory_order_relaxed);
   for (uint32_t stack = last; stack != kNoStack; stack = static_cast<uint32_t>(store[stack])) {
     if (store[stack] >> 32 == count && memcmp(store + stack + 1, addresses, count * sizeof(uint64_t)) == 0) return stack;
   }
-  if (words_used + 1 + count > kWords || !commit_until(words_used + 1 + count)) return kStackLost;
-  store = words.load(std::memory_order_relaxed);
-  auto stack = static_cast<uint32_t>(words_used);
+  size_t first = kFirst + state.words_used;
+  if (first + 1 + count > kWords || !commit_until(first + 1 + count)) return kStackLost;
+  store = state.words.load(std::memory_order_relaxed);
+  auto stack = static_cast<uint32_t>(first);
   store[stack] = uint64_t{count} << 32 | last;
   memcpy(store + stack + 1, addresses, count * sizeof(uint64_t));
-  words_used += 1 + count;
+  state.words_used += 1 + count;
   return last = stack;
 }
 
 size_t read_stack(uint32_t stack, uintptr_t* addresses, size_t capacity) noexcept {
-  const uint64_t* store = words.load(std::memory_order_acquire);
+  const uint64_t* store = state.words.load(std::memory_order_acquire);
   if (stack < kFirst || store == nullptr) return 0;
   size_t count = store[stack] >> 32;
   if (count > capacity) count = capacity;
   memcpy(addresses, store + stack + 1, count * sizeof(uint64_t));
   return count;
-}
-
-void reset_stacks() noexcept {
-  uint64_t* store = words.exchange(nullptr);
-  if (store != nullptr) os::unreserve(store, kStackBytes);
-  words_used = kFirst;
-  bytes_committed = 0;
-  memset(buckets, 0, sizeof buckets);
 }
 
 }  // namespace freehold::heap

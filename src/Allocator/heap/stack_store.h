@@ -18,6 +18,4 @@ uint32_t remember_stack(const uintptr_t* addresses, size_t count) noexcept;
 // The addresses of a stack, as many as there is room for. Any thread; lock-free. Returns how many.
 size_t read_stack(uint32_t stack, uintptr_t* addresses, size_t capacity) noexcept;
 
-void reset_stacks() noexcept;  // tests only
-
 }  // namespace freehold::heap

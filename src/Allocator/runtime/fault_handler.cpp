@@ -2,7 +2,7 @@
 // allocates nothing, takes no lock, and touches only registers, the top of the stack, the faulting instruction and lock-free tables of the heap.
 //
 //   where it faulted                               address           what happens
-//   anywhere                                        arena, frozen     waits until its block was promoted, and tries again
+//   anywhere                                        arena, evacuated  waits until its block was promoted, and tries again
 //   anywhere                                        arena, live       the same was over before it was noticed: tries again
 //   a recoverable access of the heap's own          any               resumes at its recovery address
 //   anywhere else                                   arena, moved      the thread's references are made current (stale_references.h); tries again
@@ -186,7 +186,7 @@ void note_wait() noexcept { core::fault_counters.waits.fetch_add(1, std::memory_
 // An access to a block that is being promoted, or was just now: true when it is to be tried again. Once the promotion is done that would only fault once
 // more, so then it is false, and `whereabouts` is what has become of the object.
 bool wait_for_promotion(const greg_t* registers, uintptr_t address, heap::Whereabouts& whereabouts) noexcept {
-  if (whereabouts != heap::Whereabouts::kFrozen && whereabouts != heap::Whereabouts::kHere) return false;
+  if (whereabouts != heap::Whereabouts::kEvacuating && whereabouts != heap::Whereabouts::kHere) return false;
   // Walks come by each page that has no memory.
   uint32_t one_in = core::find_recovery(static_cast<uintptr_t>(registers[REG_RIP])) != 0 ? 100 : 1;
   core::stress_step(one_in);
@@ -194,13 +194,13 @@ bool wait_for_promotion(const greg_t* registers, uintptr_t address, heap::Wherea
   core::stress_step(one_in);
   // What was promoted between the two questions looks dead to the second.
   if (heap::whereabouts_of(address + 1) != whereabouts) return true;
-  if (whereabouts == heap::Whereabouts::kFrozen) {
+  if (whereabouts == heap::Whereabouts::kEvacuating) {
     // A page that has lost its memory faults as ever. The promoting thread meets such pages, and would wait for itself.
     if (state == heap::AddressState::kDead) return false;
     note_wait();
-    heap::wait_while_frozen(address + 1);
+    heap::wait_while_evacuating(address + 1);
     whereabouts = heap::whereabouts_of(address + 1);
-    return whereabouts == heap::Whereabouts::kHere || whereabouts == heap::Whereabouts::kFrozen;
+    return whereabouts == heap::Whereabouts::kHere || whereabouts == heap::Whereabouts::kEvacuating;
   }
   if (state != heap::AddressState::kLive || !may_retry(registers, address)) return false;
   note_retry(registers, address);

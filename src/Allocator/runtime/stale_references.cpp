@@ -227,7 +227,7 @@ void patch_field(uint64_t* slot, size_t* patched) noexcept {
   uint64_t old;
   bool swapped = false;
   if (!core::try_load(slot, &old) || old == 0 || whereabouts_of(old) != Whereabouts::kMoved) return;
-  if (whereabouts_of(reinterpret_cast<uintptr_t>(slot)) == Whereabouts::kFrozen) return;  // the store would wait
+  if (whereabouts_of(reinterpret_cast<uintptr_t>(slot)) == Whereabouts::kEvacuating) return;  // the store would wait
   if (core::try_compare_and_swap(slot, old, current_address(old), &swapped) && swapped) (*patched)++;
 }
 

@@ -1,4 +1,4 @@
-#include "heap/block_freezing.h"
+#include "heap/block_evacuation.h"
 
 #include <algorithm>
 
@@ -31,7 +31,7 @@ namespace {
 // Blocks in the pool, or an eighth of those that live if that is more: promotion gives the frames of others to the system at once.
 constexpr size_t kPooledByPromotion = 64;
 
-void end_freeze(size_t block) noexcept {
+void end_evacuation(size_t block) noexcept {
   BlockRecord& record = arena.blocks[block];
   record.state.store(BlockState::kLive, std::memory_order_seq_cst);
   // Those who found its last page dead meanwhile have left it to us.
@@ -40,24 +40,24 @@ void end_freeze(size_t block) noexcept {
 
 }  // namespace
 
-bool freeze_block(size_t block) noexcept {
+bool begin_evacuation(size_t block) noexcept {
   BlockRecord& record = arena.blocks[block];
   {
     os::LockGuard guard(block_lock);
     if (record.state.load(std::memory_order_relaxed) != BlockState::kLive || record.kind != BlockKind::kSmall) return false;
     if (record.dead_pages.load(std::memory_order_acquire) == kPagesPerBlock) return false;
-    record.state.store(BlockState::kFrozen, std::memory_order_seq_cst);
+    record.state.store(BlockState::kEvacuating, std::memory_order_seq_cst);
   }
   bool pinned = is_pinned(block);
   if (!pinned && protect_from_writing(block)) return true;
   if (!pinned) allow_writing(block);
-  end_freeze(block);
+  end_evacuation(block);
   return false;
 }
 
-void thaw_block(size_t block) noexcept {
+void give_up_evacuation(size_t block) noexcept {
   if (!allow_writing(block) && !(note_refusal(mappings()) && allow_writing(block))) os::fail_fast("the kernel refuses to make memory of the heap writable again.", "Report it, with the kernel's version.");
-  end_freeze(block);
+  end_evacuation(block);
 }
 
 bool forward_block(size_t block, uint32_t forwarding) noexcept {
@@ -74,7 +74,7 @@ bool forward_block(size_t block, uint32_t forwarding) noexcept {
     if (to != kNoBlock) {
       Move move = move_block(block, to);
       inaccessible = move != Move::kRefused;
-      // The block is frozen. Where its frames keep that, it must go before they are used: once watched, stores would fault for ever.
+      // The block is protected from writing. Where its frames keep that, it must go before they are used: once watched, stores would fault for ever.
       if (move == Move::kDone && is_watching() && os::moves_keep_protection() && !(os::watch(arena.block_start(to), kBlockSize) && os::write_protect(arena.block_start(to), kBlockSize, false))) {
         give_back_or_keep(arena.block_start(to), kBlockSize);
         move = Move::kLost;

@@ -138,7 +138,7 @@ void GlobalHeap::release_member(MiniHeap& leader, MiniHeap& member) noexcept {
   uint32_t pages = kSizeClasses[member.size_class.load(std::memory_order_relaxed)].pages;
   arena_->set_words(member.page, pages, {0});
   arena_->free_alias(member.page, pages);
-  aliases.fetch_sub(1, std::memory_order_relaxed);
+  saved_pages.fetch_sub(kSizeClasses[member.size_class.load(std::memory_order_relaxed)].pages, std::memory_order_relaxed);
   os::LockGuard guard(ids_lock_);
   member.next = unused_;
   unused_ = id_of(member);

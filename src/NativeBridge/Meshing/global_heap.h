@@ -71,7 +71,7 @@ class GlobalHeap {
   // Every invariant of a class's spans that can be checked while threads run. Null, or what is violated.
   const char* verify(uint32_t size_class) noexcept;
 
-  std::atomic<int64_t> aliases{0};  // spans without pages of their own
+  std::atomic<int64_t> saved_pages{0};  // of spans that have none of their own
 
  private:
   MiniHeapId make_span(uint32_t size_class, uint32_t owner) noexcept;

@@ -17,14 +17,14 @@ public sealed class NativeHeapTests
         var data = new TheoryData<string, string, string>();
         foreach (string verb in s_verbs)
         {
-            foreach (string barrier in new[] { "auto", "user" })
+            foreach (string barrier in new[] { "auto", "user", "mprotect" })
                 data.Add(verb, barrier, "auto");
-            data.Add(verb, "auto", "mprotect");
+            data.Add(verb, "mprotect", "mprotect");
         }
         return data;
     }
 
-    /// <summary>tests/NativeHeap under each kind of userfaultfd, and where the managed heap lives by SIGSEGV.</summary>
+    /// <summary>tests/NativeHeap under each barrier of the meshing malloc, and where both heaps live by SIGSEGV.</summary>
     [Theory]
     [MemberData(nameof(Verbs))]
     public void BothHeapsWorkInOneProcess(string verb, string barrier, string protection)

@@ -25,7 +25,8 @@ void before_open() noexcept {
     environment = reinterpret_cast<const char* const*>(stack + 1 + stack[0] + 1);
   }
   // The managed heap plans with three quarters of the mappings that the kernel allows.
-  if (GC_Initialize != nullptr) knobs.map_budget = os::maximal_mappings() / 8;
+  knobs.beside_managed_heap = GC_Initialize != nullptr;
+  if (knobs.beside_managed_heap) knobs.map_budget = os::maximal_mappings() / 8;
   char error[512];
   if (read_knobs(environment, error, sizeof error)) return;
   os::write_error("freehold-mesh: ");

@@ -66,20 +66,20 @@ public sealed partial class PublishTests(PackageFixture machine)
         var project = new SampleProject(machine, source: Source);
         string link = Path.Combine(project.Folder, "bin/Release/net9.0/linux-x64/native/sample");
         Assert.Equal(0, project.Publish().ExitCode);
-        Assert.Equal("meshing: False\n", project.Run().Output);
+        Assert.Equal("meshing: False", project.Run().Output.Trim());
         DateTime linked = File.GetLastWriteTimeUtc(link);
         Assert.Equal(0, project.Publish().ExitCode);
         Assert.Equal(linked, File.GetLastWriteTimeUtc(link));
 
         CommandResult mesh = project.Publish("-p:FreeholdNativeHeap=mesh");
         Assert.True(mesh.ExitCode == 0, mesh.Output);
-        Assert.Equal("meshing: True\n", project.Run().Output);
+        Assert.Equal("meshing: True", project.Run().Output.Trim());
         linked = File.GetLastWriteTimeUtc(link);
         Assert.Equal(0, project.Publish("-p:FreeholdNativeHeap=mesh").ExitCode);
         Assert.Equal(linked, File.GetLastWriteTimeUtc(link));
 
         Assert.Equal(0, project.Publish().ExitCode);
-        Assert.Equal("meshing: False\n", project.Run().Output);
+        Assert.Equal("meshing: False", project.Run().Output.Trim());
     }
 
     [Theory]

@@ -35,6 +35,9 @@ bool take_range(int, siginfo_t* information, ucontext_t*) noexcept {
 class FaultDispatcherTest : public ::testing::Test {
  protected:
   void SetUp() override {
+    // A sanitizer has one of its own.
+    struct sigaction standard = {};
+    ASSERT_EQ(sigaction(SIGSEGV, &standard, &original_), 0);
     order.clear();
     page = static_cast<char*>(mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     ASSERT_NE(page, MAP_FAILED);
@@ -45,6 +48,7 @@ class FaultDispatcherTest : public ::testing::Test {
     struct sigaction now;
     sigaction(SIGSEGV, nullptr, &now);
     EXPECT_EQ(now.sa_handler, SIG_DFL) << "what was there before is there again";
+    sigaction(SIGSEGV, &original_, nullptr);
   }
   void add(FaultOwner& owner, bool (*answer)(int, siginfo_t*, ucontext_t*) noexcept, void* start = nullptr, size_t size = 0) {
     owner = {fault_bit(SIGSEGV), answer, reinterpret_cast<uintptr_t>(start), size};
@@ -52,6 +56,7 @@ class FaultDispatcherTest : public ::testing::Test {
   }
   void write() { *static_cast<volatile char*>(page + 100) = 1; }
 
+  struct sigaction original_;
   FaultOwner declines_, declines_too_, takes_, range_, other_range_;
 };
 

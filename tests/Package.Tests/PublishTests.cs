@@ -64,7 +64,7 @@ public sealed partial class PublishTests(PackageFixture machine)
     {
         const string Source = """System.Console.WriteLine($"meshing: {System.Heap.GetStatistics().Native.MappingBudget > 0}");""";
         var project = new SampleProject(machine, source: Source);
-        string link = Path.Combine(project.Folder, "bin/Release/net9.0/linux-x64/native/sample");
+        string link = Path.Combine(project.Folder, "bin/Release/net10.0/linux-x64/native/sample");
         Assert.Equal(0, project.Publish().ExitCode);
         Assert.Equal("meshing: False", project.Run().Output.Trim());
         DateTime linked = File.GetLastWriteTimeUtc(link);

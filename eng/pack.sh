@@ -18,6 +18,7 @@ native="$artifacts/native/lib"
 framework_of() { echo "net${1%%.*}.0"; }
 
 "$root/eng/native.sh"
+"$root/eng/native.sh" freehold_mesh
 build=(run dotnet build -c Release -v quiet -nologo -clp:NoSummary)
 "${build[@]}" "$root/src/Libraries/System.Heap/System.Heap.csproj"
 "${build[@]}" "$root/src/Compiler/Tasks/Freehold.Tasks.csproj"
@@ -31,7 +32,9 @@ cp "$root/src/Libraries/System.Heap/bin/Release/net9.0/Freehold".{dll,pdb,xml} "
 cp "$root/src/Compiler/Tasks/bin/Release/net10.0/Freehold.Tasks.dll" "$stage/tools/net10.0/"
 cp "$artifacts/rewriter.new"/*.dll "$artifacts/rewriter.new"/*.json "$stage/tools/rewriter/"
 rm -rf "$artifacts/rewriter.new"
-cp "$native/libfreehold_jit.so" "$stage/tools/linux-x64/"
+cp "$native/libfreehold_jit.so" "$native/libfreehold-mesh.a" "$stage/tools/linux-x64/"
+# What a program with the meshing malloc exports to shared libraries: from the archive itself.
+readelf -sW "$native/libfreehold-mesh.a" | awk '$4 == "FUNC" && $5 != "LOCAL" && $6 == "DEFAULT" && $7 != "UND" { print $8 }' | LC_ALL=C sort -u > "$stage/tools/linux-x64/freehold-mesh.symbols"
 for version_of_runtime in "${runtimes[@]}"; do
   mkdir -p "$stage/tools/linux-x64/$version_of_runtime" "$stage/tools/runtime-patches/$version_of_runtime"
   cp "$native/$version_of_runtime/libfreehold.a" "$stage/tools/linux-x64/$version_of_runtime/"

@@ -33,25 +33,35 @@ public static class Publisher
     /// <summary>tests/Contract, which exists on Freehold only.</summary>
     public static Executable Contract => Get("Contract", freehold: true);
 
+    /// <summary>tests/NativeHeap, whose malloc is the meshing one.</summary>
+    public static Executable NativeHeap => Get("NativeHeap", freehold: true);
+
+    /// <summary>tests/Contract with the meshing malloc.</summary>
+    public static Executable ContractMesh => Get("Contract", freehold: true, nativeHeap: "mesh");
+
+    /// <summary>tests/Differential with the meshing malloc.</summary>
+    public static Executable DifferentialMesh => Get("Differential", freehold: true, nativeHeap: "mesh");
+
     /// <summary>Any of them, for a target framework.</summary>
-    public static Executable Get(string project, bool freehold, string configuration = "Release", string framework = MainFramework)
+    public static Executable Get(string project, bool freehold, string configuration = "Release", string framework = MainFramework, string? nativeHeap = null)
     {
-        string name = project + (framework == MainFramework ? "" : "-" + framework) + (freehold ? "-freehold" : "-stock") + (configuration == "Release" ? "" : "-" + configuration.ToLowerInvariant());
+        string name = project + (framework == MainFramework ? "" : "-" + framework) + (freehold ? "-freehold" : "-stock") + (configuration == "Release" ? "" : "-" + configuration.ToLowerInvariant()) + (nativeHeap is null ? "" : "-" + nativeHeap);
         Lazy<Executable>? lazy;
         lock (s_gate)
         {
             if (!s_published.TryGetValue(name, out lazy))
-                s_published[name] = lazy = new Lazy<Executable>(() => Publish(project, name, freehold, configuration, framework));
+                s_published[name] = lazy = new Lazy<Executable>(() => Publish(project, name, freehold, configuration, framework, nativeHeap));
         }
         return lazy.Value;
     }
 
-    private static Executable Publish(string project, string name, bool freehold, string configuration, string framework)
+    private static Executable Publish(string project, string name, bool freehold, string configuration, string framework, string? nativeHeap)
     {
         string output = Path.Combine(Repository.Output, name);
         var start = new ProcessStartInfo("dotnet", [
             "publish", Path.Combine(Repository.Root, "tests", project), "-c", configuration, "-nologo", "-v", "quiet",
             "--artifacts-path", Path.Combine(Repository.Output, "obj-" + name), "-o", output, "-p:FreeholdEnabled=" + (freehold ? "true" : "false"), "-p:ConsumerFramework=" + framework,
+            .. nativeHeap is null ? Array.Empty<string>() : ["-p:FreeholdNativeHeap=" + nativeHeap],
         ]) { RedirectStandardOutput = true, RedirectStandardError = true };
         // The test host's own settings are not the build's.
         foreach (string variable in start.Environment.Keys.Where(key => key.StartsWith("MSBUILD", StringComparison.OrdinalIgnoreCase)).ToList())

@@ -54,7 +54,7 @@ class ForkTest : public MeshTest {
 TEST_F(ForkTest, NeitherSeesWhatTheOtherWrites) {
   std::vector<uint64_t*> kept = sparse(256, 30'000, 20);
   compact();
-  ASSERT_GT(heap.global.aliases.load(), 0);
+  ASSERT_GT(heap.global.saved_pages.load(), 0);
   int ready[2];
   ASSERT_EQ(pipe(ready), 0);
   in_child([&] {
@@ -103,7 +103,7 @@ TEST_F(ForkTest, BothGoOnAllocatingFreeingAndMeshing) {
 TEST_F(ForkTest, WithoutTheFilesDescriptor) {
   std::vector<uint64_t*> kept = sparse(256, 20'000, 20);
   compact();
-  ASSERT_GT(heap.global.aliases.load(), 0);
+  ASSERT_GT(heap.global.saved_pages.load(), 0);
   close(heap.arena.file());
   int ready[2];
   ASSERT_EQ(pipe(ready), 0);

@@ -58,10 +58,10 @@ TEST_F(MeshingTest, MeshedSpansMeshAgainAndAreAllocatedFrom) {
 TEST_F(MeshingTest, SpansComeApartWhenTheirObjectsGo) {
   std::vector<uint64_t*> kept = sparse(128, 30'000, 25);
   compact();
-  EXPECT_GT(heap.global.aliases.load(), 0);
+  EXPECT_GT(heap.global.saved_pages.load(), 0);
   free_all(kept);
   compact();
-  EXPECT_EQ(heap.global.aliases.load(), 0);
+  EXPECT_EQ(heap.global.saved_pages.load(), 0);
   EXPECT_EQ(heap.arena.used_pages(), 0u);
   EXPECT_EQ(heap.arena.dirty_pages(), 0u);
   // And their addresses are good for other classes.

@@ -1,6 +1,7 @@
 #include <thread>
 
 #include "mesh_fixture.h"
+#include "statistics.h"
 
 namespace freehold::mesh::testing {
 namespace {
@@ -50,6 +51,71 @@ TEST_F(RemoteFreeTest, AFreedObjectGoesBackToItsSpan) {
     deallocate(next);
     deallocate(own);
   });
+}
+
+// It waits with others of its class in the thread that freed it, and goes to its span at the thread's end at the latest.
+TEST_F(RemoteFreeTest, WhatWaitsIsFreedAtTheEndOfTheThread) {
+  std::vector<void*> objects;
+  for (int i = 0; i < 30; i++) objects.push_back(allocate(48));
+  std::vector<void*> others;
+  for (int i = 0; i < 300; i++) others.push_back(allocate(1000));
+  in_thread([&] {
+    deallocate(allocate(16));
+    for (void* object : objects) deallocate(object);
+    for (void* object : others) deallocate(object);
+    EXPECT_GE(heap.global.cached_slots(class_of(48)), 30u);
+    EXPECT_EQ(verify(), nullptr);
+  });
+  compact();
+  EXPECT_EQ(read_statistics().live_bytes, 0u);
+  EXPECT_EQ(heap.arena.used_pages(), 0u);
+}
+
+// A thread that only frees has no heap at first, and none after its end.
+TEST_F(RemoteFreeTest, AThreadThatOnlyFreesTakesAHeapWhenItIsWorthwhile) {
+  std::vector<void*> objects;
+  for (int i = 0; i < 1000; i++) objects.push_back(allocate(64));
+  uint32_t before = heap.global.heap_count();
+  std::thread([&] {
+    for (int i = 0; i < 50; i++) deallocate(objects[static_cast<size_t>(i)]);
+    EXPECT_EQ(thread_heap, &nobodys_heap);
+    for (int i = 50; i < 500; i++) deallocate(objects[static_cast<size_t>(i)]);
+    EXPECT_NE(thread_heap, &nobodys_heap);
+    leave_heap();
+    for (int i = 500; i < 1000; i++) deallocate(objects[static_cast<size_t>(i)]);
+    EXPECT_EQ(thread_heap, &nobodys_heap);
+  }).join();
+  EXPECT_EQ(heap.global.heap_count(), before + 1);
+  compact();
+  EXPECT_EQ(heap.arena.used_pages(), 0u);
+}
+
+// Producers and consumers of several classes, many times, with meshing beside them.
+TEST_F(RemoteFreeTest, ObjectsThatGoOverToOtherThreads) {
+  std::vector<void*> objects(20'000);
+  for (int round = 0; round < 10; round++) {
+    in_thread([&] {
+      for (size_t i = 0; i < objects.size(); i++) {
+        objects[i] = allocate(16 + i % 5 * 100);
+        *static_cast<size_t*>(objects[i]) = i;
+      }
+    });
+    std::thread others[2];
+    for (size_t t = 0; t < 2; t++) {
+      others[t] = std::thread([&, t] {
+        for (size_t i = t; i < objects.size(); i += 2) {
+          ASSERT_EQ(*static_cast<size_t*>(objects[i]), i);
+          deallocate(objects[i]);
+          if (i % 5000 == t) heap.mesher.run(0, true);
+        }
+        leave_heap();
+      });
+    }
+    for (std::thread& other : others) other.join();
+    ASSERT_EQ(verify(), nullptr);
+  }
+  compact();
+  EXPECT_EQ(read_statistics().live_bytes, 0u);
 }
 
 TEST_F(RemoteFreeTest, ThreadsThatEndLeaveNothing) {

@@ -21,8 +21,19 @@ TEST_F(StatisticsTest, TheFiguresAddUp) {
   EXPECT_EQ(s.live_bytes, kept.size() * 256 + usable_size(large));
   EXPECT_EQ(s.large_bytes, usable_size(large));
   EXPECT_GT(s.saved_bytes, 0u);
-  EXPECT_EQ(s.saved_bytes, static_cast<uint64_t>(heap.global.aliases.load()) * 4096);
+  EXPECT_EQ(s.saved_bytes, static_cast<uint64_t>(heap.global.saved_pages.load()) * 4096);
   EXPECT_EQ(s.used_bytes, heap.arena.used_pages() * 4096);
+  uint64_t figures[FREEHOLD_MESH_FIGURE_COUNT + 1];
+  figures[FREEHOLD_MESH_FIGURE_COUNT] = 7;
+  freehold_mesh_figures(figures, FREEHOLD_MESH_FIGURE_COUNT);
+  EXPECT_EQ(figures[0], s.used_bytes);
+  EXPECT_EQ(figures[1], s.dirty_bytes);
+  EXPECT_EQ(figures[2], s.large_bytes);
+  EXPECT_EQ(figures[3], s.saved_bytes);
+  EXPECT_EQ(figures[4], s.meshes);
+  EXPECT_GT(figures[6], 0u);
+  EXPECT_EQ(figures[7], static_cast<uint64_t>(heap.mesher.budget()));
+  EXPECT_EQ(figures[FREEHOLD_MESH_FIGURE_COUNT], 7u);
   // A meshed page counts once in PSS and for each of its addresses in RSS.
   EXPECT_GT(s.proportional_bytes, 0u);
   for (uint64_t* object : kept) *object = *object + 1;

@@ -6,7 +6,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 source "$root/eng/common.sh"
 library="$artifacts/native/lib/libfreehold-mesh.so"
 probe="$artifacts/native/bin/mesh_probe"
-"$root/eng/native.sh" freehold_mesh_preload mesh_probe
+"$root/eng/native.sh" freehold_mesh freehold_mesh_preload mesh_probe
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cp "$library" "$probe" "$scratch"   # nobody may not see the repository's folders
@@ -71,6 +71,51 @@ if [ "$(id -u)" = 0 ] && command -v setpriv > /dev/null; then
   case_of "efault, as nobody" setpriv --reuid=65534 --regid=65534 --clear-groups "${preload[@]}" "$probe" efault "$calls"
 fi
 case_of "a setting that is not known ends the program" bash -c "! LD_PRELOAD=$library FREEHOLD_MESH_NONE=1 $probe family"
+
+# A C program that links the archive: its malloc, the C library's own allocations, and a fork.
+cat > "$scratch/linked.c" <<'EOF'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "freehold/mesh.h"
+
+int main(void) {
+  static char* kept[20000];
+  for (int i = 0; i < 20000; i++) {
+    kept[i] = malloc(100);
+    snprintf(kept[i], 100, "object %d", i);
+  }
+  for (int i = 0; i < 20000; i++) {
+    if (i % 16 != 0) free(kept[i]);
+  }
+  freehold_mesh_compact();
+  uint64_t figures[FREEHOLD_MESH_FIGURE_COUNT];
+  freehold_mesh_figures(figures, FREEHOLD_MESH_FIGURE_COUNT);
+  if (figures[3] == 0 || figures[4] == 0) return puts("nothing was meshed"), 1;
+  pid_t child = fork();
+  for (int i = 0; i < 20000; i += 16) {
+    char expected[100];
+    snprintf(expected, sizeof expected, "object %d", i);
+    if (strcmp(kept[i], expected) != 0) return puts("an object changed"), 2;
+    free(kept[i]);
+  }
+  free(strdup("the C library's"));
+  if (child == 0) _exit(freehold_mesh_verify() == NULL ? 42 : 3);
+  int status;
+  if (waitpid(child, &status, 0) != child || WEXITSTATUS(status) != 42) return puts("the child failed"), 4;
+  return freehold_mesh_verify() != NULL;
+}
+EOF
+for compiler in gcc clang clang-19; do
+  if ! command -v $compiler > /dev/null; then
+    missing+=("$compiler")
+    continue
+  fi
+  case_of "a C program that links the archive, $compiler" bash -c "$compiler -O1 -I '$root/src/NativeBridge/Meshing/include' '$scratch/linked.c' -Wl,--whole-archive '$artifacts/native/lib/libfreehold-mesh.a' -Wl,--no-whole-archive -pthread -o '$scratch/linked' && '$scratch/linked'"
+done
 
 same python3 python3 -c '
 import json, collections

@@ -28,6 +28,7 @@ public sealed class ErrorTests(PackageFixture machine)
         { "FH0009", ["-p:FreeholdHeapLimit=M"] },
         { "FH0009", ["-p:FreeholdMapBudget=0"] },
         { "FH0009", ["-p:FreeholdProtection=none"] },
+        { "FH0009", ["-p:FreeholdNativeHeap=jemalloc"] },
         { "FH0010", ["-p:NETCoreSdkVersion=9.0.300"] },
         { "FH0011", ["-p:FreeholdCacheDirectory=/proc/freehold"] },
         { "FH0015", ["-p:FreeholdCacheDirectory=/nowhere/a$b"] },
@@ -38,6 +39,7 @@ public sealed class ErrorTests(PackageFixture machine)
         { "FH0012", ["-p:NativeLib=Static"] },
         { "FH0012", ["-p:IlcSdkPath=/tmp/"] },
         { "FH0012", ["-p:IlcFrameworkNativePath=/tmp/"] },
+        { "FH0012", ["-p:FreeholdNativeHeap=mesh", "-p:StaticExecutable=true"] },
     };
 
     [Theory]

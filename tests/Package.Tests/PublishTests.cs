@@ -59,9 +59,34 @@ public sealed partial class PublishTests(PackageFixture machine)
         AssertRuns(project, manual: true);
     }
 
+    [Fact]
+    public void SwitchingTheNativeHeapLinksAnewAndNothingElseDoes()
+    {
+        const string Source = """System.Console.WriteLine($"meshing: {System.Heap.GetStatistics().Native.MappingBudget > 0}");""";
+        var project = new SampleProject(machine, source: Source);
+        string link = Path.Combine(project.Folder, "bin/Release/net10.0/linux-x64/native/sample");
+        Assert.Equal(0, project.Publish().ExitCode);
+        Assert.Equal("meshing: False", project.Run().Output.Trim());
+        DateTime linked = File.GetLastWriteTimeUtc(link);
+        Assert.Equal(0, project.Publish().ExitCode);
+        Assert.Equal(linked, File.GetLastWriteTimeUtc(link));
+
+        CommandResult mesh = project.Publish("-p:FreeholdNativeHeap=mesh");
+        Assert.True(mesh.ExitCode == 0, mesh.Output);
+        Assert.Equal("meshing: True", project.Run().Output.Trim());
+        linked = File.GetLastWriteTimeUtc(link);
+        Assert.Equal(0, project.Publish("-p:FreeholdNativeHeap=mesh").ExitCode);
+        Assert.Equal(linked, File.GetLastWriteTimeUtc(link));
+
+        Assert.Equal(0, project.Publish().ExitCode);
+        Assert.Equal("meshing: False", project.Run().Output.Trim());
+    }
+
     [Theory]
     [InlineData("-p:CppCompilerAndLinker=gcc")]
     [InlineData("-p:CppCompilerAndLinker=clang", "-p:LinkerFlavor=lld")]
+    [InlineData("-p:CppCompilerAndLinker=gcc", "-p:FreeholdNativeHeap=mesh")]
+    [InlineData("-p:CppCompilerAndLinker=clang", "-p:LinkerFlavor=lld", "-p:FreeholdNativeHeap=mesh")]
     public void EveryLinkerWorks(params string[] arguments)
     {
         var project = new SampleProject(machine);

@@ -9,6 +9,8 @@
 #   model        tests/Contract's random object graphs in a published program, with 1 to 16 threads, under each of six settings
 #   moving       the same, the framework's collections, and references to deleted objects, under each mode of FREEHOLD_STRESS
 #   long         random graphs under each mode, whose whole heap is rarely collected: many more steps
+#   meshing      the model test of tests/Meshing.Tests: random programs of many threads, meshed as often as possible under each barrier; with --all, in the first
+#                round, also tests/MeshingPrograms/run.sh --long
 #   cases        with --all, in the first round: every case of tests/Contract, and every program of tests/Differential and tests/Ecosystem, under each of
 #                these modes (hours); then the same on the other target framework, net9.0
 # A failed run of a model is made smaller with tests/Stress/shrink.sh. Ends with how many steps the models made under each setting, 'N passed, N failed'
@@ -50,7 +52,7 @@ source "$root/tests/Stress/programs.sh"
 tests="$artifacts/native/bin/allocator_tests"
 logs="$artifacts/logs/stress"
 
-"$root/eng/native.sh" allocator_tests
+"$root/eng/native.sh" allocator_tests mesh_tests
 publish Contract freehold true
 if $all; then
   publish Contract freehold true net9.0
@@ -207,6 +209,8 @@ while [ "$SECONDS" -lt "$end" ] || [ "$round" -eq 0 ]; do
   # Seeds that fit the programs' 32-bit arithmetic; the round is part of it, so that no two are alike.
   next=$(((seed + round * 7919 + RANDOM) % 2000000 + 1))
   one "" "FREEHOLD_TEST_SEED=$next" -- "$tests" '--gtest_filter=*HeapModelTest.*' --gtest_brief=1
+  one "" "FREEHOLD_TEST_SEED=$next" -- "$artifacts/native/bin/mesh_tests" '--gtest_filter=*MeshModelTest*' --gtest_brief=1
+  if [ "$round" -eq 0 ] && $all; then one "" -- "$root/tests/MeshingPrograms/run.sh" --long; fi
   for i in "${!settings_of_model[@]}"; do
     if [ "$SECONDS" -ge "$end" ] && [ "$round" -ne 0 ]; then break; fi
     threads=${threads_of_model[$(((i + round) % ${#threads_of_model[@]}))]}

@@ -18,6 +18,7 @@
 #include "heap/promotion_counters.h"
 #include "heap/reachability.h"
 #include "heap/thread_heap.h"
+#include "platform/meshing.h"
 #include "platform/os.h"
 #include "platform/userfaultfd.h"
 
@@ -85,6 +86,8 @@ void collect_statistics(uint64_t* values, int32_t count) noexcept {
   figures[kTimeToStopPlace] = load(stops.place);
   figures[kTimeToStopThread] = load(stops.name[0]);
   figures[kTimeToStopThreadEnd] = load(stops.name[1]);
+  static_assert(kFigureCount - kNativeUsedBytes == os::kMeshFigures);
+  if (os::has_meshing_malloc()) freehold_mesh_figures(&figures[kNativeUsedBytes], os::kMeshFigures);
   for (int32_t i = 0; i < count; i++) values[i] = i < kFigureCount ? figures[i] : 0;
 }
 

@@ -15,9 +15,10 @@ enum Figure : int32_t {
   kSweeps, kSweptFields, kSweptRoots, kLongestSweepStop, kFrameWaits, kAddressSpaceReused,
   kReclaimedObjects, kReclaimedBytes, kLongestReclaimStop,
   kStops, kLongestTimeToStop, kTimeToStopPlace, kTimeToStopThread, kTimeToStopThreadEnd,
+  kNativeUsedBytes, kNativeCachedBytes, kNativeLargeBytes, kNativeSavedBytes, kNativeMeshes, kNativePasses, kNativeMappings, kNativeMappingBudget,
   kFigureCount
 };
-static_assert(kFigureCount == 49, "System.HeapStatistics.Count");
+static_assert(kFigureCount == 57, "System.HeapStatistics.Count");
 
 // Fills values[0, count). Any thread.
 void collect_statistics(uint64_t* values, int32_t count) noexcept;

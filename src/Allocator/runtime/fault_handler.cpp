@@ -14,10 +14,11 @@
 //   anywhere                                        arena, never used the same: no reference leads there, so it is a wild pointer, as any other
 //   all else                                                          chained to the handler that was there, with the same arguments
 //
+// The handler is src/Platform's, which asks the meshing malloc first about its spans, if there is one, and then these functions.
+//
 // Registers, vector state and direction flag are as the faulting instruction left them: sigreturn restores what is not changed here.
 #include "runtime/fault_handler.h"
 
-#include <cerrno>
 #include <csignal>
 #include <cstdint>
 #include <cstring>
@@ -26,6 +27,8 @@
 
 #include <x86intrin.h>
 
+#include "Platform/fault_dispatcher.h"
+#include "core/arena.h"
 #include "core/fault_counters.h"
 #include "core/fault_recovery.h"
 #include "core/stress.h"
@@ -52,8 +55,6 @@ namespace {
 enum HardwareCode : greg_t { kNullInHelper = 66, kDanglingHere = 68, kDanglingInHelper = 69 };
 
 constexpr uintptr_t kNullPage = 0x1000;
-
-struct sigaction previous_segv, previous_bus;  // written once, before the handlers are installed
 
 bool is_dispatch_stub(uintptr_t ip) noexcept {
   auto begin = reinterpret_cast<uintptr_t>(RhpInterfaceDispatch1), end = reinterpret_cast<uintptr_t>(freehold_last_dispatch_stub) + FREEHOLD_DISPATCH_STUBS_LAST_SIZE;
@@ -210,7 +211,6 @@ bool wait_for_promotion(const greg_t* registers, uintptr_t address, heap::Wherea
 
 // True when the context was changed and the thread can go on.
 bool answer(int signal, const siginfo_t* info, ucontext_t* context) noexcept {
-  if (info->si_code <= 0) return false;  // sent, not raised by an instruction
   greg_t* registers = context->uc_mcontext.gregs;
   auto ip = static_cast<uintptr_t>(registers[REG_RIP]);
   auto address = reinterpret_cast<uintptr_t>(info->si_addr);
@@ -258,27 +258,6 @@ bool answer(int signal, const siginfo_t* info, ucontext_t* context) noexcept {
   return false;
 }
 
-// What would have happened without us.
-void chain(int signal, siginfo_t* info, void* context, const struct sigaction& previous) noexcept {
-  if ((previous.sa_flags & SA_SIGINFO) == 0 && (previous.sa_handler == SIG_DFL || previous.sa_handler == SIG_IGN)) {
-    bool sent = info->si_code <= 0;
-    if (sent && previous.sa_handler == SIG_IGN) return;
-    struct sigaction standard = {};
-    standard.sa_handler = SIG_DFL;
-    sigaction(signal, &standard, nullptr);
-    if (sent) raise(signal);
-    return;  // the instruction faults again, and the kernel ends the process or dumps core
-  }
-  sigset_t mask = previous.sa_mask;
-  if ((previous.sa_flags & SA_NODEFER) == 0) sigaddset(&mask, signal);
-  pthread_sigmask(SIG_BLOCK, &mask, nullptr);  // sigreturn restores it
-  if ((previous.sa_flags & SA_SIGINFO) != 0) {
-    previous.sa_sigaction(signal, info, context);
-  } else {
-    previous.sa_handler(signal);
-  }
-}
-
 // On an alternate stack, which we do not ask for: a handler that was there before does, or one that came later and calls this. What follows would run over its end
 // without a fault.
 bool lacks_stack(const ucontext_t* context) noexcept {
@@ -288,27 +267,30 @@ bool lacks_stack(const ucontext_t* context) noexcept {
   return (alternate.ss_flags & SS_DISABLE) == 0 && left < alternate.ss_size && left < kNeeded;
 }
 
-void handle_fault(int signal, siginfo_t* info, void* context) noexcept {
-  int saved = errno;
-  if (heap::in_arena(reinterpret_cast<uintptr_t>(info->si_addr)) && lacks_stack(static_cast<ucontext_t*>(context))) {
+bool answer_in_arena(int signal, siginfo_t* info, ucontext_t* context) noexcept {
+  if (lacks_stack(context)) {
     os::fail_fast("a thread's alternate signal stack is too small.", "Give sigaltstack 32 KB, or install no handler of SIGSEGV and SIGBUS with SA_ONSTACK.");
   }
-  if (!answer(signal, info, static_cast<ucontext_t*>(context))) chain(signal, info, context, signal == SIGBUS ? previous_bus : previous_segv);
-  errno = saved;
+  return answer(signal, info, context);
 }
 
-bool install(int signal, struct sigaction* previous) noexcept {
-  if (sigaction(signal, nullptr, previous) != 0) return false;
-  struct sigaction action = {};
-  action.sa_sigaction = handle_fault;
-  // Not deferred: the handler itself reads through recoverable accesses. Another stack only if the handler before used one, as the runtime does.
-  action.sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER | (previous->sa_flags & SA_ONSTACK);
-  sigemptyset(&action.sa_mask);
-  return sigaction(signal, &action, nullptr) == 0;
+constexpr uint32_t kFaults = platform::fault_bit(SIGSEGV) | platform::fault_bit(SIGBUS);
+platform::FaultOwner arena_owner;  // written before it is added
+
+// Null references in helpers, and reads of the heap's own that may fault. Those in the arena too, until that has an owner.
+bool answer_anywhere(int signal, siginfo_t* info, ucontext_t* context) noexcept {
+  return (arena_owner.size == 0 || !heap::in_arena(reinterpret_cast<uintptr_t>(info->si_addr))) && answer(signal, info, context);
 }
+
+constexpr platform::FaultOwner kAnywhere = {kFaults, answer_anywhere, 0, 0};
 
 }  // namespace
 
-bool install_fault_handlers() noexcept { return install(SIGSEGV, &previous_segv) && install(SIGBUS, &previous_bus); }
+bool install_fault_handlers() noexcept { return platform::add_fault_owner(kAnywhere, platform::FaultStack::kAsBefore); }
+
+bool own_faults_of_arena() noexcept {
+  arena_owner = {kFaults, answer_in_arena, core::arena.start, core::arena.size};
+  return platform::add_fault_owner(arena_owner, platform::FaultStack::kAsBefore);
+}
 
 }  // namespace freehold::runtime

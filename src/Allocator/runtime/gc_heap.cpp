@@ -211,7 +211,7 @@ bool start() noexcept {
     os::write_error("Freehold: the handlers of SIGSEGV and SIGBUS cannot be installed.\n");
     return false;
   }
-  if (!heap::initialize(heap_limit())) return false;
+  if (!heap::initialize(heap_limit()) || !own_faults_of_arena()) return false;
   if (!watch_forks()) return false;
   heap::set_pin_scanner(scan_pins);
   heap::set_sweep_support(&sweep_support);

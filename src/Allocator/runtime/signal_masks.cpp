@@ -5,9 +5,11 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <dlfcn.h>
 
 #include "core/knobs.h"
 #include "heap/background_thread.h"
+#include "platform/meshing.h"
 #include "platform/signals.h"
 #include "runtime/runtime_imports.h"
 
@@ -74,6 +76,8 @@ void freehold_attach_thread(void* thread) {
 [[gnu::visibility("default")]] void* __wrap_dlsym(void* library, const char* name) {
   void* found = __real_dlsym(library, name);
   if (found == nullptr || name == nullptr) return found;
+  // A P/Invoke of the C library's free gets what the C library itself, and all other code of the program, calls: the program's.
+  if (freehold::os::has_meshing_malloc() && library != RTLD_NEXT && library != RTLD_DEFAULT && found == __real_dlsym(RTLD_NEXT, name)) found = __real_dlsym(RTLD_DEFAULT, name);
   if (strcmp(name, "pthread_sigmask") == 0) return reinterpret_cast<void*>(__wrap_pthread_sigmask);
   if (strcmp(name, "sigprocmask") == 0) return reinterpret_cast<void*>(__wrap_sigprocmask);
   return found;

@@ -15,6 +15,9 @@ public sealed class CheckExecutable : FreeholdTask
     [Required]
     public string Executable { get; set; } = "";
 
+    /// <summary>Value of FreeholdNativeHeap: with <c>mesh</c> the meshing malloc must be in it too.</summary>
+    public string NativeHeap { get; set; } = "";
+
     /// <inheritdoc />
     protected override void Run()
     {
@@ -24,6 +27,11 @@ public sealed class CheckExecutable : FreeholdTask
         if (image.IndexOf("FREEHOLD_STATS"u8) < 0)
         {
             throw new FreeholdException("FH0013", $"'{Executable}' was linked without Freehold's heap. Delete the obj folder and publish again.");
+        }
+
+        if (NativeHeap == "mesh" && image.IndexOf("FREEHOLD_MESH_BARRIER"u8) < 0)
+        {
+            throw new FreeholdException("FH0013", $"'{Executable}' was linked without the meshing malloc that FreeholdNativeHeap=mesh asks for. Delete the obj folder and publish again.");
         }
     }
 }

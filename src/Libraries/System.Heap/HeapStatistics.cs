@@ -7,7 +7,7 @@ namespace System;
 public readonly struct HeapStatistics
 {
     /// <summary>How many figures the native heap fills, in the order of the properties (src/Allocator/diag/statistics.h).</summary>
-    internal const int Count = 49;
+    internal const int Count = 57;
 
     private readonly nint _placeOfLongest;
     private readonly (ulong Start, ulong End) _threadOfLongest;
@@ -61,6 +61,7 @@ public readonly struct HeapStatistics
         LongestTimeToStop = TimeSpan.FromMicroseconds(values[45] / 1000.0);
         _placeOfLongest = (nint)values[46];
         _threadOfLongest = (values[47], values[48]);
+        Native = new NativeHeapStatistics(values[49..]);
     }
 
     internal HeapStatistics(long allocatedBytes, long deletedBytes, long residentBytes, long doubleDeletes)
@@ -229,6 +230,9 @@ public readonly struct HeapStatistics
             return $"{Encoding.UTF8.GetString(end < 0 ? name : name[..end])}{ObjectHistory.DescribeFrame(_placeOfLongest)}";
         }
     }
+
+    /// <summary>Figures of malloc, in a program published with <c>FreeholdNativeHeap=mesh</c>; zeros in others.</summary>
+    public NativeHeapStatistics Native { get; }
 
     /// <summary>Whether dead pages are watched with userfaultfd (otherwise with mprotect).</summary>
     public bool UsesUserfaultfd { get; }

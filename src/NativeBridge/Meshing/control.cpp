@@ -45,6 +45,23 @@ EXPORTED int freehold_mesh_ctl(const char* name, uint64_t* old_value, const uint
   return ENOENT;
 }
 
+EXPORTED void freehold_mesh_figures(uint64_t* values, int32_t count) {
+  using namespace freehold::mesh;
+  const MeshFigures& mesh = heap.mesher.figures();
+  bool open = heap.state.load(std::memory_order_acquire) == 2;
+  const uint64_t figures[FREEHOLD_MESH_FIGURE_COUNT] = {
+      heap.arena.used_pages() << os::kPageShift,
+      heap.arena.dirty_pages() << os::kPageShift,
+      heap.large.live_bytes(),
+      static_cast<uint64_t>(heap.global.saved_pages.load(std::memory_order_relaxed)) << os::kPageShift,
+      mesh.meshes.load(std::memory_order_relaxed),
+      mesh.passes.load(std::memory_order_relaxed),
+      static_cast<uint64_t>(heap.arena.mappings()),
+      static_cast<uint64_t>(heap.mesher.budget()),
+  };
+  for (int32_t i = 0; i < count; i++) values[i] = open && i < FREEHOLD_MESH_FIGURE_COUNT ? figures[i] : 0;
+}
+
 EXPORTED size_t freehold_mesh_statistics(char* text, size_t capacity) { return freehold::mesh::write_statistics(text, capacity); }
 EXPORTED uint64_t freehold_mesh_compact() { return freehold::mesh::compact(); }
 EXPORTED const char* freehold_mesh_verify() { return freehold::mesh::verify(); }

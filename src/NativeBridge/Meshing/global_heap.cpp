@@ -9,7 +9,7 @@ size_t round_up(size_t size) noexcept { return (size + os::kPageSize - 1) & -os:
 
 size_t storage_size() noexcept {
   size_t entries = 0;
-  for (const SizeClass& c : kSizeClasses) entries += c.capacity;
+  for (uint32_t i = 1; i < kClasses; i++) entries += kSizeClasses[i].capacity + (is_meshable(i) ? ThreadLocalHeap::remote_capacity(i) : 0);
   return round_up(sizeof(ThreadLocalHeap)) + round_up(entries * sizeof(void*));
 }
 
@@ -56,6 +56,10 @@ ThreadLocalHeap* GlobalHeap::take_heap(uint64_t seed) noexcept {
     heap->vectors[i].open(entries, kSizeClasses[i].capacity);
     entries += kSizeClasses[i].capacity;
   }
+  for (uint32_t i = 1; i < kClasses && is_meshable(i); i++) {
+    heap->remote[i].open(entries, ThreadLocalHeap::remote_capacity(i));
+    entries += ThreadLocalHeap::remote_capacity(i);
+  }
   heaps_[count] = heap;
   heap_count_.store(count + 1, std::memory_order_release);
   return heap;
@@ -83,14 +87,14 @@ MiniHeapId GlobalHeap::take_id() noexcept {
 }
 
 // A span all of whose slots are taken by the caller.
-MiniHeapId GlobalHeap::make_span(uint32_t size_class, uint32_t owner) noexcept {
+MiniHeapId GlobalHeap::make_span(uint32_t size_class, uint32_t owner, bool* used) noexcept {
   const SizeClass& c = kSizeClasses[size_class];
   MiniHeapId id = take_id();
   if (id == 0) return 0;
   MiniHeap& mini_heap = mini_heaps_[id];
   uint32_t page = 0;
   if (is_meshable(size_class)) {
-    page = arena_->allocate_span(c.pages);
+    page = arena_->allocate_span(c.pages, used);
   } else {
     bool zero;
     void* memory = large_->allocate(size_t{c.pages} << os::kPageShift, os::kPageSize, size_class, owner, id, &zero);
@@ -138,7 +142,7 @@ void GlobalHeap::release_member(MiniHeap& leader, MiniHeap& member) noexcept {
   uint32_t pages = kSizeClasses[member.size_class.load(std::memory_order_relaxed)].pages;
   arena_->set_words(member.page, pages, {0});
   arena_->free_alias(member.page, pages);
-  aliases.fetch_sub(1, std::memory_order_relaxed);
+  saved_pages.fetch_sub(kSizeClasses[member.size_class.load(std::memory_order_relaxed)].pages, std::memory_order_relaxed);
   os::LockGuard guard(ids_lock_);
   member.next = unused_;
   unused_ = id_of(member);
@@ -218,6 +222,42 @@ void GlobalHeap::free(void* object, PageWord word) noexcept {
   uint64_t bit = uint64_t{1} << slot % 64;
   if ((mini_heap.free_words[slot / 64].fetch_or(bit, std::memory_order_seq_cst) & bit) != 0) os::fail_fast("double free", object);
   note_freed(mini_heap);
+}
+
+void GlobalHeap::flush_remote(ThreadLocalHeap& heap, uint32_t size_class) noexcept {
+  // What a thread frees of another one's comes from few spans, in random order: gathered, each span takes one atomic operation for a word of its bits, and one look at whether it is to be
+  // listed, instead of one for each object.
+  struct Group {
+    MiniHeapId id;
+    Bits freed;
+  };
+  constexpr uint32_t kGroups = 8;
+  Group groups[kGroups] = {};
+  auto free_group = [this](Group& group) noexcept {
+    MiniHeap& mini_heap = mini_heaps_[group.id];
+    for (int k = 0; k < 4; k++) {
+      if (group.freed.words[k] != 0 && (mini_heap.free_words[k].fetch_or(group.freed.words[k], std::memory_order_seq_cst) & group.freed.words[k]) != 0) {
+        os::fail_fast("double free in a span that begins at", arena_->address(mini_heap.page));
+      }
+    }
+    note_freed(mini_heap);
+    group = {};
+  };
+  ShuffleVector& vector = heap.remote[size_class];
+  while (!vector.is_empty()) {
+    void* object = vector.pop();
+    MiniHeapId id = arena_->word(object).index();
+    Group& group = groups[id % kGroups];
+    if (group.id != id && group.id != 0) free_group(group);
+    group.id = id;
+    uint32_t slot = slot_of(mini_heaps_[id], object);
+    uint64_t bit = uint64_t{1} << slot % 64;
+    if ((group.freed.words[slot / 64] & bit) != 0) os::fail_fast("double free", object);
+    group.freed.words[slot / 64] |= bit;
+  }
+  for (Group& group : groups) {
+    if (group.id != 0) free_group(group);
+  }
 }
 
 void GlobalHeap::flush(ThreadLocalHeap& heap, uint32_t size_class, uint32_t count) noexcept {
@@ -302,11 +342,12 @@ bool GlobalHeap::refill(ThreadLocalHeap& heap, uint32_t size_class) noexcept {
   if (spans == 0) {
     uint32_t first = 0, last = 0;
     while (vector.count() < target && vector.room() >= c.slots) {
-      MiniHeapId id = make_span(size_class, heap.id);
+      bool used = false;
+      MiniHeapId id = make_span(size_class, heap.id, &used);
       if (id == 0) break;
       uint32_t page = mini_heaps_[id].page;
-      // New neighbours are made present together: one system call instead of a fault each.
-      if (shuffled && vector.batch >= 4) {
+      // New neighbours are made present together: one system call instead of a fault each. Those that were in use are present.
+      if (shuffled && vector.batch >= 4 && !used) {
         if (page != last && first != last) os::populate(arena_->address(first), size_t{last - first} << os::kPageShift);
         if (page != last) first = page;
         last = page + c.pages;
@@ -375,7 +416,7 @@ ClassFigures GlobalHeap::figures_of(uint32_t size_class) noexcept {
 
 uint64_t GlobalHeap::cached_slots(uint32_t size_class) const noexcept {
   uint64_t count = 0;
-  for (uint32_t i = 0; i < heap_count(); i++) count += heaps_[i]->vectors[size_class].count();
+  for (uint32_t i = 0; i < heap_count(); i++) count += heaps_[i]->vectors[size_class].count() + heaps_[i]->remote[size_class].count();
   return count;
 }
 

@@ -32,6 +32,8 @@ class GlobalHeap {
   bool refill(ThreadLocalHeap& heap, uint32_t size_class) noexcept;
   // Gives slots back to their spans: those of this class that came first, `count` of them.
   void flush(ThreadLocalHeap& heap, uint32_t size_class, uint32_t count) noexcept;
+  // Gives what the thread freed of other threads' objects of this class to their spans.
+  void flush_remote(ThreadLocalHeap& heap, uint32_t size_class) noexcept;
   // Frees a slot by its span. Ends the process when it is free already or no slot begins there.
   void free(void* object, PageWord word) noexcept;
   // The MiniHeap of a live object, and its slot.
@@ -71,10 +73,10 @@ class GlobalHeap {
   // Every invariant of a class's spans that can be checked while threads run. Null, or what is violated.
   const char* verify(uint32_t size_class) noexcept;
 
-  std::atomic<int64_t> aliases{0};  // spans without pages of their own
+  std::atomic<int64_t> saved_pages{0};  // of spans that have none of their own
 
  private:
-  MiniHeapId make_span(uint32_t size_class, uint32_t owner) noexcept;
+  MiniHeapId make_span(uint32_t size_class, uint32_t owner, bool* used) noexcept;
   void release_span(MiniHeap& mini_heap) noexcept;
   void release_member(MiniHeap& leader, MiniHeap& member) noexcept;
   uint32_t take_slots(MiniHeap& leader, ThreadLocalHeap& heap) noexcept;

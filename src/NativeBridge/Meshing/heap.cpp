@@ -20,6 +20,9 @@ pthread_key_t leaving;        // its destructor gives a thread's heap back
 std::atomic<bool> has_leaving{false};
 std::atomic<uint64_t> slow_paths{0};  // counted under stress only
 std::atomic<uint64_t> next_purge{0};  // milliseconds
+// Of a thread without a heap: objects of others that it freed. Some threads free only what the C library leaves to them at their end, when a heap would never be given back.
+thread_local constinit uint32_t frees_without_heap __attribute__((tls_model("initial-exec"))) = 0;
+constexpr uint32_t kFreesUntilHeap = 100, kNeverAgain = 1u << 31;
 
 // Work that is due, by whoever comes here. No lock is held.
 void tend() noexcept {
@@ -43,6 +46,7 @@ void tend() noexcept {
 void flush_all(ThreadLocalHeap& own) noexcept {
   for (uint32_t i = 1; i < kClasses; i++) {
     if (!own.vectors[i].is_empty()) heap.global.flush(own, i, own.vectors[i].count());
+    if (!own.remote[i].is_empty()) heap.global.flush_remote(own, i);
   }
 }
 
@@ -98,6 +102,7 @@ void leave_heap() noexcept {
   ThreadLocalHeap* own = thread_heap;
   if (own == &nobodys_heap) return;
   flush_all(*own);
+  frees_without_heap = kNeverAgain;
   // What destructors allocate after this one makes a heap again, and comes back here.
   thread_heap = &nobodys_heap;
   heap.global.give_heap_back(own);
@@ -141,8 +146,19 @@ void deallocate_slowly(void* object, PageWord word) noexcept {
   if (word.kind() == 0) os::fail_fast("free of an address at which no object lives", object);
   ThreadLocalHeap* own = thread_heap;
   if (word.owner() != own->id) {
-    // Another thread's: to its span, from which that thread, or whoever needs slots first, takes it.
-    heap.global.free(object, word);
+    // Another thread's: to its span, from which that thread, or whoever needs slots first, takes it. With others of its class, as each span costs an atomic operation or two.
+    if (own == &nobodys_heap && ++frees_without_heap == kFreesUntilHeap) own = own_heap();
+    if (own == nullptr || own == &nobodys_heap || !is_meshable(word.kind())) {
+      heap.global.free(object, word);
+      return;
+    }
+    ShuffleVector& remote = own->remote[word.kind()];
+    if (!remote.is_empty() && remote.last() == object) os::fail_fast("double free", object);
+    if (remote.is_full()) {
+      heap.global.flush_remote(*own, word.kind());
+      tend();
+    }
+    remote.push(object);
     return;
   }
   ShuffleVector& vector = own->vectors[word.kind()];

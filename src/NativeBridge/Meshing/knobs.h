@@ -20,6 +20,8 @@ struct Knobs {
   uint64_t stress = 0;          // a pass of meshing at every so manyth slow path; 0: none
   uint64_t seed = 0;            // 0: random
 
+  bool beside_managed_heap = false;  // in a .NET program; no setting
+
   bool operator==(const Knobs&) const = default;
 };
 extern Knobs knobs;

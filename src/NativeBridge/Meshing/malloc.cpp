@@ -12,6 +12,7 @@
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))
 
+extern "C" void GC_Initialize() __attribute__((weak));       // of the managed heap, in a .NET program
 extern "C" void* __libc_stack_end __attribute__((weak));  // where the kernel put the arguments: below them the environment
 
 namespace freehold::mesh {
@@ -23,6 +24,9 @@ void before_open() noexcept {
     auto* stack = static_cast<uintptr_t*>(__libc_stack_end);
     environment = reinterpret_cast<const char* const*>(stack + 1 + stack[0] + 1);
   }
+  // The managed heap plans with three quarters of the mappings that the kernel allows.
+  knobs.beside_managed_heap = GC_Initialize != nullptr;
+  if (knobs.beside_managed_heap) knobs.map_budget = os::maximal_mappings() / 8;
   char error[512];
   if (read_knobs(environment, error, sizeof error)) return;
   os::write_error("freehold-mesh: ");

@@ -92,12 +92,14 @@ bool MeshableArena::use_pages(uint64_t pages) noexcept {
   return false;
 }
 
-uint32_t MeshableArena::allocate_span(uint32_t pages) noexcept {
+uint32_t MeshableArena::allocate_span(uint32_t pages, bool* used) noexcept {
+  if (used != nullptr) *used = false;
   if (!use_pages(pages)) return 0;
   os::LockGuard guard(lock_);
   uint32_t page = take(dirty_[pages]);
   if (page != 0) {
     add_dirty_pages(-static_cast<int64_t>(pages));
+    if (used != nullptr) *used = true;
     return page;
   }
   if ((page = take(clean_[pages])) != 0) return page;

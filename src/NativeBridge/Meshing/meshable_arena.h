@@ -41,7 +41,8 @@ class MeshableArena {
   size_t page_of(const void* address) const noexcept { return (reinterpret_cast<uintptr_t>(address) - start_) >> os::kPageShift; }
 
   // A span of the meshable half, up to kMaximalSpan pages. 0: none, or it would exceed the limit. Its contents are arbitrary.
-  uint32_t allocate_span(uint32_t pages) noexcept;
+  // `used` (if not null): its pages were in use not long ago, and are present.
+  uint32_t allocate_span(uint32_t pages, bool* used = nullptr) noexcept;
   void free_span(uint32_t page, uint32_t pages) noexcept;
   // Gives the memory of spans back that became free at `time` (milliseconds) or before.
   void purge(uint32_t time) noexcept;

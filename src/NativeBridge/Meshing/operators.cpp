@@ -6,7 +6,8 @@
 
 #include "heap.h"
 
-#define EXPORTED __attribute__((visibility("default")))
+// Weak, as the C++ library's own are: a program that has some of its own keeps those. NativeAOT's do, and call malloc.
+#define EXPORTED __attribute__((visibility("default"), weak))
 
 using namespace freehold::mesh;
 

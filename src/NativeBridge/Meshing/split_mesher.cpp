@@ -100,7 +100,7 @@ bool SplitMesher::mesh(uint32_t size_class, MiniHeapId one, MiniHeapId other) no
     moved.leader.store(one, std::memory_order_seq_cst);
     moved.bin.store(MiniHeap::kMember, std::memory_order_seq_cst);
   }
-  heap_->aliases.fetch_add(1, std::memory_order_relaxed);
+  heap_->saved_pages.fetch_add(kSizeClasses[size_class].pages, std::memory_order_relaxed);
   arena.remove_meshed(source.page, c.pages);
   figures_.meshes.fetch_add(1, std::memory_order_relaxed);
   // Whoever freed the last slot of one of them meanwhile saw the old leader.

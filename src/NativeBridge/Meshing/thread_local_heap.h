@@ -16,13 +16,20 @@ struct ThreadLocalHeap {
 
   uint32_t id = kNobody;  // from 1 on: the owner in the page words
   ShuffleVector vectors[kClasses];
+  // Objects of other threads that this one has freed, until they go to their spans together (GlobalHeap::flush_remote). Only of classes that mesh.
+  ShuffleVector remote[kClasses];
   Random random;
   ThreadLocalHeap* next_unused = nullptr;  // under the global heap's lock
   // Addresses that a system call of this thread may write to: no span with one of them is meshed. Written by the thread, read by the mesher; see WriteBarrier.
   std::atomic<uint32_t> announced_count{0};
   std::atomic<uintptr_t> announced[kAnnouncements] = {};
   void** storage = nullptr;
-};
 
+  // At most 64 objects and 16 KB of a class wait.
+  static constexpr uint32_t remote_capacity(uint32_t size_class) noexcept {
+    uint32_t fit = 16'384 / kSizeClasses[size_class].size;
+    return fit > 64 ? 64 : fit;
+  }
+};
 
 }  // namespace freehold::mesh

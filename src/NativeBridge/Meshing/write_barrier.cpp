@@ -3,37 +3,18 @@
 #include <signal.h>
 #include <string.h>
 
+#include "Platform/fault_dispatcher.h"
+#include "knobs.h"
 #include "meshable_arena.h"
 
 namespace freehold::mesh {
 namespace {
 
-WriteBarrier* handling;                   // whose handler is installed; set before it is
-struct sigaction previous;                // the handler that was there before, which gets all faults that are not ours
+WriteBarrier* handling;                   // whose faults these are; set before the owner is added
 thread_local constinit uintptr_t last_fault __attribute__((tls_model("initial-exec"))) = 0;
 thread_local constinit uint64_t last_generation __attribute__((tls_model("initial-exec"))) = 0;
 
-// As the kernel would have called it: its mask, once if it asked for that. We run on the alternate stack if there is one; who asked for none may still be there.
-void pass_on(int signal, siginfo_t* information, void* context) noexcept {
-  struct sigaction action = previous;
-  bool has_information = (action.sa_flags & SA_SIGINFO) != 0;
-  if (!has_information && action.sa_handler == SIG_IGN && information->si_code <= 0) return;
-  if (!has_information && (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN)) {
-    // Back to the instruction, which faults again, or the signal that was sent comes again: with the default action, and a core dump of the right place.
-    struct sigaction fatal = {};
-    fatal.sa_handler = SIG_DFL;
-    sigaction(signal, &fatal, nullptr);
-    if (information->si_code <= 0) raise(signal);
-    return;
-  }
-  if ((action.sa_flags & static_cast<int>(SA_RESETHAND)) != 0) previous.sa_handler = SIG_DFL, previous.sa_flags &= ~SA_SIGINFO;
-  sigset_t mask = action.sa_mask, before;
-  if ((action.sa_flags & SA_NODEFER) == 0) sigaddset(&mask, signal);
-  pthread_sigmask(SIG_BLOCK, &mask, &before);
-  if (has_information) action.sa_sigaction(signal, information, context);
-  else action.sa_handler(signal);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-}
+platform::FaultOwner owner;                // of the arena with spans
 
 }  // namespace
 
@@ -46,17 +27,16 @@ BarrierKind WriteBarrier::open(BarrierKind wanted, const MeshableArena& arena) n
   if ((any || wanted == BarrierKind::kUserMode) && (descriptor_ = os::open_userfaultfd(true)) >= 0) return kind_ = BarrierKind::kUserMode;
   if (!any && wanted != BarrierKind::kMprotect) return kind_;
   handling = this;
-  struct sigaction action = {};
-  action.sa_sigaction = reinterpret_cast<void (*)(int, siginfo_t*, void*)>(handle_fault);
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
-  if (handler_is_ours() || sigaction(SIGSEGV, &action, &previous) == 0) kind_ = BarrierKind::kMprotect;
+  owner = {platform::fault_bit(SIGSEGV), answer_fault, arena.start(), arena.meshable_size()};
+  // A managed heap asks for more stack than alternate ones have.
+  if (platform::add_fault_owner(owner, knobs.beside_managed_heap ? platform::FaultStack::kAsBefore : platform::FaultStack::kAlternate)) kind_ = BarrierKind::kMprotect;
   return kind_;
 }
 
 void WriteBarrier::close() noexcept {
   if (descriptor_ >= 0) os::close(descriptor_);
   descriptor_ = -1;
-  if (kind_ == BarrierKind::kMprotect && handler_is_ours()) sigaction(SIGSEGV, &previous, nullptr);
+  if (kind_ == BarrierKind::kMprotect) platform::remove_fault_owner(owner);
   kind_ = BarrierKind::kNone;
 }
 
@@ -71,32 +51,26 @@ void WriteBarrier::reopen() noexcept {
   if (kind_ == BarrierKind::kUserMode) asymmetric_ = os::register_barrier();
 }
 
-// A program that installs a handler after us need not pass faults on to ours.
-bool WriteBarrier::handler_is_ours() const noexcept {
-  struct sigaction now;
-  return sigaction(SIGSEGV, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) != 0 && reinterpret_cast<void*>(now.sa_sigaction) == reinterpret_cast<void*>(handle_fault);
-}
-
-void WriteBarrier::handle_fault(int signal, void* information, void* context) noexcept {
-  auto* info = static_cast<siginfo_t*>(information);
+bool WriteBarrier::answer_fault(int, siginfo_t* information, ucontext_t*) noexcept {
   WriteBarrier& barrier = *handling;
-  auto address = reinterpret_cast<uintptr_t>(info->si_addr);
-  if (info->si_code == SEGV_ACCERR && address - barrier.arena_->start() < barrier.arena_->meshable_size()) {
+  auto address = reinterpret_cast<uintptr_t>(information->si_addr);
+  if (information->si_code == SEGV_ACCERR) {
     // A fault of a protection that may be over by now: once more, after the batch.
     while (barrier.meshing_.load(std::memory_order_acquire) != 0) os::wait(&barrier.meshing_, 1);
     uint64_t generation = barrier.generation_.load(std::memory_order_acquire);
     if (address != last_fault || generation != last_generation) {
       last_fault = address;
       last_generation = generation;
-      return;
+      return true;
     }
   }
   last_fault = 0;
-  pass_on(signal, info, context);
+  return false;
 }
 
 bool WriteBarrier::begin(ThreadLocalHeap* const* heaps, uint32_t count) noexcept {
-  if (kind_ == BarrierKind::kNone || (kind_ == BarrierKind::kMprotect && !handler_is_ours())) return false;
+  // A program that installs a handler after us need not pass faults on to ours.
+  if (kind_ == BarrierKind::kNone || (kind_ == BarrierKind::kMprotect && !platform::receives_faults(SIGSEGV))) return false;
   if (!needs_announcements()) return true;
   meshing_.store(1, std::memory_order_seq_cst);
   if (asymmetric_ && !os::barrier_on_all_threads()) {

@@ -7,6 +7,9 @@
 // So in the last two no span is meshed that a system call may write to: the interposed calls (system_calls.cpp) announce their arguments.
 #pragma once
 
+#include <signal.h>
+#include <ucontext.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -46,8 +49,7 @@ class WriteBarrier {
   static void retract(ThreadLocalHeap& heap, uint32_t count) noexcept;
 
  private:
-  static void handle_fault(int signal, void* information, void* context) noexcept;
-  bool handler_is_ours() const noexcept;
+  static bool answer_fault(int signal, siginfo_t* information, ucontext_t* context) noexcept;
   bool is_announced(const void* start, size_t size) const noexcept;
 
   static constexpr uint32_t kMaximalAnnounced = 1024;

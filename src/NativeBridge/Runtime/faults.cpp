@@ -1,11 +1,11 @@
 #include "faults.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
 
+#include "Platform/fault_dispatcher.h"
 #include "os.h"
 #include "runtime/operand.h"
 #include "threads.h"
@@ -15,7 +15,6 @@ namespace freehold::bridge::faults {
 namespace {
 
 std::atomic<uint64_t> repairs{0};
-struct sigaction previous_fault, previous_trap;
 
 // Where the context keeps the registers, by their numbers in instructions.
 constexpr int kPlace[] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
@@ -77,62 +76,43 @@ void end_step(ucontext_t* context) noexcept {
   step.was_outside = false;
 }
 
-void chain(const struct sigaction& before, int signal, siginfo_t* information, void* context) noexcept {
-  if ((before.sa_flags & SA_SIGINFO) != 0 && before.sa_sigaction != nullptr) return before.sa_sigaction(signal, information, context);
-  if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) return before.sa_handler(signal);
-  // The instruction runs again, and ends the process as if there had been no handler.
-  struct sigaction standard {};
-  standard.sa_handler = SIG_DFL;
-  sigaction(signal, &standard, nullptr);
-  if (signal == SIGTRAP) raise(signal);
-}
-
-void handle_fault(int signal, siginfo_t* information, void* pointer) noexcept {
-  int saved = errno;
-  auto* context = static_cast<ucontext_t*>(pointer);
+bool answer_fault(int, siginfo_t*, ucontext_t* context) noexcept {
   // It faulted with addresses too: then it is not ours.
-  bool failed = step.count != 0;
-  if (failed) end_step(context);
-  bool ours = false;
-  if (!failed) {
-    Thread* thread = threads::known();
-    bool outside = thread != nullptr && threads::is_outside(*thread);
-    if (outside) threads::enter(*thread);
-    ours = begin_step(context);
-    if (ours) step.was_outside = outside;
-    if (!ours && outside) threads::leave(*thread);
+  if (step.count != 0) {
+    end_step(context);
+    return false;
   }
-  errno = saved;
-  if (ours) {
-    repairs.fetch_add(1, std::memory_order_relaxed);
-  } else {
-    chain(previous_fault, signal, information, pointer);
+  Thread* thread = threads::known();
+  bool outside = thread != nullptr && threads::is_outside(*thread);
+  if (outside) threads::enter(*thread);
+  if (!begin_step(context)) {
+    if (outside) threads::leave(*thread);
+    return false;
   }
+  step.was_outside = outside;
+  repairs.fetch_add(1, std::memory_order_relaxed);
+  return true;
 }
 
-void handle_trap(int signal, siginfo_t* information, void* pointer) noexcept {
-  if (step.count == 0) return chain(previous_trap, signal, information, pointer);
-  int saved = errno;
-  end_step(static_cast<ucontext_t*>(pointer));
-  errno = saved;
+bool answer_trap(int, siginfo_t*, ucontext_t* context) noexcept {
+  if (step.count == 0) return false;
+  end_step(context);
+  return true;
 }
+
+// A handle is no address: the kernel does not say which one it was.
+constexpr platform::FaultOwner kFault = {platform::fault_bit(SIGSEGV), answer_fault, 0, 0}, kTrap = {platform::fault_bit(SIGTRAP), answer_trap, 0, 0};
 
 }  // namespace
 
 void initialize() noexcept {
-  struct sigaction action {};
-  action.sa_sigaction = handle_fault;
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
-  sigemptyset(&action.sa_mask);
-  sigaction(SIGSEGV, &action, &previous_fault);
-  action.sa_sigaction = handle_trap;
-  sigaction(SIGTRAP, &action, &previous_trap);
+  if (!platform::add_fault_owner(kFault, platform::FaultStack::kAlternate) || !platform::add_fault_owner(kTrap, platform::FaultStack::kAlternate)) {
+    os::fail("freehold: the handlers of SIGSEGV and SIGTRAP cannot be installed\n");
+  }
 }
 
 void set_program_handler(int signal, const struct sigaction* action, struct sigaction* before) noexcept {
-  struct sigaction& current = signal == SIGSEGV ? previous_fault : previous_trap;
-  if (before != nullptr) *before = current;
-  if (action != nullptr) current = *action;
+  platform::exchange_foreign_handler(signal, action, before);
 }
 
 uint64_t repaired() noexcept { return repairs.load(std::memory_order_relaxed); }

@@ -16,6 +16,11 @@ int freehold_mesh_ctl(const char* name, uint64_t* old_value, const uint64_t* new
 /* The statistics as JSON, with a zero behind them, cut off at the capacity in bytes. What the whole text needs, without the zero. */
 size_t freehold_mesh_statistics(char* text, size_t capacity);
 
+/* The first `count` of: bytes of spans and large objects, bytes that are free and not given back yet, bytes of large objects and of spans that do not mesh, bytes that
+   meshing saves now, spans meshed since the start, passes, kernel mappings of spans, and their budget. Nothing is counted or locked: cheap, and safe in a signal handler. */
+#define FREEHOLD_MESH_FIGURE_COUNT 8
+void freehold_mesh_figures(uint64_t* values, int32_t count);
+
 /* Meshes all that can be, and gives free memory back. The bytes that the process has less. */
 uint64_t freehold_mesh_compact(void);
 

@@ -351,9 +351,9 @@ TEST_P(AddressesTest, MemoryThatStaysAccessibleForbidsIt) {
   std::vector<Object*> pooled;
   for (int i = 0; i < 8; i++) pooled.push_back(allocate(&bytes_type.table, kLength));
   for (Object* last : pooled) heap::delete_object(last);
-  os::inject_failures("mmap:1+,register:1+");
+  os::inject_failures("mmap:1+,register:1+,madvise:1+");
   heap::trim_pool(0);
-  os::inject_failures("mmap:18446744073709551615,register:18446744073709551615");
+  os::inject_failures("mmap:18446744073709551615,register:18446744073709551615,madvise:18446744073709551615");
   heap::dedangle(true);
   EXPECT_FALSE(is_unnamed(group_of(object)));
 }

@@ -43,7 +43,6 @@ internal static unsafe partial class Moving
         typeof(Moving).GetMethod(nameof(Read), System.Reflection.BindingFlags.NonPublic | System.Reflection.BindingFlags.Static, [typeof(int), typeof(byte[]), typeof(nuint), typeof(nint)])!;
     private static readonly ReadArray s_delegate = Read;
     private static readonly Func<int, byte[], nuint, nint, nint> s_function = Read;
-    private static readonly ReadArray s_created = s_import.CreateDelegate<ReadArray>();
 
     // Made at the first use: other cases have nothing to do with them.
     private static class Native
@@ -77,8 +76,6 @@ internal static unsafe partial class Moving
         yield return Argument("delegate-array", () => new byte[Length], a => (Native.Array(Native.Source, a, Length, 0), a.Sum(x => x)));
         yield return Argument("import-reflected", () => new byte[Length], a => (s_import.Invoke(null, [Native.Source, a, (nuint)Length, (nint)0]), a.Sum(x => x)));
         yield return Argument("import-delegate", () => new byte[Length], a => (s_delegate(Native.Source, a, Length, 0), a.Sum(x => x)));
-        yield return Argument("import-created", () => new byte[Length], a => (s_created(Native.Source, a, Length, 0), a.Sum(x => x)));
-        yield return Argument("delegate-created", () => new byte[Length], a => (Created(Native.Array)(Native.Source, a, Length, 0), a.Sum(x => x)));
         yield return Argument("import-function", () => new byte[Length], a => (s_function(Native.Source, a, Length, 0), a.Sum(x => x)));
         yield return Argument("delegate-of-delegate", () => new byte[Length], a => (new ReadArray(Native.Array)(Native.Source, a, Length, 0), a.Sum(x => x)));
         yield return Argument("delegate-multicast", () => new byte[Length], a => ((Native.Array + Native.Array)(Native.Source, a, Length, 0), a.Sum(x => x)));
@@ -90,9 +87,6 @@ internal static unsafe partial class Moving
         yield return Argument("delegate-text", () => new string('x', Length), s => Received(Native.Text(Native.WriteEnd, s, 2 * Length)));
         yield return Argument("delegate-marked-text", () => new string('x', Length), s => Received(Native.MarkedText(Native.WriteEnd, s, 2 * Length)));
     }
-
-    // Of the Invoke of another one, by reflection.
-    private static ReadArray Created(ReadArray other) => typeof(ReadArray).GetMethod("Invoke")!.CreateDelegate<ReadArray>(other);
 
     private static int Received(nint written)
     {

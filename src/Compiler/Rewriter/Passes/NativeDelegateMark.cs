@@ -8,8 +8,8 @@ namespace Freehold.Rewriter.Passes;
 /// Tells native delegates from managed ones at the price of a load and a test. A delegate's <c>_helperObject</c> is null, unless it is one of many functions, or a static
 /// one with a first argument: native delegates get a mark there. <c>MulticastDelegate</c> has no use for it in these, and equality compares it as one object.
 /// <para>
-/// Marked are those that <c>Marshal.GetDelegateForFunctionPointer</c> makes, delegates of a P/Invoke, and delegates whose target is another delegate, also those that
-/// reflection makes (<c>MethodInfo.CreateDelegate</c>). Of a multicast delegate any may be native. Not marked is a delegate of a P/Invoke that is closed over its first argument.
+/// Marked are those that <c>Marshal.GetDelegateForFunctionPointer</c> makes, delegates of a P/Invoke, and delegates whose target is another delegate. Of a multicast delegate
+/// any may be native. Not marked is what <c>MethodInfo.CreateDelegate</c> makes of a P/Invoke, or of the Invoke of another delegate.
 /// </para>
 /// </summary>
 internal static class NativeDelegateMark
@@ -18,10 +18,6 @@ internal static class NativeDelegateMark
     private const string Field = "_helperObject";
     private const string SetName = "MarkNative";
     private const string TestName = "MayBeNative";
-    private const string MethodInfo = "System.Reflection.Runtime.MethodInfos.RuntimeMethodInfo";
-
-    // System.Reflection.MethodAttributes.PinvokeImpl.
-    private const int PInvoke = 0x2000;
 
     /// <summary><c>void MarkNative(Delegate)</c>.</summary>
     public static MethodReference Set(AssemblyUnderRewrite assembly) => InjectedRuntime.Method(assembly, SetName, assembly.Module.TypeSystem.Void, DelegateType(assembly));
@@ -78,7 +74,6 @@ internal static class NativeDelegateMark
             Instruction.Create(OpCodes.Ret));
 
         MarkThoseOfFunctionPointers(coreLib, set);
-        MarkThoseOfReflection(coreLib, owner, helper, set);
     }
 
     private static void MarkThoseOfFunctionPointers(AssemblyUnderRewrite coreLib, MethodDefinition set)
@@ -93,58 +88,6 @@ internal static class NativeDelegateMark
 
         make.Body.BeginEdit();
         make.Body.InsertAfter(calls[0], Instruction.Create(OpCodes.Dup), Instruction.Create(OpCodes.Call, set));
-        make.Body.EndEdit();
-    }
-
-    // All ways to make a delegate of a MethodInfo meet in one method.
-    private static void MarkThoseOfReflection(AssemblyUnderRewrite coreLib, TypeDefinition owner, FieldDefinition helper, MethodDefinition set)
-    {
-        MethodDefinition make = coreLib.Method(MethodInfo, "CreateDelegateWithoutSignatureValidation", "System.Type", "System.Object", "System.Boolean", "System.Boolean");
-        Instruction[] calls = [.. make.Body.Instructions.Where(instruction => instruction.Operand is MethodReference { Name: "CreateDelegate" })];
-        if (calls.Length != 1 || calls[0].Next.OpCode.Code != Code.Ret || make.IsStatic)
-        {
-            throw coreLib.Unexpected(make, "one call that makes a delegate");
-        }
-
-        TypeSystem types = coreLib.Module.TypeSystem;
-        TypeDefinition delegates = coreLib.Type(Delegate), method = coreLib.Type("System.Reflection.MethodBase");
-        MethodDefinition mark = InjectedRuntime.AddMethod(owner, "MarkCreated", MethodAttributes.Assembly, types.Void, delegates, method, types.Boolean, types.Boolean);
-        mark.ImplAttributes = MethodImplAttributes.NoInlining;
-        Instruction end = Instruction.Create(OpCodes.Ret), native = Instruction.Create(OpCodes.Ldarg_0), isStatic = Instruction.Create(OpCodes.Ldarg_3);
-
-        // if (d._helperObject == null && (isStatic ? isOpen && method is a P/Invoke : method is declared by a delegate)) MarkNative(d);
-        mark.Body.Append(
-            Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Ldfld, helper),
-            Instruction.Create(OpCodes.Brtrue, end),
-            Instruction.Create(OpCodes.Ldarg_2),
-            Instruction.Create(OpCodes.Brtrue, isStatic),
-            Instruction.Create(OpCodes.Ldtoken, delegates),
-            Instruction.Create(OpCodes.Call, coreLib.Method("System.Type", "GetTypeFromHandle", "System.RuntimeTypeHandle")),
-            Instruction.Create(OpCodes.Ldarg_1),
-            Instruction.Create(OpCodes.Callvirt, coreLib.Method("System.Reflection.MemberInfo", "get_DeclaringType")),
-            Instruction.Create(OpCodes.Callvirt, coreLib.Method("System.Type", "IsAssignableFrom", "System.Type")),
-            Instruction.Create(OpCodes.Brtrue, native),
-            Instruction.Create(OpCodes.Ret),
-            isStatic,
-            Instruction.Create(OpCodes.Brfalse, end),
-            Instruction.Create(OpCodes.Ldarg_1),
-            Instruction.Create(OpCodes.Callvirt, coreLib.Method("System.Reflection.MethodBase", "get_Attributes")),
-            Instruction.Create(OpCodes.Ldc_I4, PInvoke),
-            Instruction.Create(OpCodes.And),
-            Instruction.Create(OpCodes.Brfalse, end),
-            native,
-            Instruction.Create(OpCodes.Call, set),
-            end);
-
-        make.Body.BeginEdit();
-        make.Body.InsertAfter(
-            calls[0],
-            Instruction.Create(OpCodes.Dup),
-            Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Ldarg, make.Parameters[2]),
-            Instruction.Create(OpCodes.Ldarg, make.Parameters[3]),
-            Instruction.Create(OpCodes.Call, mark));
         make.Body.EndEdit();
     }
 

@@ -22,7 +22,7 @@ public sealed class NativeDelegatePins : IRewritePass
     public string Name => nameof(NativeDelegatePins);
 
     /// <inheritdoc/>
-    public int Version => 3;
+    public int Version => 2;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => true;

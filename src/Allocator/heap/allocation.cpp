@@ -147,7 +147,7 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
     thread_heap.emergency = kEmergencyBytes;
     thread_heap.missed_round = false;
     // It takes time, and no stop is to wait for it.
-    call_where_threads_stop([](void*) noexcept { maintain(true, true); }, nullptr);
+    if (!call_where_threads_stop([](void*) noexcept { maintain(true, true); }, nullptr)) maintain(true, true);
     thread_heap.emergency = 0;
     start = try_allocate(context, size, flags);
   }

@@ -177,9 +177,10 @@ bool timed_stop(void (*patch)(uint64_t* slot), void (*stopped)(void*), void* arg
 
 void set_sweep_support(const SweepSupport* given) noexcept { state.support = given; }
 
-void call_where_threads_stop(void (*work)(void* argument), void* argument) noexcept {
-  if (state.support != nullptr && state.support->call_where_threads_stop != nullptr) state.support->call_where_threads_stop(work, argument);
-  else work(argument);  // a heap without a runtime, in tests: nobody stops threads
+bool call_where_threads_stop(void (*work)(void* argument), void* argument) noexcept {
+  if (state.support == nullptr || state.support->call_where_threads_stop == nullptr) return false;
+  state.support->call_where_threads_stop(work, argument);
+  return true;
 }
 
 bool sweep(bool search) noexcept {

@@ -36,8 +36,8 @@ struct SweepSupport {
   void (*call_where_threads_stop)(void (*work)(void* argument), void* argument);
 };
 void set_sweep_support(const SweepSupport* support) noexcept;
-// The same; without support, work(argument) is called. The caller holds no lock, nor an object's address.
-void call_where_threads_stop(void (*work)(void* argument), void* argument) noexcept;
+// The same; false, and nothing is called, without support. The caller holds no lock, nor an object's address.
+bool call_where_threads_stop(void (*work)(void* argument), void* argument) noexcept;
 
 // One sweep. `search`: it also finds the addresses that nothing names any more (heap/addresses.h). The caller holds no lock that a managed thread may want,
 // and the lock of promotion. True: it was complete, all tables went.

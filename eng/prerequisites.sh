@@ -5,7 +5,7 @@ set -euo pipefail
 source "$(dirname "$0")/common.sh"
 needed=(cmake make g++ clang lld llvm binutils libgtest-dev libzydis-dev zlib1g-dev)
 for package in "$@"; do
-  if [ "$package" = native ]; then needed+=(clang-19 lld-19 llvm-19 llvm-19-dev libclang-rt-19-dev); else needed+=("$package"); fi
+  if [ "$package" = native ]; then needed+=(clang-19 lld-19 llvm-19 llvm-19-dev libclang-rt-19-dev clang-format-19); else needed+=("$package"); fi
 done
 missing=()
 for package in "${needed[@]}"; do

@@ -11,6 +11,8 @@ namespace freehold::compiler {
 
 namespace {
 
+// clang-format off: lists of words, filled.
+
 // They take time only for the bytes they are given.
 const StringMap<Leaf>& leaves() {
   static const StringMap<Leaf> map = [] {
@@ -160,6 +162,8 @@ const StringMap<StringRef>& replacements() {
   };
   return map;
 }
+
+// clang-format on
 
 }  // namespace
 

@@ -9,7 +9,11 @@ const string Help = """
 
 var values = new Dictionary<string, string>
 {
-    ["--size"] = "64", ["--in-flight"] = "1000", ["--threads"] = "1", ["--order"] = "fifo", ["--pairs"] = "20000000",
+    ["--size"] = "64",
+    ["--in-flight"] = "1000",
+    ["--threads"] = "1",
+    ["--order"] = "fifo",
+    ["--pairs"] = "20000000",
 };
 int threads;
 Worker[] workers, forerunners;

@@ -9,7 +9,12 @@ const string Help = """
 
 var options = Arguments.Parse("GcSimulator", Help, args, new()
 {
-    ["--levels"] = 23, ["--payload"] = 64, ["--short-lived"] = 50, ["--threads"] = 1, ["--replaced-levels"] = 4, ["--turnover"] = 200,
+    ["--levels"] = 23,
+    ["--payload"] = 64,
+    ["--short-lived"] = 50,
+    ["--threads"] = 1,
+    ["--replaced-levels"] = 4,
+    ["--turnover"] = 200,
 });
 if (options is null)
 {

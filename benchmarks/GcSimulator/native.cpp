@@ -154,8 +154,8 @@ template <size_t kWords>
 void simulate(int levels, int replaced_levels, int short_lived_percent, double turnover, unsigned threads) {
   std::vector<std::unique_ptr<Simulation<kWords>>> simulations;
   for (unsigned i = 0; i < threads; i++) {
-    simulations.push_back(std::make_unique<Simulation<kWords>>(
-        levels - (std::bit_width(threads) - 1), replaced_levels, short_lived_percent, turnover, 2026 + i));
+    simulations.push_back(
+        std::make_unique<Simulation<kWords>>(levels - (std::bit_width(threads) - 1), replaced_levels, short_lived_percent, turnover, 2026 + i));
   }
 
   on_threads(simulations, [](auto& simulation) { simulation.build(); });
@@ -191,18 +191,10 @@ int main(int argc, char** argv) {
   const double turnover = static_cast<double>(option(argc, argv, "--turnover", 200)) / 100;
   const auto threads = static_cast<unsigned>(option(argc, argv, "--threads", 1));
   switch (const long payload = option(argc, argv, "--payload", 64)) {
-    case 16:
-      simulate<2>(levels, replaced_levels, short_lived, turnover, threads);
-      break;
-    case 64:
-      simulate<8>(levels, replaced_levels, short_lived, turnover, threads);
-      break;
-    case 256:
-      simulate<32>(levels, replaced_levels, short_lived, turnover, threads);
-      break;
-    default:
-      std::fprintf(stderr, "GcSimulator: --payload is 16, 64 or 256, not %ld.\n", payload);
-      return 2;
+    case 16: simulate<2>(levels, replaced_levels, short_lived, turnover, threads); break;
+    case 64: simulate<8>(levels, replaced_levels, short_lived, turnover, threads); break;
+    case 256: simulate<32>(levels, replaced_levels, short_lived, turnover, threads); break;
+    default: std::fprintf(stderr, "GcSimulator: --payload is 16, 64 or 256, not %ld.\n", payload); return 2;
   }
   return 0;
 }

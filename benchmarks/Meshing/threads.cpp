@@ -10,7 +10,8 @@
 
 namespace {
 
-template <typename Work> void in_threads(unsigned count, Work work) {
+template <typename Work>
+void in_threads(unsigned count, Work work) {
   std::vector<std::thread> threads;
   for (unsigned i = 0; i < count; i++) threads.emplace_back(work, i);
   for (std::thread& thread : threads) thread.join();

@@ -169,12 +169,13 @@ TEST_P(AddressesTest, NamesKeepTheirGroup) {
   Object* live = holder();
   Object* readable = holder();
   EXPECT_EQ(heap::delete_object(readable), heap::DeleteResult::kDeleted);
-  static TypeOf<core::MethodTable::kHasPointers, 3'000'000> huge_type = {{0, 24 - 3'000'000, 8, 1}, {core::MethodTable::kHasPointers, 3'000'000, nullptr, 0, 0, 0}};
+  static TypeOf<core::MethodTable::kHasPointers, 3'000'000> huge_type = {{0, 24 - 3'000'000, 8, 1},
+                                                                         {core::MethodTable::kHasPointers, 3'000'000, nullptr, 0, 0, 0}};
   Object* huge = allocate(&huge_type.table);
   ASSERT_NE(huge, nullptr);
   const std::function<void(uint64_t)> places[] = {
       [&](uint64_t name) { names.assign(1, name); },
-      [&](uint64_t name) { names.assign(1, name == 0 ? 0 : name + 500); },       // a byref
+      [&](uint64_t name) { names.assign(1, name == 0 ? 0 : name + 500); },         // a byref
       [&](uint64_t name) { names.assign(1, name == 0 ? 0 : name - 8 + 20'024); },  // one past the end
       [&](uint64_t name) { *field(live, 2) = name; },
       [&](uint64_t name) { *field(readable, 0) = name; },
@@ -251,7 +252,9 @@ TEST_P(AddressesTest, NamesThatMoveDuringTheSearchAreMet) {
 TEST_P(AddressesTest, FieldsOfWhatHasNoHeaderKeepNames) {
   std::vector<Object*> nodes;
   for (int i = 0; i < 600; i++) nodes.push_back(holder());
-  auto across = std::find_if(nodes.begin() + 200, nodes.end(), [](Object* node) { return (number(node) - 8) / core::kPageSize != (number(node) + 31) / core::kPageSize && (number(node) + 24) % core::kPageSize < 24; });
+  auto across = std::find_if(nodes.begin() + 200, nodes.end(), [](Object* node) {
+    return (number(node) - 8) / core::kPageSize != (number(node) + 31) / core::kPageSize && (number(node) + 24) % core::kPageSize < 24;
+  });
   ASSERT_NE(across, nodes.end());
   Object* object = deleted_object();
   *field(*across, 2) = number(object);

@@ -175,7 +175,8 @@ TEST_F(CardsTest, ASweepsBarrierMarksToo) {
 }
 
 TEST_F(CardsTest, AShortRoundPatchesWhatIsMarked) {
-  static TypeOf<core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | 8, 24> references_type = {{0, -24, 16, 1}, {core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | 8, 24, nullptr, 0, 0, 0}};
+  static TypeOf<core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | 8, 24> references_type = {
+      {0, -24, 16, 1}, {core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | 8, 24, nullptr, 0, 0, 0}};
   std::vector<Object*> old;
   for (size_t i = 0; i < 2'000; i++) old.push_back(allocate(&node_type.table));
   Object *large = allocate(&references_type.table, 20'000), *huge = allocate(&references_type.table, 600'000);

@@ -48,7 +48,8 @@ class ForwardingTest : public HeapTest {
       for (uintptr_t byte : {size_t{0}, random() % kUnit}) {
         // An address belongs to the object that holds the byte before it.
         uintptr_t address = start + unit * kUnit + byte + 1, expected = address;
-        if (ranks[unit] != kNone) expected = draft->target[ranks[unit] < split ? 0 : 1] + (ranks[unit] < split ? ranks[unit] : ranks[unit] - split) * kUnit + byte + 1;
+        if (ranks[unit] != kNone)
+          expected = draft->target[ranks[unit] < split ? 0 : 1] + (ranks[unit] < split ? ranks[unit] : ranks[unit] - split) * kUnit + byte + 1;
         ASSERT_EQ(heap::current_address(address), expected) << "seed " << seed << " unit " << unit;
         ASSERT_EQ(heap::whereabouts_of(address), ranks[unit] != kNone ? heap::Whereabouts::kMoved : heap::Whereabouts::kDead);
       }

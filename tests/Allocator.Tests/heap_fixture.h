@@ -47,8 +47,9 @@ struct TypeOf {
 inline constexpr uint32_t kClass = 0x14u << 26, kArray = 0x18u << 26;  // what kind of type it is
 
 inline TypeOf<kClass, 24> small_type;
-inline TypeOf<core::MethodTable::kHasComponentSize | kArray | 1, 24> bytes_type;           // byte[]
-inline TypeOf<core::MethodTable::kHasPointers | kClass, 40> node_type = {{0, 24 - 40, 8, 1}, {core::MethodTable::kHasPointers | kClass, 40, nullptr, 0, 0, 0}};  // three references
+inline TypeOf<core::MethodTable::kHasComponentSize | kArray | 1, 24> bytes_type;  // byte[]
+inline TypeOf<core::MethodTable::kHasPointers | kClass, 40> node_type = {{0, 24 - 40, 8, 1},
+                                                                         {core::MethodTable::kHasPointers | kClass, 40, nullptr, 0, 0, 0}};  // three references
 inline TypeOf<core::MethodTable::kHasFinalizer | kClass, 32> finalizable_type;
 
 inline void recover(int signal, siginfo_t* info, void* context) {

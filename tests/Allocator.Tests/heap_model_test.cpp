@@ -128,7 +128,9 @@ class HeapModelTest : public HeapTest, public ::testing::WithParamInterface<core
         if (size_class < 600) object = allocate_with(&context, &small_type.table);
         else if (size_class < 800) object = allocate_with(&context, &bytes_type.table, 8 + static_cast<uint32_t>(random() % 500));
         else if (size_class < 990) object = allocate_with(&context, &bytes_type.table, 8 + static_cast<uint32_t>(random() % 8000));
-        else if (size_class < 999 || random() % 20 != 0) object = allocate_with(&context, &bytes_type.table, 8 + static_cast<uint32_t>(random() % 200'000), random() % 4 == 0 ? uint32_t{heap::kAllocPinned} : 0);
+        else if (size_class < 999 || random() % 20 != 0)
+          object =
+              allocate_with(&context, &bytes_type.table, 8 + static_cast<uint32_t>(random() % 200'000), random() % 4 == 0 ? uint32_t{heap::kAllocPinned} : 0);
         else object = allocate_with(&context, &bytes_type.table, 1'000'000 + static_cast<uint32_t>(random() % 4'000'000));
         if (object == nullptr) continue;  // an injected failure
         ASSERT_EQ(*content_of(object), 0u) << "fresh memory is zero; seed " << seed;
@@ -168,7 +170,8 @@ class HeapModelTest : public HeapTest, public ::testing::WithParamInterface<core
     std::vector<Entry> shared;
     os::Lock shared_lock;
     std::vector<std::thread> workers;
-    for (int i = 0; i < threads; i++) workers.emplace_back([&, i, &mutator = add_mutator()] { run(mutator, seed + static_cast<uint64_t>(i), steps, shared, shared_lock); });
+    for (int i = 0; i < threads; i++)
+      workers.emplace_back([&, i, &mutator = add_mutator()] { run(mutator, seed + static_cast<uint64_t>(i), steps, shared, shared_lock); });
     std::atomic<bool> done{false};
     std::thread prefaulter([&] {
       for (int turn = 0; !done; turn++) {
@@ -189,7 +192,8 @@ class HeapModelTest : public HeapTest, public ::testing::WithParamInterface<core
     for (size_t block = 0; block < heap::lower_frontier(); block++) {
       const core::BlockRecord& record = core::arena.blocks[block];
       if (record.state.load() != core::BlockState::kLive) continue;
-      left += "\nblock " + std::to_string(block) + " kind " + std::to_string(int(record.kind)) + " dead " + std::to_string(record.dead_pages.load()) + " initialised " + std::to_string(__builtin_popcountll(record.initialised.load()));
+      left += "\nblock " + std::to_string(block) + " kind " + std::to_string(int(record.kind)) + " dead " + std::to_string(record.dead_pages.load()) +
+              " initialised " + std::to_string(__builtin_popcountll(record.initialised.load()));
     }
     EXPECT_EQ(heap::block_counters.pinned.load() + heap::block_counters.pinned_huge.load(), 0u);
     EXPECT_LE(heap::block_counters.live.load(), 3u) << left << "only the blocks that are being filled are left";
@@ -236,8 +240,7 @@ TEST_F(HeapTest, RacingDoubleDeletes) {
     std::atomic<int> ready{0};
     auto body = [&] {
       ready++;
-      while (ready.load() != 2) {
-      }
+      while (ready.load() != 2) {}
       for (Object* object : objects) {
         if (object != survivor) heap::delete_object(object);
       }

@@ -102,7 +102,7 @@ TEST_F(HeapTest, ADeadBlockIsRecycledAtAFreshAddress) {
   EXPECT_GT(heap::block_counters.recycled.load(), 3u);
   EXPECT_LE(heap::resident_bytes(), size_t{10} << 20);
   expect_valid("with recycled blocks");
-  heap::collect();  // the spare blocks go
+  heap::collect();                       // the spare blocks go
   Object* long_gone = objects[200'000];  // the first block is shared by small chunks and not complete
   EXPECT_EQ(heap::delete_object(long_gone), DeleteResult::kDangling);
   EXPECT_TRUE(heap::is_deleted(long_gone));
@@ -227,7 +227,8 @@ TEST_F(HeapTest, ASharedBlockHasMemoryWhereItIsUsed) {
   ASSERT_EQ(start, core::arena.block_start(2)) << "the first whose address has huge pages";
   std::vector<unsigned char> resident(core::kPagesPerBlock);
   ASSERT_EQ(mincore(start, core::kBlockSize, resident.data()), 0);
-  EXPECT_EQ(std::count_if(resident.begin(), resident.end(), [](unsigned char page) { return (page & 1) != 0; }), static_cast<ptrdiff_t>(core::kWindowSize / core::kPageSize));
+  EXPECT_EQ(std::count_if(resident.begin(), resident.end(), [](unsigned char page) { return (page & 1) != 0; }),
+            static_cast<ptrdiff_t>(core::kWindowSize / core::kPageSize));
   for (heap::AllocationContext& thread : threads) heap::retire(&thread);
 }
 
@@ -424,7 +425,8 @@ TEST_F(HeapTest, TheTablesOfDeadHugeObjectsGo) {
   EXPECT_GT(used, 1'500u);
   heap::for_each_upper_block([&](size_t) { visited++; });
   EXPECT_LE(visited, 3 * core::kBlocksPerGroup);
-  EXPECT_LE(bytes_with_memory(&core::arena.blocks[first], used / core::kBlocksPerGroup * core::kBlocksPerGroup * sizeof(core::BlockRecord)), 3 * core::kPageSize);
+  EXPECT_LE(bytes_with_memory(&core::arena.blocks[first], used / core::kBlocksPerGroup * core::kBlocksPerGroup * sizeof(core::BlockRecord)),
+            3 * core::kPageSize);
   expect_valid("with one that lives");
   EXPECT_EQ(heap::delete_object(kept), DeleteResult::kDeleted);
 }
@@ -799,8 +801,7 @@ TEST_F(HeapTest, ACollectionLeavesTheBlockForEmergenciesAlone) {
     // Each is a thread to the heap: it fails once, and has a window for what throwing needs.
     std::thread([&] {
       heap::AllocationContext context = {};
-      while (allocate_with(&context, &bytes_type.table, kLength) != nullptr) {
-      }
+      while (allocate_with(&context, &bytes_type.table, kLength) != nullptr) {}
       Object* object = allocate_with(&context, &bytes_type.table, kLength);
       EXPECT_NE(object, nullptr) << i;
       EXPECT_EQ(heap::find_object(reinterpret_cast<uintptr_t>(object)), object);
@@ -824,7 +825,8 @@ TEST_F(HeapTest, ReferencesToHalfReleasedObjectsAreValid) {
   size_t straddling = 0;
   for (size_t i = 0; i < kArrays; i++) {
     reinterpret_cast<Object**>(nodes[i / 3])[1 + i % 3] = arrays[i];
-    size_t first = reinterpret_cast<uintptr_t>(arrays[i]->start()) / core::kPageSize, last = (reinterpret_cast<uintptr_t>(arrays[i]->start()) + arrays[i]->size() - 1) / core::kPageSize;
+    size_t first = reinterpret_cast<uintptr_t>(arrays[i]->start()) / core::kPageSize,
+           last = (reinterpret_cast<uintptr_t>(arrays[i]->start()) + arrays[i]->size() - 1) / core::kPageSize;
     if (first % 2 == 0 && last == first) continue;
     straddling += first != last;
     ASSERT_EQ(heap::delete_object(arrays[i]), DeleteResult::kDeleted);

@@ -34,7 +34,8 @@ TEST(Knobs, UnknownAndMalformedAreNamed) {
   EXPECT_FALSE(read({"FREEHOLD_STATS=yes"}, &error));
   EXPECT_NE(error.find("FREEHOLD_STATS"), std::string::npos);
   EXPECT_NE(error.find("'yes'"), std::string::npos);
-  for (const char* bad : {"FREEHOLD_HEAP_LIMIT=0", "FREEHOLD_HEAP_LIMIT=-1", "FREEHOLD_HEAP_LIMIT=1X", "FREEHOLD_HEAP_LIMIT=1GB", "FREEHOLD_HEAP_LIMIT=99999999T", "FREEHOLD_FAIL=open:1", "FREEHOLD_FAIL=mmap", "FREEHOLD_FAIL=mmap:0"}) {
+  for (const char* bad : {"FREEHOLD_HEAP_LIMIT=0", "FREEHOLD_HEAP_LIMIT=-1", "FREEHOLD_HEAP_LIMIT=1X", "FREEHOLD_HEAP_LIMIT=1GB",
+                          "FREEHOLD_HEAP_LIMIT=99999999T", "FREEHOLD_FAIL=open:1", "FREEHOLD_FAIL=mmap", "FREEHOLD_FAIL=mmap:0"}) {
     EXPECT_FALSE(read({bad}, &error)) << bad;
   }
 }
@@ -75,8 +76,10 @@ TEST(Knobs, StressIsAListOfModes) {
     ASSERT_TRUE(read({text}, &error)) << error;
     EXPECT_EQ(core::knobs.stress, expected) << text;
   }
-  for (const char* bad : {"FREEHOLD_STRESS=move", "FREEHOLD_STRESS=promote,", "FREEHOLD_STRESS=,promote", "FREEHOLD_STRESS=promote:", "FREEHOLD_STRESS=promote:0", "FREEHOLD_STRESS=promote:-1", "FREEHOLD_STRESS=promote:99999999",
-                          "FREEHOLD_STRESS=deletion", "FREEHOLD_STRESS=deletion:0", "FREEHOLD_STRESS=fault:3", "FREEHOLD_STRESS=sites:3", "FREEHOLD_STRESS=dedangle:3", "FREEHOLD_STRESS=seed", "FREEHOLD_STRESS=reclaim:0", "FREEHOLD_STRESS=preempt:0", "FREEHOLD_STRESS=promote;fault"}) {
+  for (const char* bad : {"FREEHOLD_STRESS=move", "FREEHOLD_STRESS=promote,", "FREEHOLD_STRESS=,promote", "FREEHOLD_STRESS=promote:",
+                          "FREEHOLD_STRESS=promote:0", "FREEHOLD_STRESS=promote:-1", "FREEHOLD_STRESS=promote:99999999", "FREEHOLD_STRESS=deletion",
+                          "FREEHOLD_STRESS=deletion:0", "FREEHOLD_STRESS=fault:3", "FREEHOLD_STRESS=sites:3", "FREEHOLD_STRESS=dedangle:3",
+                          "FREEHOLD_STRESS=seed", "FREEHOLD_STRESS=reclaim:0", "FREEHOLD_STRESS=preempt:0", "FREEHOLD_STRESS=promote;fault"}) {
     EXPECT_FALSE(read({bad}, &error)) << bad;
     EXPECT_NE(error.find("FREEHOLD_STRESS"), std::string::npos) << error;
   }

@@ -80,7 +80,8 @@ TEST_P(LateReadersTest, PagesFoundDeadBehindPromotionAreNotCounted) {
     size_t other = block;
     while (++other < heap::lower_frontier() && arena.blocks[other].state.load() != BlockState::kForwarded) continue;
     for (size_t page = 0; page < core::kPagesPerBlock; page++) heap::mark_page_dead(other * core::kPagesPerBlock + page);
-  }).join();
+  })
+      .join();
   EXPECT_EQ(heap::dead_pages(), before);
   EXPECT_TRUE(heap::dedangle());
   expect_valid("after a sweep");

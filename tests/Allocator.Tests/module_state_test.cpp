@@ -1,7 +1,7 @@
 #include "core/module_state.h"
 
-#include <atomic>
 #include <gtest/gtest.h>
+#include <atomic>
 
 namespace freehold::testing {
 namespace {

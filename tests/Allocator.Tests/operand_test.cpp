@@ -35,7 +35,8 @@ struct Comparison {
     ZydisDecodedInstruction instruction;
     ZydisDecodedOperand all[ZYDIS_MAX_OPERAND_COUNT];
     if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, code, size, &instruction, all))) return 1;
-    bool coprocessor = (instruction.meta.isa_ext >= ZYDIS_ISA_EXT_KNC && instruction.meta.isa_ext <= ZYDIS_ISA_EXT_KNCV) || instruction.meta.isa_ext == ZYDIS_ISA_EXT_PADLOCK;
+    bool coprocessor =
+        (instruction.meta.isa_ext >= ZYDIS_ISA_EXT_KNC && instruction.meta.isa_ext <= ZYDIS_ISA_EXT_KNCV) || instruction.meta.isa_ext == ZYDIS_ISA_EXT_PADLOCK;
     if (coprocessor || instruction.encoding == ZYDIS_INSTRUCTION_ENCODING_MVEX) return instruction.length;  // of other processors
     instructions++;
     Operand wanted[ZYDIS_MAX_OPERAND_COUNT];
@@ -52,7 +53,8 @@ struct Comparison {
       if (operand.mem.segment == ZYDIS_REGISTER_FS || operand.mem.segment == ZYDIS_REGISTER_GS || instruction.address_width != 64) continue;
       if (operand.mem.base == ZYDIS_REGISTER_RIP || instruction.mnemonic == ZYDIS_MNEMONIC_XLAT) continue;
       if (operand.visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && operand.mem.base == ZYDIS_REGISTER_RSP) continue;
-      wanted[count] = {number_of(operand.mem.base), number_of(operand.mem.index), operand.mem.scale == 0 ? uint8_t{1} : operand.mem.scale, false, operand.mem.disp.value};
+      wanted[count] = {number_of(operand.mem.base), number_of(operand.mem.index), operand.mem.scale == 0 ? uint8_t{1} : operand.mem.scale, false,
+                       operand.mem.disp.value};
       broadcast_or_scaled[count] = instruction.encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX && instruction.raw.modrm.mod == 1;
       count++;
     }
@@ -81,7 +83,8 @@ struct Comparison {
       if (got.operand[i].compressed) {
         compressed++;
         int64_t element = got.operand[i].displacement == 0 ? 1 : wanted[i].displacement / got.operand[i].displacement;
-        EXPECT_TRUE(element >= 1 && element <= 64 && (element & (element - 1)) == 0 && got.operand[i].displacement * element == wanted[i].displacement) << bytes;
+        EXPECT_TRUE(element >= 1 && element <= 64 && (element & (element - 1)) == 0 && got.operand[i].displacement * element == wanted[i].displacement)
+            << bytes;
       } else {
         EXPECT_EQ(got.operand[i].displacement, wanted[i].displacement) << bytes;
       }
@@ -108,7 +111,8 @@ TEST(Operand, AgreesWithZydisOnWholeLibraries) {
         return 0;
       },
       &comparison);
-  printf("%zu instructions, %zu memory operands, %zu of them with a compressed displacement\n", comparison.instructions, comparison.operands, comparison.compressed);
+  printf("%zu instructions, %zu memory operands, %zu of them with a compressed displacement\n", comparison.instructions, comparison.operands,
+         comparison.compressed);
   EXPECT_GT(comparison.operands, 100000u);
 }
 
@@ -127,9 +131,11 @@ TEST(Operand, AgreesWithZydisOnAProgram) {
   const auto* sections = reinterpret_cast<const Elf64_Shdr*>(image + header->e_shoff);
   Comparison comparison;
   for (int i = 0; i < header->e_shnum; i++) {
-    if ((sections[i].sh_flags & SHF_EXECINSTR) != 0 && sections[i].sh_type == SHT_PROGBITS) comparison.compare_all(image + sections[i].sh_offset, sections[i].sh_size);
+    if ((sections[i].sh_flags & SHF_EXECINSTR) != 0 && sections[i].sh_type == SHT_PROGBITS)
+      comparison.compare_all(image + sections[i].sh_offset, sections[i].sh_size);
   }
-  printf("%zu instructions, %zu memory operands, %zu of them with a compressed displacement\n", comparison.instructions, comparison.operands, comparison.compressed);
+  printf("%zu instructions, %zu memory operands, %zu of them with a compressed displacement\n", comparison.instructions, comparison.operands,
+         comparison.compressed);
   EXPECT_GT(comparison.operands, 0u);
 }
 
@@ -153,14 +159,21 @@ TEST(Operand, AgreesWithZydisOnRandomBytes) {
     }
     comparison.compare(code, sizeof code);
   }
-  printf("%zu instructions, %zu memory operands, %zu of them with a compressed displacement\n", comparison.instructions, comparison.operands, comparison.compressed);
+  printf("%zu instructions, %zu memory operands, %zu of them with a compressed displacement\n", comparison.instructions, comparison.operands,
+         comparison.compressed);
   EXPECT_GT(comparison.compressed, 5000u);
 }
 
 TEST(Operand, StaysInsideTheInstruction) {
   auto* pages = static_cast<uint8_t*>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   mprotect(pages + 4096, 4096, PROT_NONE);
-  const std::vector<uint8_t> codes[] = {{0xc3}, {0x8b, 0x07}, {0x48, 0x8b, 0x47, 0x08}, {0x4a, 0x8b, 0x84, 0xc8, 1, 2, 3, 4}, {0xc5, 0xf8, 0x77}, {0xf3, 0x48, 0xa5}, {0x62, 0xf1, 0x7c, 0x48, 0x10, 0x41, 0x01}};
+  const std::vector<uint8_t> codes[] = {{0xc3},
+                                        {0x8b, 0x07},
+                                        {0x48, 0x8b, 0x47, 0x08},
+                                        {0x4a, 0x8b, 0x84, 0xc8, 1, 2, 3, 4},
+                                        {0xc5, 0xf8, 0x77},
+                                        {0xf3, 0x48, 0xa5},
+                                        {0x62, 0xf1, 0x7c, 0x48, 0x10, 0x41, 0x01}};
   const int counts[] = {0, 1, 1, 1, 0, 2, 1};
   for (size_t i = 0; i < std::size(codes); i++) {
     uint8_t* at = pages + 4096 - codes[i].size();

@@ -260,7 +260,8 @@ TEST_P(PinsTest, WhatIsGoneIsNotPinned) {
 
 TEST_P(PinsTest, AddressesOfOthersAreTheirOwn) {
   int local = 0;
-  for (void* address : {static_cast<void*>(nullptr), reinterpret_cast<void*>(1), static_cast<void*>(&local), reinterpret_cast<void*>(core::arena.start + core::arena.size + 1)}) {
+  for (void* address : {static_cast<void*>(nullptr), reinterpret_cast<void*>(1), static_cast<void*>(&local),
+                        reinterpret_cast<void*>(core::arena.start + core::arena.size + 1)}) {
     EXPECT_EQ(heap::pin(address), address);
   }
   // One past the end belongs to the object before.

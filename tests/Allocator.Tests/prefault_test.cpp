@@ -24,7 +24,8 @@ std::pair<uintptr_t, uintptr_t> mapping_of(const void* address) {
   std::pair<uintptr_t, uintptr_t> found = {0, 0};
   while (fgets(line, sizeof line, maps) != nullptr) {
     uintptr_t start, end;
-    if (sscanf(line, "%lx-%lx", &start, &end) == 2 && start <= reinterpret_cast<uintptr_t>(address) && reinterpret_cast<uintptr_t>(address) < end) found = {start, end};
+    if (sscanf(line, "%lx-%lx", &start, &end) == 2 && start <= reinterpret_cast<uintptr_t>(address) && reinterpret_cast<uintptr_t>(address) < end)
+      found = {start, end};
   }
   fclose(maps);
   return found;

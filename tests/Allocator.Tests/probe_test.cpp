@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <ucontext.h>
 #include <csignal>
 #include <thread>
-#include <ucontext.h>
 #include <vector>
 
 #include "core/fault_recovery.h"

@@ -15,11 +15,11 @@
 #include "heap/cards.h"
 #include "heap/dedangling.h"
 #include "heap/forwarding.h"
+#include "heap/pacing.h"
 #include "heap/phases.h"
 #include "heap/promotion.h"
 #include "heap/promotion_counters.h"
 #include "heap/promotion_policy.h"
-#include "heap/pacing.h"
 #include "heap_fixture.h"
 
 namespace freehold::testing {
@@ -70,8 +70,8 @@ class PromotionTest : public HeapTest, public ::testing::WithParamInterface<core
   }
 
   struct Entry {
-    Object* object;                // a name of it, the first or a later one
-    uint64_t content;              // strings of bytes: their second word
+    Object* object;                   // a name of it, the first or a later one
+    uint64_t content;                 // strings of bytes: their second word
     int64_t links[3] = {-1, -1, -1};  // nodes: to which entries
     bool node;
   };
@@ -136,7 +136,8 @@ class PromotionTest : public HeapTest, public ::testing::WithParamInterface<core
     for (int step = 0; step < steps; step++) {
       // By then a block is complete, and much of it lives. On a busy machine the threads could be done before the first round.
       if (step == kStepsToABlock) {
-        for (uint64_t wanted = heap::promotion_counters.rounds.load() + 2; heap::promotion_counters.rounds.load() < wanted;) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        for (uint64_t wanted = heap::promotion_counters.rounds.load() + 2; heap::promotion_counters.rounds.load() < wanted;)
+          std::this_thread::sleep_for(std::chrono::milliseconds(1));
       }
       std::lock_guard guard(mutator.safe);
       uint64_t draw = random();
@@ -144,7 +145,8 @@ class PromotionTest : public HeapTest, public ::testing::WithParamInterface<core
       if (ids.size() < target || draw % 4 == 0) {
         Entry entry = {};
         entry.node = random() % 3 != 0;
-        entry.object = entry.node ? allocate_with(&context, &node_type.table) : allocate_with(&context, &bytes_type.table, 8 + static_cast<uint32_t>(random() % (random() % 50 == 0 ? 20'000 : 100)));
+        entry.object = entry.node ? allocate_with(&context, &node_type.table)
+                                  : allocate_with(&context, &bytes_type.table, 8 + static_cast<uint32_t>(random() % (random() % 50 == 0 ? 20'000 : 100)));
         if (entry.object == nullptr) continue;  // an injected failure
         if (!entry.node) {
           entry.content = random();
@@ -205,11 +207,13 @@ class PromotionTest : public HeapTest, public ::testing::WithParamInterface<core
     for (std::thread& worker : workers) worker.join();
     if (HasFatalFailure()) return;
     printf("promoted %llu objects of %llu blocks, %llu refused; %llu references patched\n", (unsigned long long)heap::promotion_counters.objects.load(),
-           (unsigned long long)heap::promotion_counters.blocks.load(), (unsigned long long)heap::promotion_counters.refused.load(), (unsigned long long)heap::promotion_counters.patched.load());
+           (unsigned long long)heap::promotion_counters.blocks.load(), (unsigned long long)heap::promotion_counters.refused.load(),
+           (unsigned long long)heap::promotion_counters.patched.load());
     EXPECT_GT(heap::promotion_counters.objects.load(), 0u);
     if (sweep) {
       const heap::SweepCounters& sweeps = heap::sweep_counters;
-      printf("%llu sweeps made %llu fields and %llu roots current\n", (unsigned long long)sweeps.sweeps.load(), (unsigned long long)sweeps.fields.load(), (unsigned long long)sweeps.roots.load());
+      printf("%llu sweeps made %llu fields and %llu roots current\n", (unsigned long long)sweeps.sweeps.load(), (unsigned long long)sweeps.fields.load(),
+             (unsigned long long)sweeps.roots.load());
       EXPECT_GT(sweeps.sweeps.load(), 0u);
       EXPECT_GT(sweeps.roots.load(), 0u);
       EXPECT_EQ(sweeps.abandoned.load(), 0u);
@@ -280,7 +284,8 @@ TEST_P(PromotionTest, IsDueWhenThreeEighthsAreWasted) {
   for (size_t bytes = 0; bytes < 64 * core::kBlockSize; bytes += 1000) all.push_back(allocate(&bytes_type.table, 1000 - 24));
   size_t deleted = 0;
   auto delete_until = [&](double wasted) {
-    for (; static_cast<double>(heap::total_bytes_in_use()) * (1 + wasted) + kSlack > kHeld; deleted++) ASSERT_EQ(heap::delete_object(all[deleted * 7919 % all.size()]), DeleteResult::kDeleted);
+    for (; static_cast<double>(heap::total_bytes_in_use()) * (1 + wasted) + kSlack > kHeld; deleted++)
+      ASSERT_EQ(heap::delete_object(all[deleted * 7919 % all.size()]), DeleteResult::kDeleted);
   };
   EXPECT_FALSE(heap::should_promote());
   delete_until(0.34);
@@ -447,8 +452,10 @@ TEST_P(PromotionTest, WithoutAStopNothingIsSwept) {
 TEST_P(PromotionTest, MovesDuringASweepAreMadeCurrent) {
   core::knobs.stress.fault = true;
   // References, and structures of one reference and 8 bytes that are none.
-  static TypeOf<core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | 8, 24> references_type = {{0, -24, 16, 1}, {core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | 8, 24, nullptr, 0, 0, 0}};
-  static TypeOf<core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | 16, 24> pairs_type = {{0, (int64_t{8} << 32) | 1, 16, -1}, {core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | 16, 24, nullptr, 0, 0, 0}};
+  static TypeOf<core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | 8, 24> references_type = {
+      {0, -24, 16, 1}, {core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | 8, 24, nullptr, 0, 0, 0}};
+  static TypeOf<core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | 16, 24> pairs_type = {
+      {0, (int64_t{8} << 32) | 1, 16, -1}, {core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | 16, 24, nullptr, 0, 0, 0}};
   std::vector<Object*> kept = sparse_blocks(8, 10);
   ASSERT_GT(heap::promote(PromotionScope::kSparse), 0u);
   uint64_t old = reinterpret_cast<uint64_t>(kept[kept.size() / 2]), current = name(old);
@@ -685,7 +692,8 @@ TEST_P(PromotionTest, FourThreadsAndSparseBlocksMove) { run_threads(4, 200'000, 
 
 // What it frees is there then: no reason for an OutOfMemoryException.
 TEST_P(PromotionTest, AnAllocationAtTheLimitWaitsForTheRoundOfAnother) {
-  static constexpr heap::SweepSupport kSupport = {stop, [](void (*)(uint8_t*, uint8_t*, void*), void*) {}, [](void (*work)(void*), void* argument) { work(argument); }};
+  static constexpr heap::SweepSupport kSupport = {stop, [](void (*)(uint8_t*, uint8_t*, void*), void*) {},
+                                                  [](void (*work)(void*), void* argument) { work(argument); }};
   heap::set_sweep_support(&kSupport);
   constexpr size_t kLimit = size_t{64} << 20;
   size_t before = heap::limit();

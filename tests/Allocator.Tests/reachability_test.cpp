@@ -1,6 +1,6 @@
 // What no root reaches, compared with a model that knows who refers to whom.
-#include "heap/dead_locks.h"
 #include "heap/reachability.h"
+#include "heap/dead_locks.h"
 
 #include <atomic>
 #include <chrono>
@@ -55,26 +55,25 @@ class ReachabilityTest : public HeapTest {
   static inline int collections_begun = 0, collections_done = 0, collections_abandoned = 0;
   static inline bool can_stop = true;
 
-  static constexpr heap::RootSupport kSupport = {
-      [](void (*stopped)(void*), void* argument) {
-        if (can_stop) stopped(argument);
-        return can_stop;
-      },
-      [](void (*fn)(uintptr_t, bool, void*), void* argument) {
-        for (const Root& root : roots) fn(root.address, root.interior, argument);
-      },
-      [](void (*fn)(uintptr_t, uintptr_t, void*), void* argument) {
-        for (auto [primary, secondary] : dependents) fn(address(primary), address(secondary), argument);
-      },
-      [](void (*fn)(uint8_t*, uint8_t*, void*), void* argument) {
-        for (auto [first, end] : frozen) fn(first, end, argument);
-      },
-      [](void (*fn)(uint64_t*, void*), void* argument) {
-        for (uint64_t& handle : weak) fn(&handle, argument);
-      },
-      []() { finalizer_requests++; },
-      []() { collections_begun++; },
-      [](bool done) { (done ? collections_done : collections_abandoned)++; }};
+  static constexpr heap::RootSupport kSupport = {[](void (*stopped)(void*), void* argument) {
+                                                   if (can_stop) stopped(argument);
+                                                   return can_stop;
+                                                 },
+                                                 [](void (*fn)(uintptr_t, bool, void*), void* argument) {
+                                                   for (const Root& root : roots) fn(root.address, root.interior, argument);
+                                                 },
+                                                 [](void (*fn)(uintptr_t, uintptr_t, void*), void* argument) {
+                                                   for (auto [primary, secondary] : dependents) fn(address(primary), address(secondary), argument);
+                                                 },
+                                                 [](void (*fn)(uint8_t*, uint8_t*, void*), void* argument) {
+                                                   for (auto [first, end] : frozen) fn(first, end, argument);
+                                                 },
+                                                 [](void (*fn)(uint64_t*, void*), void* argument) {
+                                                   for (uint64_t& handle : weak) fn(&handle, argument);
+                                                 },
+                                                 []() { finalizer_requests++; },
+                                                 []() { collections_begun++; },
+                                                 [](bool done) { (done ? collections_done : collections_abandoned)++; }};
 
   void SetUp() override {
     HeapTest::SetUp();
@@ -99,11 +98,13 @@ class ReachabilityTest : public HeapTest {
 
   static std::set<Object*> unreachable() {
     std::set<Object*> found;
-    EXPECT_TRUE(heap::find_unreachable([](Object* object, const core::MethodTable* type, size_t size, void* found) {
-      EXPECT_EQ(object->type, type);
-      EXPECT_EQ(object->size(), size);
-      EXPECT_TRUE(static_cast<std::set<Object*>*>(found)->insert(object).second);
-    }, &found));
+    EXPECT_TRUE(heap::find_unreachable(
+        [](Object* object, const core::MethodTable* type, size_t size, void* found) {
+          EXPECT_EQ(object->type, type);
+          EXPECT_EQ(object->size(), size);
+          EXPECT_TRUE(static_cast<std::set<Object*>*>(found)->insert(object).second);
+        },
+        &found));
     return found;
   }
   using Objects = std::set<Object*>;
@@ -269,7 +270,8 @@ TEST_F(ReachabilityTest, FinalizersRunBeforeTheDeletion) {
 }
 
 TEST_F(ReachabilityTest, WhatWaitsMayBeDeletedOrSuppressedMeanwhile) {
-  Object *deleted = node({}, &finalizable_node_type.table), *suppressed = node({}, &finalizable_node_type.table), *last = node({}, &finalizable_node_type.table);
+  Object *deleted = node({}, &finalizable_node_type.table), *suppressed = node({}, &finalizable_node_type.table),
+         *last = node({}, &finalizable_node_type.table);
   EXPECT_EQ(heap::reclaim(), 0);
   EXPECT_EQ(heap::finalizable_count(), 3u);
   EXPECT_EQ(heap::delete_object(deleted), DeleteResult::kNeedsFinalizer);
@@ -344,12 +346,12 @@ TEST_F(ReachabilityTest, WithoutMemoryForMarksNothingIsDeleted) {
 class ReclaimTest : public ReachabilityTest {
  protected:
   static constexpr size_t kLimit = size_t{64} << 20;
-  static constexpr heap::SweepSupport kSweepSupport = {
-      [](void (*)(uint64_t*), void (*stopped)(void*), void* argument) {
-        stopped(argument);
-        return true;
-      },
-      [](void (*)(uint8_t*, uint8_t*, void*), void*) {}, [](void (*work)(void*), void* argument) { work(argument); }};
+  static constexpr heap::SweepSupport kSweepSupport = {[](void (*)(uint64_t*), void (*stopped)(void*), void* argument) {
+                                                         stopped(argument);
+                                                         return true;
+                                                       },
+                                                       [](void (*)(uint8_t*, uint8_t*, void*), void*) {},
+                                                       [](void (*work)(void*), void* argument) { work(argument); }};
 
   void SetUp() override {
     ReachabilityTest::SetUp();
@@ -556,7 +558,8 @@ TEST_F(ReachabilityModelTest, RandomGraphs) {
       size_t root = random() % entries.size();
       if (entries[root].deleted) continue;
       bool interior = random() % 2 == 0;
-      roots.push_back({address(entries[root].object) + (interior ? 1 + random() % (entries[root].object == current(entries[root].object) ? 16 : 8) : 0), interior});
+      roots.push_back(
+          {address(entries[root].object) + (interior ? 1 + random() % (entries[root].object == current(entries[root].object) ? 16 : 8) : 0), interior});
       reached.push_back(root);
     }
     std::vector<bool> seen(entries.size());

@@ -41,7 +41,8 @@ void repair_or_recover(int, siginfo_t* info, void* context) {
     registers[REG_RIP] = static_cast<greg_t>(recovery);
     return;
   }
-  if (heap::whereabouts_of(address + 1) != Whereabouts::kMoved || !runtime::repair(registers, address, code_kind(static_cast<uintptr_t>(registers[REG_RIP])))) abort();
+  if (heap::whereabouts_of(address + 1) != Whereabouts::kMoved || !runtime::repair(registers, address, code_kind(static_cast<uintptr_t>(registers[REG_RIP]))))
+    abort();
   repaired++;
 }
 
@@ -214,7 +215,8 @@ TEST_F(StaleReferencesTest, BlockMovesWithTwoNamesOfOneObject) {
             } else {
               freehold_memmove(target, source, size);
             }
-            ASSERT_EQ(memcmp(current, model.data(), kLength), 0) << "names " << names << " size " << size << " distance " << distance << " up " << up << " references " << references;
+            ASSERT_EQ(memcmp(current, model.data(), kLength), 0)
+                << "names " << names << " size " << size << " distance " << distance << " up " << up << " references " << references;
           }
         }
       }
@@ -296,7 +298,10 @@ TEST_F(StaleReferencesTest, FieldsBehindObjectsInRegisters) {
     if (pointer != object) break;
     uint8_t value;
     // No register but rbx leads there.
-    asm volatile("movb 16(%0), %1" : "+a"(pointer), "=d"(value) : "b"(near) : "rcx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "memory");
+    asm volatile("movb 16(%0), %1"
+                 : "+a"(pointer), "=d"(value)
+                 : "b"(near)
+                 : "rcx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "memory");
     EXPECT_EQ(repaired, faults);
   }
   EXPECT_LE(repaired, 2u);  // one, if a test before has met the page

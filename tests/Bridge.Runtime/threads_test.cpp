@@ -18,8 +18,7 @@ TEST(Threads, AStopWaitsForAThreadThatIsInside) {
   std::thread other([&] {
     Compiled compiled;
     step = 1;
-    while (step.load() != 2) {
-    }
+    while (step.load() != 2) {}
     // Not outside until here.
     step = 3;
     poll();

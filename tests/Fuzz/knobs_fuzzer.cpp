@@ -29,6 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   core::Knobs first = core::knobs;
   core::knobs = {};
   char again[256] = {};
-  if (core::read_knobs(environment.data(), nullptr, again, sizeof again) != good || (good && !(core::knobs == first)) || (!good && strcmp(error, again) != 0)) abort();
+  if (core::read_knobs(environment.data(), nullptr, again, sizeof again) != good || (good && !(core::knobs == first)) || (!good && strcmp(error, again) != 0))
+    abort();
   return 0;
 }

@@ -62,7 +62,8 @@ public static class Publisher
             "publish", Path.Combine(Repository.Root, "tests", project), "-c", configuration, "-nologo", "-v", "quiet",
             "--artifacts-path", Path.Combine(Repository.Output, "obj-" + name), "-o", output, "-p:FreeholdEnabled=" + (freehold ? "true" : "false"), "-p:ConsumerFramework=" + framework,
             .. nativeHeap is null ? Array.Empty<string>() : ["-p:FreeholdNativeHeap=" + nativeHeap],
-        ]) { RedirectStandardOutput = true, RedirectStandardError = true };
+        ])
+        { RedirectStandardOutput = true, RedirectStandardError = true };
         // The test host's own settings are not the build's.
         foreach (string variable in start.Environment.Keys.Where(key => key.StartsWith("MSBUILD", StringComparison.OrdinalIgnoreCase)).ToList())
             start.Environment.Remove(variable);

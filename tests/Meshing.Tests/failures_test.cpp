@@ -78,8 +78,9 @@ TEST_P(FailureTest, AtEachCallInTurn) {
 
 INSTANTIATE_TEST_SUITE_P(Calls, FailureTest,
                          ::testing::Values(Failure{"memfd", BarrierKind::kAuto}, Failure{"mmap", BarrierKind::kAuto}, Failure{"mremap", BarrierKind::kAuto},
-                                           Failure{"madvise", BarrierKind::kAuto}, Failure{"userfaultfd", BarrierKind::kAuto}, Failure{"register", BarrierKind::kAuto},
-                                           Failure{"writeprotect", BarrierKind::kAuto}, Failure{"membarrier", BarrierKind::kUserMode}, Failure{"mprotect", BarrierKind::kMprotect},
+                                           Failure{"madvise", BarrierKind::kAuto}, Failure{"userfaultfd", BarrierKind::kAuto},
+                                           Failure{"register", BarrierKind::kAuto}, Failure{"writeprotect", BarrierKind::kAuto},
+                                           Failure{"membarrier", BarrierKind::kUserMode}, Failure{"mprotect", BarrierKind::kMprotect},
                                            Failure{"mremap", BarrierKind::kMprotect}),
                          [](const auto& info) { return std::string(info.param.call) + "_" + std::to_string(static_cast<int>(info.param.barrier)); });
 

@@ -13,8 +13,8 @@
 namespace freehold::platform {
 namespace {
 
-std::string order;       // who was asked or called
-char* page;              // readable only
+std::string order;  // who was asked or called
+char* page;         // readable only
 bool nested_fault;
 
 void open_page() { mprotect(page, 4096, PROT_READ | PROT_WRITE); }

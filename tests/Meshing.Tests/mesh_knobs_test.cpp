@@ -51,8 +51,8 @@ TEST(MeshKnobs, WhatIsNotAllowedIsNamed) {
   std::string error;
   EXPECT_FALSE(read_setting("FREEHOLD_MESH_NONE=1", &error));
   for (size_t i = 1; i < knob_count(); i++) EXPECT_NE(error.find(std::string(knob_name(i).variable).substr(13)), std::string::npos) << error;
-  for (const char* bad : {"FREEHOLD_MESH=2", "FREEHOLD_MESH_PERIOD=0", "FREEHOLD_MESH_PERIOD=x", "FREEHOLD_MESH_BARRIER=none", "FREEHOLD_MESH_LIMIT=5Q", "FREEHOLD_MESH_LIMIT=0",
-                          "FREEHOLD_MESH_FAIL=mmap", "FREEHOLD_MESH_FAIL=none:1", "FREEHOLD_MESH_STRESS=-1"}) {
+  for (const char* bad : {"FREEHOLD_MESH=2", "FREEHOLD_MESH_PERIOD=0", "FREEHOLD_MESH_PERIOD=x", "FREEHOLD_MESH_BARRIER=none", "FREEHOLD_MESH_LIMIT=5Q",
+                          "FREEHOLD_MESH_LIMIT=0", "FREEHOLD_MESH_FAIL=mmap", "FREEHOLD_MESH_FAIL=none:1", "FREEHOLD_MESH_STRESS=-1"}) {
     EXPECT_FALSE(read_setting(bad, &error)) << bad;
     EXPECT_NE(error.find("expected is"), std::string::npos) << error;
   }

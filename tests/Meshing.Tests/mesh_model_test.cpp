@@ -120,8 +120,9 @@ TEST_P(MeshModelTest, ManyThreads) {
   EXPECT_EQ(heap.arena.used_pages(), 0u) << "all was freed; seed " << seed;
 }
 
-INSTANTIATE_TEST_SUITE_P(Barriers, MeshModelTest, ::testing::Values(BarrierKind::kAuto, BarrierKind::kUserMode, BarrierKind::kMprotect),
-                         [](const auto& info) { return info.param == BarrierKind::kAuto ? "best" : info.param == BarrierKind::kUserMode ? "user" : "mprotect"; });
+INSTANTIATE_TEST_SUITE_P(Barriers, MeshModelTest, ::testing::Values(BarrierKind::kAuto, BarrierKind::kUserMode, BarrierKind::kMprotect), [](const auto& info) {
+  return info.param == BarrierKind::kAuto ? "best" : info.param == BarrierKind::kUserMode ? "user" : "mprotect";
+});
 
 }  // namespace
 }  // namespace freehold::mesh::testing

@@ -10,45 +10,55 @@ class MisuseTest : public MeshTest {};
 using MisuseDeathTest = MisuseTest;
 
 TEST_F(MisuseDeathTest, ADoubleFree) {
-  EXPECT_DEATH({
-    void* object = allocate(40);
-    deallocate(object);
-    deallocate(object);
-  }, "double free");
+  EXPECT_DEATH(
+      {
+        void* object = allocate(40);
+        deallocate(object);
+        deallocate(object);
+      },
+      "double free");
 }
 
 TEST_F(MisuseDeathTest, ADoubleFreeWithOthersInBetween) {
-  EXPECT_DEATH({
-    void* object = allocate(40);
-    void* other = allocate(40);
-    deallocate(object);
-    deallocate(other);
-    deallocate(object);
-    compact();
-  }, "double free");
+  EXPECT_DEATH(
+      {
+        void* object = allocate(40);
+        void* other = allocate(40);
+        deallocate(object);
+        deallocate(other);
+        deallocate(object);
+        compact();
+      },
+      "double free");
 }
 
 TEST_F(MisuseDeathTest, ADoubleFreeByTwoThreads) {
-  EXPECT_DEATH({
-    void* object = allocate(40);
-    std::thread([&] { deallocate(object); }).join();
-    std::thread([&] { deallocate(object); }).join();
-  }, "double free");
+  EXPECT_DEATH(
+      {
+        void* object = allocate(40);
+        std::thread([&] { deallocate(object); }).join();
+        std::thread([&] { deallocate(object); }).join();
+      },
+      "double free");
 }
 
 TEST_F(MisuseDeathTest, ADoubleFreeOfALargeObject) {
-  EXPECT_DEATH({
-    void* object = allocate(100'000);
-    deallocate(object);
-    deallocate(object);
-  }, "no object lives");
+  EXPECT_DEATH(
+      {
+        void* object = allocate(100'000);
+        deallocate(object);
+        deallocate(object);
+      },
+      "no object lives");
 }
 
 TEST_F(MisuseDeathTest, AnAddressInsideAnObject) {
-  EXPECT_DEATH({
-    auto* object = static_cast<char*>(allocate(400));
-    std::thread([&] { deallocate(object + 16); }).join();
-  }, "no object begins");
+  EXPECT_DEATH(
+      {
+        auto* object = static_cast<char*>(allocate(400));
+        std::thread([&] { deallocate(object + 16); }).join();
+      },
+      "no object begins");
   EXPECT_DEATH({ deallocate(static_cast<char*>(allocate(100'000)) + 4096); }, "no object lives");
 }
 

@@ -99,7 +99,9 @@ TEST_P(WriteBarrierTest, AnAnnouncedSpanIsNotMeshed) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, WriteBarrierTest, ::testing::Values(BarrierKind::kUserfaultfd, BarrierKind::kUserMode, BarrierKind::kMprotect),
-                         [](const auto& info) { return info.param == BarrierKind::kUserfaultfd ? "userfaultfd" : info.param == BarrierKind::kUserMode ? "user" : "mprotect"; });
+                         [](const auto& info) {
+                           return info.param == BarrierKind::kUserfaultfd ? "userfaultfd" : info.param == BarrierKind::kUserMode ? "user" : "mprotect";
+                         });
 
 // Handlers of the program.
 sig_atomic_t volatile faults;

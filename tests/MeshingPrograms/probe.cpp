@@ -108,7 +108,9 @@ bool forks() {
     pid_t child = fork();
     if (child == 0) {
       for (size_t i = 0; i < strings.size(); i++) {
-        if (strings[i]->size() != 100 + i % 100 || strings[i]->find_first_not_of(static_cast<char>('a' + (i + static_cast<size_t>(round)) % 26)) != std::string::npos) _exit(1);
+        if (strings[i]->size() != 100 + i % 100 ||
+            strings[i]->find_first_not_of(static_cast<char>('a' + (i + static_cast<size_t>(round)) % 26)) != std::string::npos)
+          _exit(1);
         if (i % 3 == 0) *strings[i] += "grown";
         if (i % 7 == 0) delete strings[i];
       }

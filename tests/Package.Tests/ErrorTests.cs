@@ -195,7 +195,14 @@ public sealed class ErrorTests(PackageFixture machine)
 
         Freehold.Tasks.PrepareToolchain New(RecordingBuildEngine engine) => new()
         {
-            BuildEngine = engine, HelpLink = "errors.md", CacheDirectory = cache, Key = "key", RuntimePatches = "none", CompilerPackage = "none", RuntimePackage = "none", Rewriter = "none",
+            BuildEngine = engine,
+            HelpLink = "errors.md",
+            CacheDirectory = cache,
+            Key = "key",
+            RuntimePatches = "none",
+            CompilerPackage = "none",
+            RuntimePackage = "none",
+            Rewriter = "none",
         };
     }
 

@@ -39,8 +39,10 @@ bool create_arena(size_t most) noexcept {
     void* cards = os::reserve(card_table_bytes(blocks), kPageSize, 0);
     void* gone = os::reserve(group_bytes, kPageSize, 0);
     void* committed = os::reserve(segment_bytes, kPageSize, 0);
-    if (pages != nullptr && records != nullptr && cards != nullptr && gone != nullptr && committed != nullptr && os::commit(gone, group_bytes) && os::commit(committed, segment_bytes)) {
-      arena = {reinterpret_cast<uintptr_t>(start), size, static_cast<PageRecord*>(pages), static_cast<BlockRecord*>(records), static_cast<uint8_t*>(cards), static_cast<std::atomic<uint8_t>*>(gone)};
+    if (pages != nullptr && records != nullptr && cards != nullptr && gone != nullptr && committed != nullptr && os::commit(gone, group_bytes) &&
+        os::commit(committed, segment_bytes)) {
+      arena = {reinterpret_cast<uintptr_t>(start),      size, static_cast<PageRecord*>(pages), static_cast<BlockRecord*>(records), static_cast<uint8_t*>(cards),
+               static_cast<std::atomic<uint8_t>*>(gone)};
       committed_segments = static_cast<bool*>(committed);
       return true;
     }
@@ -68,7 +70,8 @@ void destroy_arena() noexcept {
 bool commit_tables(size_t block, size_t count) noexcept {
   for (size_t segment = block / kBlocksPerSegment; segment <= (block + count - 1) / kBlocksPerSegment; segment++) {
     if (committed_segments[segment]) continue;
-    if (!os::commit(reinterpret_cast<uint8_t*>(arena.blocks) + block_table_bytes(kBlocksPerSegment) * segment, block_table_bytes(kBlocksPerSegment))) return false;
+    if (!os::commit(reinterpret_cast<uint8_t*>(arena.blocks) + block_table_bytes(kBlocksPerSegment) * segment, block_table_bytes(kBlocksPerSegment)))
+      return false;
     if (!os::commit(arena.cards + card_table_bytes(kBlocksPerSegment) * segment, card_table_bytes(kBlocksPerSegment))) return false;
     if (segment < arena.size / kSegmentSize / 2 &&
         !os::commit(reinterpret_cast<uint8_t*>(arena.pages) + page_table_bytes(kBlocksPerSegment) * segment, page_table_bytes(kBlocksPerSegment))) {
@@ -99,7 +102,8 @@ void note_gone(size_t block, size_t count) noexcept {
   if (all_gone == 0) return;
   release_tables(first_gone, all_gone);
   static_assert(GroupState::kAllGone + 1 == GroupState::kWithoutTables);
-  for (size_t group = first_gone / kBlocksPerGroup; group < (first_gone + all_gone) / kBlocksPerGroup; group++) arena.gone[group].fetch_add(1, std::memory_order_release);
+  for (size_t group = first_gone / kBlocksPerGroup; group < (first_gone + all_gone) / kBlocksPerGroup; group++)
+    arena.gone[group].fetch_add(1, std::memory_order_release);
 }
 
 }  // namespace freehold::core

@@ -63,14 +63,14 @@ enum class BlockKind : uint8_t { kNone = 0, kSmall, kLarge, kPinned, kHuge, kHug
 struct alignas(64) BlockRecord {
   std::atomic<BlockState> state;
   BlockKind kind;
-  bool dirty;                          // its memory came from another block and is zeroed window by window
-  std::atomic<bool> partly_released;   // some dead pages have no memory any more: its frames cannot be recycled
-  uint16_t splits;                     // kernel mappings that released pages made of the block's one (mprotect); under the blocks' lock
-  std::atomic<bool> populated;         // kLarge: every page has memory, or is dead; for others `initialised` tells
-  std::atomic<bool> release_waits;     // dead pages keep their memory, since something in the block may be pinned
-  std::atomic<uint16_t> dead_pages;    // bits set in `dead`; from kDeadPagesClosed on the block is out of the accounts
-  uint16_t dead_last_round;            // what `dead_pages` was; under the lock of maintenance
-  uint32_t next;                       // list of pooled, of moved or of dead and pinned blocks; kHugeTail: distance to the first block of the run
+  bool dirty;                         // its memory came from another block and is zeroed window by window
+  std::atomic<bool> partly_released;  // some dead pages have no memory any more: its frames cannot be recycled
+  uint16_t splits;                    // kernel mappings that released pages made of the block's one (mprotect); under the blocks' lock
+  std::atomic<bool> populated;        // kLarge: every page has memory, or is dead; for others `initialised` tells
+  std::atomic<bool> release_waits;    // dead pages keep their memory, since something in the block may be pinned
+  std::atomic<uint16_t> dead_pages;   // bits set in `dead`; from kDeadPagesClosed on the block is out of the accounts
+  uint16_t dead_last_round;           // what `dead_pages` was; under the lock of maintenance
+  uint32_t next;                      // list of pooled, of moved or of dead and pinned blocks; kHugeTail: distance to the first block of the run
   // Windows taken by the owner of their chunk, just before it initialises them, or by the maintenance thread, which makes them a filler when the
   // owner idles. Whoever sets the bit has the window.
   std::atomic<uint64_t> claimed;
@@ -80,21 +80,23 @@ struct alignas(64) BlockRecord {
     uint32_t huge_pages;               // kHuge: pages that the object needs
     uint32_t forwarding;               // kForwarded: its table (heap/forwarding.h). It stays when the block has become something else: readers may be behind
   };
-  std::atomic<uint32_t> holders;       // who may allocate from it, and whether it has ended (heap/block_ends.h: keep_record): 1 before `state` says kLive, then atomic additions
-  uint64_t claimed_last_round;         // what `claimed` was; under the lock of maintenance
-  std::atomic<uint8_t> stack_pins;     // 1: a thread may have pinned an object here (heap/pins.h)
-  bool backed;                         // it has memory to its end, used or not: frames of another block, or a huge page if the kernel has one. Written, as
-                                       // `dirty` and `kind` are, before `state` says kLive
+  std::atomic<uint32_t>
+      holders;  // who may allocate from it, and whether it has ended (heap/block_ends.h: keep_record): 1 before `state` says kLive, then atomic additions
+  uint64_t claimed_last_round;      // what `claimed` was; under the lock of maintenance
+  std::atomic<uint8_t> stack_pins;  // 1: a thread may have pinned an object here (heap/pins.h)
+  bool backed;                      // it has memory to its end, used or not: frames of another block, or a huge page if the kernel has one. Written, as
+                                    // `dirty` and `kind` are, before `state` says kLive
   // The round of promotion that has chosen it, 0: none. Written by the promoting thread.
   std::atomic<uint16_t> chosen;
-  std::atomic<uint32_t> handle_pins;   // handles that pin an object here
+  std::atomic<uint32_t> handle_pins;                    // handles that pin an object here
   std::atomic<uint64_t> dead[kPagesPerBlock / 64];      // pages whose objects are all deleted: set by fetch_or, each page once
   std::atomic<uint64_t> released[kPagesPerBlock / 64];  // dead pages without memory
   std::atomic<uint64_t> pinned[kPagesPerBlock / 64];    // debug mode: first pages of objects that a thread or a handle may have pinned
 };
 inline constexpr uint16_t kDeadPagesClosed = 1 << 15;
 static_assert(sizeof(BlockRecord) == 256 && kPagesPerBlock < kDeadPagesClosed);
-static_assert(kBlocksPerGroup * sizeof(BlockRecord) % kPageSize == 0 && kBlocksPerGroup * kPagesPerBlock % kPageSize == 0 && kBlocksInGeneration0 % kBlocksPerGroup == 0);
+static_assert(kBlocksPerGroup * sizeof(BlockRecord) % kPageSize == 0 && kBlocksPerGroup * kPagesPerBlock % kPageSize == 0 &&
+              kBlocksInGeneration0 % kBlocksPerGroup == 0);
 
 // What Arena::gone says of a group beyond the number of its blocks that are gone. All addresses of it are then without memory, and nobody gets one again
 // but by copying a name that there was before.
@@ -104,19 +106,20 @@ struct GroupState {
   static constexpr uint8_t kAsked = 18;          // a search for names is under way, and has met none of this group (heap/addresses.h)
   static constexpr uint8_t kUnnamed = 19;        // nothing names it: its addresses may be handed out again
   static constexpr uint8_t kMask = 31;
-  static constexpr uint8_t kContinues = 0x80;    // upper half: an object that begins before the group reaches into it, or the last one to be there did
+  static constexpr uint8_t kContinues = 0x80;  // upper half: an object that begins before the group reaches into it, or the last one to be there did
   // Who changes it: note_gone up to kWithoutTables, by atomic additions. From there on only a search, and whoever tells it of a name (all of them store the same,
   // and the stop that ends a search leaves none of them on the way), and under the lock of heap/addresses.cpp who hands a kUnnamed group out, which is in use from then on.
 };
 
 // On a cache line of its own: each deletion reads it, and its neighbours in memory are written all the time.
 struct alignas(64) Arena {
-  uintptr_t start;       // aligned to kSegmentSize
-  size_t size;           // bytes, a multiple of 2 * kSegmentSize
-  PageRecord* pages;     // of the lower half
-  BlockRecord* blocks;   // of the whole arena
-  uint8_t* cards;        // a byte for each page of the whole arena (heap/cards.h)
-  std::atomic<uint8_t>* gone;  // of each group, how many blocks are gone: note_gone adds; a walk that sees fewer visits blocks that are kGone. And more (GroupState)
+  uintptr_t start;      // aligned to kSegmentSize
+  size_t size;          // bytes, a multiple of 2 * kSegmentSize
+  PageRecord* pages;    // of the lower half
+  BlockRecord* blocks;  // of the whole arena
+  uint8_t* cards;       // a byte for each page of the whole arena (heap/cards.h)
+  std::atomic<uint8_t>*
+      gone;  // of each group, how many blocks are gone: note_gone adds; a walk that sees fewer visits blocks that are kGone. And more (GroupState)
 
   bool contains(uintptr_t address) const noexcept { return address - start < size; }
   bool in_lower_half(uintptr_t address) const noexcept { return address - start < size / 2; }

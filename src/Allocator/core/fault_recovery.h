@@ -15,9 +15,9 @@ struct RecoveryEntry {
 // Where to resume after a fault at `instruction`; 0 when it has no entry. Signal-safe.
 uintptr_t find_recovery(uintptr_t instruction) noexcept;
 
-#define FREEHOLD_RECOVERY_ENTRY                                                \
-  ".pushsection freehold_recovery,\"aR\",@progbits\n\t"                        \
-  ".balign 4\n\t.long 1b - .\n\t.long %l[fault] - .\n\t"                       \
+#define FREEHOLD_RECOVERY_ENTRY                          \
+  ".pushsection freehold_recovery,\"aR\",@progbits\n\t"  \
+  ".balign 4\n\t.long 1b - .\n\t.long %l[fault] - .\n\t" \
   ".popsection\n\t"
 
 // Each returns false when the page is gone.

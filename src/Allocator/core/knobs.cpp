@@ -41,7 +41,8 @@ bool parse_stress(const char* text) noexcept {
   while (true) {
     size_t length = strcspn(text, ":,");
     auto is = [&](const char* name) noexcept { return strlen(name) == length && strncmp(text, name, length) == 0; };
-    bool promote = is("promote"), deletion = is("deletion"), delay = is("delay"), seed = is("seed"), fault = is("fault"), sites = is("sites"), dedangle = is("dedangle"), reuse = is("reuse"), reclaim = is("reclaim"), preempt = is("preempt");
+    bool promote = is("promote"), deletion = is("deletion"), delay = is("delay"), seed = is("seed"), fault = is("fault"), sites = is("sites"),
+         dedangle = is("dedangle"), reuse = is("reuse"), reclaim = is("reclaim"), preempt = is("preempt");
     if (!promote && !deletion && !reclaim && !preempt && !delay && !seed && !fault && !sites && !dedangle && !reuse) return false;
     text += length;
     uint64_t number = 0;
@@ -86,10 +87,15 @@ constexpr Knob kTable[] = {
     {{"FREEHOLD_MAP_BUDGET", "System.Heap.MapBudget", "a number of kernel mappings"}, [](const char* t) noexcept { return parse_count(t, &knobs.map_budget); }},
     {{"FREEHOLD_PROMOTION", "System.Heap.Promotion", "0 or 1"}, [](const char* t) noexcept { return parse_switch(t, &knobs.promotion); }},
     {{"FREEHOLD_RECLAIM", "System.Heap.Reclaim", "0 or 1"}, [](const char* t) noexcept { return parse_switch(t, &knobs.reclaim); }},
-    {{"FREEHOLD_RECLAIM_GROWTH", "System.Heap.ReclaimGrowth", "a number of percent"}, [](const char* t) noexcept { return parse_count(t, &knobs.reclaim_growth); }},
+    {{"FREEHOLD_RECLAIM_GROWTH", "System.Heap.ReclaimGrowth", "a number of percent"},
+     [](const char* t) noexcept { return parse_count(t, &knobs.reclaim_growth); }},
     {{"FREEHOLD_HUGE_PAGES", "System.Heap.HugePages", "0 or 1"}, [](const char* t) noexcept { return parse_switch(t, &knobs.huge_pages); }},
-    {{"FREEHOLD_STRESS", nullptr, "promote[:MICROSECONDS], deletion:N, reclaim[:MICROSECONDS], preempt[:MICROSECONDS], fault, sites, dedangle, reuse, delay[:MICROSECONDS] and seed:N, separated by commas"}, [](const char* t) noexcept { return parse_stress(t); }},
-    {{"FREEHOLD_FAIL", nullptr, "CALL:N[+],… with mmap, mprotect, mremap, madvise, userfaultfd, register, membarrier or probe"}, [](const char* t) noexcept { return os::inject_failures(t); }},
+    {{"FREEHOLD_STRESS", nullptr,
+      "promote[:MICROSECONDS], deletion:N, reclaim[:MICROSECONDS], preempt[:MICROSECONDS], fault, sites, dedangle, reuse, delay[:MICROSECONDS] and seed:N, "
+      "separated by commas"},
+     [](const char* t) noexcept { return parse_stress(t); }},
+    {{"FREEHOLD_FAIL", nullptr, "CALL:N[+],… with mmap, mprotect, mremap, madvise, userfaultfd, register, membarrier or probe"},
+     [](const char* t) noexcept { return os::inject_failures(t); }},
 };
 
 constexpr const char* kPrefix = "FREEHOLD_";
@@ -112,10 +118,14 @@ bool parse_size(const char* text, uint64_t* bytes) noexcept {
   uint64_t number = strtoull(text, &end, 10);
   int shift = 0;
   switch (*end) {
-    case 'K': case 'k': shift = 10; break;
-    case 'M': case 'm': shift = 20; break;
-    case 'G': case 'g': shift = 30; break;
-    case 'T': case 't': shift = 40; break;
+    case 'K':
+    case 'k': shift = 10; break;
+    case 'M':
+    case 'm': shift = 20; break;
+    case 'G':
+    case 'g': shift = 30; break;
+    case 'T':
+    case 't': shift = 40; break;
     case 0: break;
     default: return false;
   }
@@ -146,7 +156,9 @@ bool read_knobs(const char* const* environment, ConfigurationLookup lookup, char
       if (strlen(knob.variable) == length && strncmp(knob.variable, *environment, length) == 0) found = &knob;
     }
     if (found == nullptr) {
-      snprintf(error, capacity, "The environment variable %.*s is not known. Known are FREEHOLD_STATS, _VERIFY, _DEBUG, _PROTECTION, _HEAP_LIMIT, _ADDRESS_SPACE, _MAP_BUDGET, _PROMOTION, _RECLAIM, _RECLAIM_GROWTH, _HUGE_PAGES, _STRESS and _FAIL.",
+      snprintf(error, capacity,
+               "The environment variable %.*s is not known. Known are FREEHOLD_STATS, _VERIFY, _DEBUG, _PROTECTION, _HEAP_LIMIT, _ADDRESS_SPACE, _MAP_BUDGET, "
+               "_PROMOTION, _RECLAIM, _RECLAIM_GROWTH, _HUGE_PAGES, _STRESS and _FAIL.",
                static_cast<int>(length), *environment);
       return false;
     }

@@ -11,15 +11,16 @@ enum class Protection : uint8_t { kAuto, kUserfaultfd, kMprotect };
 
 // FREEHOLD_STRESS: forces the rare paths of promotion, in any program.
 struct Stress {
-  uint32_t promote = 0;  // microseconds between rounds that move a random half of all blocks, which are small then; 0 = off
-  uint32_t deletion = 0; // deletions of a thread between such rounds, which the deleting thread itself makes; 0 = off
-  uint32_t delay = 0;    // at most so many microseconds pass between two steps (core/stress.h)
-  uint32_t reclaim = 0;  // microseconds between deletions of all that no root reaches (heap/reachability.h); 0 = off
-  uint32_t preempt = 0;  // at most so many microseconds a thread is held at a random instruction (runtime/preemption.h); 0 = off. Rounds and sweeps go on meanwhile
-  bool fault = false;    // nothing is patched in bulk: every stale reference faults
-  bool sites = false;    // fault, and a field keeps its old name until a place in the code uses it that has faulted before (runtime/code_sites.h)
-  bool dedangle = false; // a sweep follows each round
-  bool reuse = false;    // the same, and addresses that nothing names are handed out again at once (heap/addresses.h)
+  uint32_t promote = 0;   // microseconds between rounds that move a random half of all blocks, which are small then; 0 = off
+  uint32_t deletion = 0;  // deletions of a thread between such rounds, which the deleting thread itself makes; 0 = off
+  uint32_t delay = 0;     // at most so many microseconds pass between two steps (core/stress.h)
+  uint32_t reclaim = 0;   // microseconds between deletions of all that no root reaches (heap/reachability.h); 0 = off
+  uint32_t preempt =
+      0;  // at most so many microseconds a thread is held at a random instruction (runtime/preemption.h); 0 = off. Rounds and sweeps go on meanwhile
+  bool fault = false;     // nothing is patched in bulk: every stale reference faults
+  bool sites = false;     // fault, and a field keeps its old name until a place in the code uses it that has faulted before (runtime/code_sites.h)
+  bool dedangle = false;  // a sweep follows each round
+  bool reuse = false;     // the same, and addresses that nothing names are handed out again at once (heap/addresses.h)
   uint64_t seed = 1;
 
   bool moves() const { return promote != 0 || deletion != 0; }
@@ -27,19 +28,19 @@ struct Stress {
 };
 
 struct Knobs {
-  bool statistics = false;         // FREEHOLD_STATS
-  bool verify = false;             // FREEHOLD_VERIFY
-  bool debug = false;              // FREEHOLD_DEBUG
-  bool stacks = false;             // FREEHOLD_DEBUG=stacks
-  Protection protection = Protection::kAuto;  // FREEHOLD_PROTECTION
-  uint64_t heap_limit = 0;         // FREEHOLD_HEAP_LIMIT, bytes; 0 = from the runtime's own settings, else from the machine
+  bool statistics = false;                      // FREEHOLD_STATS
+  bool verify = false;                          // FREEHOLD_VERIFY
+  bool debug = false;                           // FREEHOLD_DEBUG
+  bool stacks = false;                          // FREEHOLD_DEBUG=stacks
+  Protection protection = Protection::kAuto;    // FREEHOLD_PROTECTION
+  uint64_t heap_limit = 0;                      // FREEHOLD_HEAP_LIMIT, bytes; 0 = from the runtime's own settings, else from the machine
   uint64_t address_space = uint64_t{64} << 40;  // FREEHOLD_ADDRESS_SPACE, bytes
-  uint64_t map_budget = 0;         // FREEHOLD_MAP_BUDGET, kernel mappings; 0: heap/mappings.h chooses
-  bool promotion = true;           // FREEHOLD_PROMOTION
-  bool reclaim = true;             // FREEHOLD_RECLAIM: what no root reaches goes before an allocation fails
-  uint64_t reclaim_growth = 0;     // FREEHOLD_RECLAIM_GROWTH, percent; 0 = not by itself before
-  Stress stress;                   // FREEHOLD_STRESS
-  bool huge_pages = true;          // FREEHOLD_HUGE_PAGES
+  uint64_t map_budget = 0;                      // FREEHOLD_MAP_BUDGET, kernel mappings; 0: heap/mappings.h chooses
+  bool promotion = true;                        // FREEHOLD_PROMOTION
+  bool reclaim = true;                          // FREEHOLD_RECLAIM: what no root reaches goes before an allocation fails
+  uint64_t reclaim_growth = 0;                  // FREEHOLD_RECLAIM_GROWTH, percent; 0 = not by itself before
+  Stress stress;                                // FREEHOLD_STRESS
+  bool huge_pages = true;                       // FREEHOLD_HUGE_PAGES
 
   bool operator==(const Knobs&) const = default;
 };

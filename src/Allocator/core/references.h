@@ -34,7 +34,8 @@ inline void for_each_reference_between(const Object* object, const MethodTable* 
   // From the structure that `begin` lies in.
   uint8_t* cursor = base + description[-2];
   uint8_t* last = base + size - kHeaderSize;
-  if (reinterpret_cast<uint8_t*>(begin) > cursor) cursor += static_cast<size_t>(reinterpret_cast<uint8_t*>(begin) - cursor) / type->component_size() * type->component_size();
+  if (reinterpret_cast<uint8_t*>(begin) > cursor)
+    cursor += static_cast<size_t>(reinterpret_cast<uint8_t*>(begin) - cursor) / type->component_size() * type->component_size();
   while (cursor < last && cursor < reinterpret_cast<uint8_t*>(end)) {
     for (int64_t i = 0; i < -series; i++) {
       const auto* item = reinterpret_cast<const uint32_t*>(description - 3 - i);

@@ -14,7 +14,8 @@ void delay_at_random(uint32_t one_in) noexcept;
 
 // `one_in`: more where programs come by all the time.
 inline void stress_step(uint32_t one_in = 1) noexcept {
-  if (knobs.stress.delay != 0) [[unlikely]] delay_at_random(one_in);
+  if (knobs.stress.delay != 0) [[unlikely]]
+    delay_at_random(one_in);
 }
 
 }  // namespace freehold::core

@@ -107,35 +107,39 @@ void format_statistics(char* text, size_t capacity) noexcept {
   add("  released           %14.1f MB given back or recycled\n", mega(kReleasedBytes));
   add("  resident           %14.1f MB\n", mega(kResidentBytes));
   add("  pages              %14llu live, %llu dead and not yet released\n", count(kLivePages), count(kDeadPages));
-  add("  blocks of 2 MB     %14llu live, %llu pooled, %llu fresh (%llu prefaulted), %llu recycled\n", count(kLiveBlocks), count(kPooledBlocks), count(kFreshBlocks),
-      static_cast<unsigned long long>(heap::block_counters.prefaulted_taken.load(std::memory_order_relaxed)), count(kRecycledBlocks));
+  add("  blocks of 2 MB     %14llu live, %llu pooled, %llu fresh (%llu prefaulted), %llu recycled\n", count(kLiveBlocks), count(kPooledBlocks),
+      count(kFreshBlocks), static_cast<unsigned long long>(heap::block_counters.prefaulted_taken.load(std::memory_order_relaxed)), count(kRecycledBlocks));
   add("  large objects      %14llu\n", count(kLargeObjects));
-  add("  promoted           %14.1f MB in %llu objects of %llu blocks, %llu rounds; a block was frozen for %.3f ms at most\n", mega(kPromotedBytes), count(kPromotedObjects),
-      count(kPromotedBlocks), count(kPromotionRounds), milliseconds(kLongestFreeze));
+  add("  promoted           %14.1f MB in %llu objects of %llu blocks, %llu rounds; a block was frozen for %.3f ms at most\n", mega(kPromotedBytes),
+      count(kPromotedObjects), count(kPromotedBlocks), count(kPromotionRounds), milliseconds(kLongestFreeze));
   const heap::PromotionCounters& promotion = heap::promotion_counters;
   auto spent = [](const std::atomic<uint64_t>& counter) noexcept { return static_cast<double>(counter.load(std::memory_order_relaxed)) / 1e6; };
-  add("  promoting took     %14.1f ms of a processor to walk, %.1f ms to copy, %.1f ms to patch\n", spent(promotion.walk_time), spent(promotion.copy_time), spent(promotion.patch_time));
+  add("  promoting took     %14.1f ms of a processor to walk, %.1f ms to copy, %.1f ms to patch\n", spent(promotion.walk_time), spent(promotion.copy_time),
+      spent(promotion.patch_time));
   add("  short rounds       %14llu, which walked %llu marked pages\n", static_cast<unsigned long long>(promotion.short_rounds.load(std::memory_order_relaxed)),
       static_cast<unsigned long long>(promotion.cards.load(std::memory_order_relaxed)));
   add("  patched in bulk    %14llu fields\n", count(kPatchedFields));
-  add("  faults repaired    %14llu: %llu slots, %llu fields, %llu operands, %llu without a field\n", count(kRepairedFaults), count(kRepairedSlots), count(kRepairedFields),
-      count(kRepairedOperands), count(kRepairsWithoutField));
-  if (core::knobs.stress.sites) add("  places that faulted%14llu\n", static_cast<unsigned long long>(core::fault_counters.sites.load(std::memory_order_relaxed)));
+  add("  faults repaired    %14llu: %llu slots, %llu fields, %llu operands, %llu without a field\n", count(kRepairedFaults), count(kRepairedSlots),
+      count(kRepairedFields), count(kRepairedOperands), count(kRepairsWithoutField));
+  if (core::knobs.stress.sites)
+    add("  places that faulted%14llu\n", static_cast<unsigned long long>(core::fault_counters.sites.load(std::memory_order_relaxed)));
   add("  promotion waits    %14llu stores, %llu allocations\n", count(kPromotionWaits), count(kFrameWaits));
   add("  forwarding tables  %14.1f MB\n", mega(kForwardingBytes));
-  add("  sweeps             %14llu: %llu fields and %llu roots made current; two stops each, the longest %.3f ms\n", count(kSweeps), count(kSweptFields), count(kSweptRoots),
-      milliseconds(kLongestSweepStop));
+  add("  sweeps             %14llu: %llu fields and %llu roots made current; two stops each, the longest %.3f ms\n", count(kSweeps), count(kSweptFields),
+      count(kSweptRoots), milliseconds(kLongestSweepStop));
   const heap::ReachabilityCounters& searches = heap::reachability_counters;
-  if (uint64_t made = searches.searches.load(std::memory_order_relaxed), abandoned = searches.abandoned.load(std::memory_order_relaxed); made + abandoned != 0) {
-    add("  reclaimed          %14.1f MB in %llu objects that no root reached; %llu searches, %llu without memory, the longest %.3f ms\n", mega(kReclaimedBytes), count(kReclaimedObjects),
-        static_cast<unsigned long long>(made), static_cast<unsigned long long>(abandoned), milliseconds(kLongestReclaimStop));
+  if (uint64_t made = searches.searches.load(std::memory_order_relaxed), abandoned = searches.abandoned.load(std::memory_order_relaxed);
+      made + abandoned != 0) {
+    add("  reclaimed          %14.1f MB in %llu objects that no root reached; %llu searches, %llu without memory, the longest %.3f ms\n", mega(kReclaimedBytes),
+        count(kReclaimedObjects), static_cast<unsigned long long>(made), static_cast<unsigned long long>(abandoned), milliseconds(kLongestReclaimStop));
   }
   add("  dangling faults    %14llu\n", count(kDanglingFaults));
   add("  double deletes     %14llu\n", count(kDoubleDeletes));
   add("  pages recounted    %14llu\n", count(kRecounts));
   add("  kernel mappings    %14llu at most%s\n", count(kMappings), heap::are_mappings_short() ? "; they are short, memory is not recycled any more" : "");
   add("  addresses used     %14.1f MB, and again %.1f MB\n", mega(kAddressSpaceUsed), mega(kAddressSpaceReused));
-  add("  dead but pinned    %14llu blocks; %llu stops to look for pins, the longest %.3f ms\n", count(kPinnedBlocks), count(kPinStops), milliseconds(kLongestPinStop));
+  add("  dead but pinned    %14llu blocks; %llu stops to look for pins, the longest %.3f ms\n", count(kPinnedBlocks), count(kPinStops),
+      milliseconds(kLongestPinStop));
   add("  stops              %14llu; the threads needed %.3f ms at most to stand", count(kStops), milliseconds(kLongestTimeToStop));
   if (v[kTimeToStopPlace] != 0) {
     char name[16];

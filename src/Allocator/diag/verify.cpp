@@ -22,8 +22,8 @@ using core::BlockKind;
 using core::BlockRecord;
 using core::BlockState;
 using core::kBlockSize;
-using core::kPagesPerBlock;
 using core::kPageSize;
+using core::kPagesPerBlock;
 using core::MethodTable;
 using core::Object;
 
@@ -62,7 +62,8 @@ void check_reference(Report& report, const Object* holder, uint64_t target) noex
       if (!heap::is_whole(pointer)) return;  // deleted
       const Object* found = heap::find_object(target);
       if (found != reinterpret_cast<const Object*>(target)) {
-        violation(report, "object %p refers to %p, which is not the start of an object (that is %p)", static_cast<const void*>(holder), reinterpret_cast<void*>(target), static_cast<const void*>(found));
+        violation(report, "object %p refers to %p, which is not the start of an object (that is %p)", static_cast<const void*>(holder),
+                  reinterpret_cast<void*>(target), static_cast<const void*>(found));
       }
       return;
     }
@@ -96,7 +97,8 @@ void verify_shared_block(Report& report, size_t block) noexcept {
   uint8_t* start = arena.block_start(block);
   size_t dead = 0;
   for (size_t page = 0; page < kPagesPerBlock; page++) dead += core::is_page_dead(block * kPagesPerBlock + page) ? 1 : 0;
-  if (dead != record.dead_pages.load(std::memory_order_relaxed)) violation(report, "block %zu counts %u dead pages and marks %zu", block, record.dead_pages.load(), dead);
+  if (dead != record.dead_pages.load(std::memory_order_relaxed))
+    violation(report, "block %zu counts %u dead pages and marks %zu", block, record.dead_pages.load(), dead);
   for (size_t offset = 0; offset < kBlockSize;) {
     size_t window = offset / core::kWindowSize;
     if ((initialised >> window & 1) == 0) {
@@ -110,18 +112,21 @@ void verify_shared_block(Report& report, size_t block) noexcept {
       continue;
     }
     if (object.size < core::kHeaderSize || object.size % core::kObjectAlignment != 0 || offset + object.size > kBlockSize) {
-      violation(report, "%s at %p has the size %zu, which does not fit its block", object.step == heap::Step::kFiller ? "the filler" : "the object", static_cast<void*>(start + offset), object.size);
+      violation(report, "%s at %p has the size %zu, which does not fit its block", object.step == heap::Step::kFiller ? "the filler" : "the object",
+                static_cast<void*>(start + offset), object.size);
       return;
     }
     bool alive = object.step == heap::Step::kObject && (object.header & core::kDeletedBit) == 0;
     if (object.step == heap::Step::kObject && !plausible_type(*reinterpret_cast<uint64_t*>(start + offset + core::kHeaderSize))) {
-      violation(report, "the object at %p has no plausible type: %p", static_cast<void*>(start + offset), *reinterpret_cast<void**>(start + offset + core::kHeaderSize));
+      violation(report, "the object at %p has no plausible type: %p", static_cast<void*>(start + offset),
+                *reinterpret_cast<void**>(start + offset + core::kHeaderSize));
       return;
     }
     if (alive) {
       report.objects++;
       for (size_t page = offset / kPageSize; page <= (offset + object.size - 1) / kPageSize; page++) {
-        if (core::is_page_dead(block * kPagesPerBlock + page)) violation(report, "the live object at %p lies on a page that is marked dead", static_cast<void*>(start + offset));
+        if (core::is_page_dead(block * kPagesPerBlock + page))
+          violation(report, "the live object at %p lies on a page that is marked dead", static_cast<void*>(start + offset));
       }
       const Object* holder = Object::at(start + offset);
       core::for_each_reference(holder, object.type, object.size, [&](uint64_t* slot) noexcept { check_reference(report, holder, *slot); });
@@ -136,7 +141,8 @@ void verify_huge_block(Report& report, size_t block) noexcept {
   heap::Walked walked = heap::look_at(arena.block_start(block));
   if (walked.step != heap::Step::kObject) return;  // being allocated, or deleted just now
   size_t taken = size_t{record.huge_pages} * kPageSize;
-  if (walked.size > taken) violation(report, "the huge object at %p has %zu bytes, its blocks were taken for %zu", static_cast<const void*>(object), walked.size, taken);
+  if (walked.size > taken)
+    violation(report, "the huge object at %p has %zu bytes, its blocks were taken for %zu", static_cast<const void*>(object), walked.size, taken);
   if ((walked.header & core::kDeletedBit) != 0) return;
   report.objects++;
   core::for_each_reference(object, walked.type, walked.size, [&](uint64_t* slot) noexcept { check_reference(report, object, *slot); });
@@ -171,13 +177,15 @@ void verify_heap(Report& report) noexcept {
         break;
       case BlockState::kPooled:
         pooled++;
-        if (arena.blocks[block].dead_pages.load() != kPagesPerBlock) violation(report, "block %zu is pooled with %u dead pages", block, arena.blocks[block].dead_pages.load());
+        if (arena.blocks[block].dead_pages.load() != kPagesPerBlock)
+          violation(report, "block %zu is pooled with %u dead pages", block, arena.blocks[block].dead_pages.load());
         break;
       case BlockState::kMoved: moved++; break;
       case BlockState::kEvacuating: violation(report, "block %zu is being evacuated, and nothing is being promoted", block); break;
       case BlockState::kForwarded:
         // Its pages are out of the accounts, whoever comes late.
-        if (arena.blocks[block].dead_pages.load() < core::kDeadPagesClosed) violation(report, "block %zu is forwarded and counts %u dead pages", block, arena.blocks[block].dead_pages.load());
+        if (arena.blocks[block].dead_pages.load() < core::kDeadPagesClosed)
+          violation(report, "block %zu is forwarded and counts %u dead pages", block, arena.blocks[block].dead_pages.load());
         break;
       case BlockState::kGone: break;
     }
@@ -189,8 +197,9 @@ void verify_heap(Report& report) noexcept {
   verify_gone(report);
   const heap::BlockCounters& counters = heap::block_counters;
   if (live != counters.live.load() || pooled != counters.pooled.load() + counters.pinned.load() || moved != counters.moved.load()) {
-    violation(report, "blocks found: %zu live, %zu pooled, %zu moved; counted: %llu, %llu (%llu of them pinned), %llu", live, pooled, moved, static_cast<unsigned long long>(counters.live.load()),
-              static_cast<unsigned long long>(counters.pooled.load() + counters.pinned.load()), static_cast<unsigned long long>(counters.pinned.load()), static_cast<unsigned long long>(counters.moved.load()));
+    violation(report, "blocks found: %zu live, %zu pooled, %zu moved; counted: %llu, %llu (%llu of them pinned), %llu", live, pooled, moved,
+              static_cast<unsigned long long>(counters.live.load()), static_cast<unsigned long long>(counters.pooled.load() + counters.pinned.load()),
+              static_cast<unsigned long long>(counters.pinned.load()), static_cast<unsigned long long>(counters.moved.load()));
   }
 }
 

@@ -7,10 +7,10 @@
 namespace freehold::diag {
 
 struct Report {
-  char* message;     // describes the first violation
+  char* message;  // describes the first violation
   size_t capacity;
   int64_t violations;
-  int64_t objects;   // alive
+  int64_t objects;  // alive
   int64_t references;
 };
 

@@ -31,19 +31,25 @@ uint64_t dead_pages() noexcept {
 
 size_t resident_memory() noexcept {
   auto load = [](const std::atomic<uint64_t>& counter) noexcept { return counter.load(std::memory_order_relaxed); };
-  return (load(block_counters.live) + load(block_counters.starting) + load(block_counters.prefaulted) + load(block_counters.pooled) + load(block_counters.pinned)) * kBlockSize + load(block_counters.huge_bytes) - load(block_counters.released_pages) * kPageSize;
+  return (load(block_counters.live) + load(block_counters.starting) + load(block_counters.prefaulted) + load(block_counters.pooled) +
+          load(block_counters.pinned)) *
+             kBlockSize +
+         load(block_counters.huge_bytes) - load(block_counters.released_pages) * kPageSize;
 }
 
 size_t held_memory() noexcept {
-  size_t spare = (block_counters.pooled.load(std::memory_order_relaxed) + block_counters.prefaulted.load(std::memory_order_relaxed)) * kBlockSize, resident = resident_memory();
+  size_t spare = (block_counters.pooled.load(std::memory_order_relaxed) + block_counters.prefaulted.load(std::memory_order_relaxed)) * kBlockSize,
+         resident = resident_memory();
   return resident > spare ? resident - spare : 0;
 }
 
 // Each live or pooled block at most one mapping of its own and one of reserved space behind it, each moved one its empty mapping.
 size_t mappings() noexcept {
   constexpr size_t kTables = 64;
-  return 2 * (block_counters.live.load(std::memory_order_relaxed) + block_counters.pooled.load(std::memory_order_relaxed) + block_counters.prefaulted.load(std::memory_order_relaxed) + block_counters.pinned.load(std::memory_order_relaxed)) + block_counters.moved.load(std::memory_order_relaxed) +
-         block_counters.forwarded.load(std::memory_order_relaxed) + 2 * block_counters.huge_objects.load(std::memory_order_relaxed) + block_counters.mapping_splits.load(std::memory_order_relaxed) + kTables;
+  return 2 * (block_counters.live.load(std::memory_order_relaxed) + block_counters.pooled.load(std::memory_order_relaxed) +
+              block_counters.prefaulted.load(std::memory_order_relaxed) + block_counters.pinned.load(std::memory_order_relaxed)) +
+         block_counters.moved.load(std::memory_order_relaxed) + block_counters.forwarded.load(std::memory_order_relaxed) +
+         2 * block_counters.huge_objects.load(std::memory_order_relaxed) + block_counters.mapping_splits.load(std::memory_order_relaxed) + kTables;
 }
 
 void set_limit(size_t bytes) noexcept { state.memory_limit = bytes; }

@@ -11,9 +11,10 @@ namespace freehold::heap {
 
 // Figures that the statistics show. Written with relaxed atomics by whoever does the work.
 struct BlockCounters {
-  std::atomic<uint64_t> fresh, recycled, live, pooled, moved, gone_bytes, released_pages, large_objects, huge_objects, huge_bytes, mapping_splits, recounts, forwarded;
+  std::atomic<uint64_t> fresh, recycled, live, pooled, moved, gone_bytes, released_pages, large_objects, huge_objects, huge_bytes, mapping_splits, recounts,
+      forwarded;
   std::atomic<uint64_t> prefaulted, prefaulted_taken;  // blocks that wait for a thread with their memory; those that a thread took, ever
-  std::atomic<uint64_t> starting;  // blocks that a thread is about to make live (for a moment in both counts, never in neither)
+  std::atomic<uint64_t> starting;                      // blocks that a thread is about to make live (for a moment in both counts, never in neither)
   // Pages of live blocks that are dead: this and what the threads count for themselves (dead_pages()). Pages of blocks that end are taken off here.
   std::atomic<uint64_t> dead_pages_of_no_thread;
   std::atomic<uint64_t> pinned, pinned_huge;  // dead, but something in them may be pinned: blocks, huge objects
@@ -27,7 +28,7 @@ inline constexpr size_t kEmergencyMemory = 4 * core::kBlockSize;
 
 size_t resident_memory() noexcept;  // bytes of live, pooled and prefaulted blocks and of huge objects, released pages excepted
 size_t held_memory() noexcept;      // the same without the pool and what is prefaulted
-size_t mappings() noexcept;  // upper bound of the kernel mappings in the arena
+size_t mappings() noexcept;         // upper bound of the kernel mappings in the arena
 void set_limit(size_t bytes) noexcept;
 size_t limit() noexcept;
 // Whether `more` bytes would be beyond the limit, and what this thread may take in an emergency.

@@ -24,11 +24,11 @@ enum Kind : uint8_t { kLower, kPromoted, kUpper, kRegions };
 
 // Its blocks are numbered in the order in which a lap comes by; a group has kBlocksPerGroup numbers in a row.
 struct Region {
-  size_t next = 0;      // of this lap
-  size_t frontier = 0;  // behind all that were ever handed out, or left out. Stored under the lock, atomically: signal handlers read it without
-  size_t unnamed = 0;   // groups that may be handed out again
+  size_t next = 0;                // of this lap
+  size_t frontier = 0;            // behind all that were ever handed out, or left out. Stored under the lock, atomically: signal handlers read it without
+  size_t unnamed = 0;             // groups that may be handed out again
   size_t short_below = SIZE_MAX;  // groups
-  size_t reused = 0;    // groups, ever
+  size_t reused = 0;              // groups, ever
 };
 
 os::Lock lock;  // guards the regions
@@ -130,7 +130,8 @@ void begin_segment(Kind kind, size_t n, size_t block) noexcept {
   bool is_first = n % kBlocksInGeneration0 == 0;
   if (kind == kPromoted && is_first) core::note_gone(block + kBlocksInGeneration0 - 1, 1);
   size_t from = kind == kLower && n < kBlocksInGeneration0 ? kSmallStart : 0;
-  if (core::knobs.huge_pages && n % kBlocksInGeneration0 == from) os::use_huge_pages(arena.block_start(block), (kBlocksInGeneration0 - from) * core::kBlockSize, true);
+  if (core::knobs.huge_pages && n % kBlocksInGeneration0 == from)
+    os::use_huge_pages(arena.block_start(block), (kBlocksInGeneration0 - from) * core::kBlockSize, true);
 }
 
 // The first of `count` blocks. Caller holds the lock.
@@ -141,11 +142,13 @@ size_t take_run(Kind kind, size_t count) noexcept {
     if (start == kNoBlock) state.out_of_addresses.store(true, std::memory_order_relaxed);
     if (start == kNoBlock || !core::commit_tables(block_of(kind, start), count)) return kNoBlock;
     bool renewed = true;
-    for (size_t group = start % kBlocksPerGroup == 0 ? start : group_end(start); group < start + count && group < region.frontier && renewed; group += kBlocksPerGroup) {
+    for (size_t group = start % kBlocksPerGroup == 0 ? start : group_end(start); group < start + count && group < region.frontier && renewed;
+         group += kBlocksPerGroup) {
       renewed = renew_group(kind, group);
       // What was renewed for a run that ends here waits for the next search.
       if (!renewed) {
-        for (size_t other = start % kBlocksPerGroup == 0 ? start : group_end(start); other < group; other += kBlocksPerGroup) core::note_gone(block_of(kind, other), kBlocksPerGroup);
+        for (size_t other = start % kBlocksPerGroup == 0 ? start : group_end(start); other < group; other += kBlocksPerGroup)
+          core::note_gone(block_of(kind, other), kBlocksPerGroup);
       }
     }
     if (!renewed) continue;
@@ -161,7 +164,8 @@ size_t take_run(Kind kind, size_t count) noexcept {
     }
     size_t block = block_of(kind, start);
     if (start >= region.frontier) begin_segment(kind, start, block);
-    for (size_t group = group_end(start); group < start + count; group += kBlocksPerGroup) arena.gone[group_of(kind, group)].fetch_or(GroupState::kContinues, std::memory_order_relaxed);
+    for (size_t group = group_end(start); group < start + count; group += kBlocksPerGroup)
+      arena.gone[group_of(kind, group)].fetch_or(GroupState::kContinues, std::memory_order_relaxed);
     region.next = start + count;
     raise_frontier(region, region.next);
     if (region.next % kBlocksPerGroup == 0 || count > 1) note_shortage();
@@ -173,12 +177,15 @@ size_t take_run(Kind kind, size_t count) noexcept {
 size_t take_reserved() noexcept {
   size_t first = size_of(kLower);
   if (state.regions[kLower].frontier < first) return kNoBlock;  // the kernel refuses memory for the tables, that is all
-  if (state.reserved_used == kBlocksPerGroup && core::group_state(group_of(kLower, first)) == GroupState::kUnnamed && renew_group(kLower, first)) state.reserved_used = 0;
+  if (state.reserved_used == kBlocksPerGroup && core::group_state(group_of(kLower, first)) == GroupState::kUnnamed && renew_group(kLower, first))
+    state.reserved_used = 0;
   if (state.reserved_used == kBlocksPerGroup || !core::commit_tables(block_of(kLower, first), 1)) return kNoBlock;
   return block_of(kLower, first + state.reserved_used++);
 }
 
-size_t used_of(Kind kind) noexcept { return __atomic_load_n(&state.regions[kind].frontier, __ATOMIC_ACQUIRE) + (kind == kLower ? __atomic_load_n(&state.reserved_used, __ATOMIC_ACQUIRE) : 0); }
+size_t used_of(Kind kind) noexcept {
+  return __atomic_load_n(&state.regions[kind].frontier, __ATOMIC_ACQUIRE) + (kind == kLower ? __atomic_load_n(&state.reserved_used, __ATOMIC_ACQUIRE) : 0);
+}
 
 // Calls function(kind, group, whether laps go over it) for the groups that were used at some time, but for the first of all, whose blocks are not like the
 // others. Holds the lock for some at a time: there may be millions, and threads that want a block wait.
@@ -226,13 +233,9 @@ size_t lower_frontier() noexcept {
   return count == 0 ? 0 : block_of(kLower, count - 1) + 1;
 }
 
-size_t promoted_frontier() noexcept {
-  return used_of(kPromoted);
-}
+size_t promoted_frontier() noexcept { return used_of(kPromoted); }
 
-size_t upper_frontier() noexcept {
-  return block_of(kUpper, used_of(kUpper));
-}
+size_t upper_frontier() noexcept { return block_of(kUpper, used_of(kUpper)); }
 
 bool was_handed_out(size_t block) noexcept {
   size_t upper = arena.block_count() / 2, segment = block / kBlocksPerSegment * kBlocksInGeneration0, place = block % kBlocksPerSegment;

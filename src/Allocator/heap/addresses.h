@@ -76,12 +76,15 @@ inline void note_name(uint64_t name) noexcept {
   size_t group = offset / core::kGroupSize;
   auto keep = [](size_t kept) noexcept {
     uint8_t state = arena.gone[kept].load(std::memory_order_relaxed);
-    if ((state & GroupState::kMask) == GroupState::kAsked) arena.gone[kept].store(static_cast<uint8_t>(state - GroupState::kAsked + GroupState::kWithoutTables), std::memory_order_relaxed);
+    if ((state & GroupState::kMask) == GroupState::kAsked)
+      arena.gone[kept].store(static_cast<uint8_t>(state - GroupState::kAsked + GroupState::kWithoutTables), std::memory_order_relaxed);
     return (state & GroupState::kContinues) != 0;
   };
   bool continues = keep(group);
   if (offset < arena.size / 2) return;
   for (size_t before = group; continues;) continues = keep(--before);
-  for (size_t behind = group + 1; behind < arena.size / core::kGroupSize && (arena.gone[behind].load(std::memory_order_relaxed) & GroupState::kContinues) != 0; behind++) keep(behind);
+  for (size_t behind = group + 1; behind < arena.size / core::kGroupSize && (arena.gone[behind].load(std::memory_order_relaxed) & GroupState::kContinues) != 0;
+       behind++)
+    keep(behind);
 }
 }  // namespace freehold::heap

@@ -127,7 +127,9 @@ void refuse_endless_throwing() noexcept {
   auto depth = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
   thread_heap.nested_failures = depth + kDispatch < thread_heap.last_failure ? thread_heap.nested_failures + 1 : 0;
   thread_heap.last_failure = depth;
-  if (thread_heap.nested_failures == kDeepest) os::fail_fast("out of memory, and nothing is left to throw an OutOfMemoryException with.", "Raise FREEHOLD_HEAP_LIMIT, or the limit of the process, or delete more.");
+  if (thread_heap.nested_failures == kDeepest)
+    os::fail_fast("out of memory, and nothing is left to throw an OutOfMemoryException with.",
+                  "Raise FREEHOLD_HEAP_LIMIT, or the limit of the process, or delete more.");
 }
 
 }  // namespace
@@ -172,7 +174,8 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
     thread_heap.emergency = emergency;
     start = try_allocate(context, size, flags);
     // A chunk serves many allocations that are not seen here.
-    thread_heap.emergency = large_in_reserve ? emergency : emergency - static_cast<uint32_t>(std::min<size_t>(emergency, core::align_up(size, core::kWindowSize)));
+    thread_heap.emergency =
+        large_in_reserve ? emergency : emergency - static_cast<uint32_t>(std::min<size_t>(emergency, core::align_up(size, core::kWindowSize)));
     if (start == nullptr) refuse_endless_throwing();
   } else if (start == nullptr) {
     thread_heap.emergency = kEmergencyBytes;

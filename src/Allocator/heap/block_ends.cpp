@@ -3,10 +3,10 @@
 #include "core/arena.h"
 #include "core/knobs.h"
 #include "heap/accounting.h"
+#include "heap/addresses.h"
 #include "heap/block_lists.h"
 #include "heap/block_protection.h"
 #include "heap/mappings.h"
-#include "heap/addresses.h"
 #include "platform/lock.h"
 
 namespace freehold::heap {

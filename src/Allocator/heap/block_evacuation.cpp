@@ -56,7 +56,8 @@ bool begin_evacuation(size_t block) noexcept {
 }
 
 void give_up_evacuation(size_t block) noexcept {
-  if (!allow_writing(block) && !(note_refusal(mappings()) && allow_writing(block))) os::fail_fast("the kernel refuses to make memory of the heap writable again.", "Report it, with the kernel's version.");
+  if (!allow_writing(block) && !(note_refusal(mappings()) && allow_writing(block)))
+    os::fail_fast("the kernel refuses to make memory of the heap writable again.", "Report it, with the kernel's version.");
   end_evacuation(block);
 }
 
@@ -75,7 +76,8 @@ bool forward_block(size_t block, uint32_t forwarding) noexcept {
       Move move = move_block(block, to);
       inaccessible = move != Move::kRefused;
       // The block is protected from writing. Where its frames keep that, it must go before they are used: once watched, stores would fault for ever.
-      if (move == Move::kDone && is_watching() && os::moves_keep_protection() && !(os::watch(arena.block_start(to), kBlockSize) && os::write_protect(arena.block_start(to), kBlockSize, false))) {
+      if (move == Move::kDone && is_watching() && os::moves_keep_protection() &&
+          !(os::watch(arena.block_start(to), kBlockSize) && os::write_protect(arena.block_start(to), kBlockSize, false))) {
         give_back_or_keep(arena.block_start(to), kBlockSize);
         move = Move::kLost;
       }

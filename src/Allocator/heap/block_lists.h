@@ -26,7 +26,7 @@ struct BlockLists {
   uint32_t moved_head = kEndOfList;
   size_t moved_size = 0;
   uint32_t prefaulted_head = kEndOfList;  // fresh blocks that wait with their memory
-  uint32_t pinned_head = kEndOfList;  // dead blocks and huge objects that wait for their pins
+  uint32_t pinned_head = kEndOfList;      // dead blocks and huge objects that wait for their pins
 };
 extern BlockLists block_lists;
 

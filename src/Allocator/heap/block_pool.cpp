@@ -15,8 +15,8 @@ namespace freehold::heap {
 
 using core::arena;
 using core::kBlockSize;
-using core::kPagesPerBlock;
 using core::kPageSize;
+using core::kPagesPerBlock;
 
 namespace {
 
@@ -48,7 +48,9 @@ bool prefault_block(size_t at_most) noexcept {
   size_t block;
   {
     os::LockGuard guard(block_lock);
-    if (are_mappings_short() || block_counters.prefaulted.load(std::memory_order_relaxed) >= at_most || block_lists.pool_head != kEndOfList || is_over_limit(2 * kBlockSize) || are_addresses_short()) return false;
+    if (are_mappings_short() || block_counters.prefaulted.load(std::memory_order_relaxed) >= at_most || block_lists.pool_head != kEndOfList ||
+        is_over_limit(2 * kBlockSize) || are_addresses_short())
+      return false;
     block = next_address();
     if (block == kNoBlock) return false;
     block_counters.prefaulted.fetch_add(1, std::memory_order_relaxed);

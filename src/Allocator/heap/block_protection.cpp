@@ -15,19 +15,22 @@ using core::BlockKind;
 using core::BlockRecord;
 using core::BlockState;
 using core::kBlockSize;
-using core::kPagesPerBlock;
 using core::kPageSize;
+using core::kPagesPerBlock;
 
 namespace {
 
 struct State {
-  bool use_userfaultfd = false;   // written before there are threads, and in the child of a fork
+  bool use_userfaultfd = false;    // written before there are threads, and in the child of a fork
   bool reserve_is_mapped = false;  // heap/addresses.h; written before there are threads
 };
 constinit State state;
 FREEHOLD_MODULE_STATE(state);
 
-bool is_full(const BlockRecord& record) noexcept { return record.kind == BlockKind::kLarge ? record.populated.load(std::memory_order_acquire) : record.initialised.load(std::memory_order_acquire) == ~uint64_t{0}; }
+bool is_full(const BlockRecord& record) noexcept {
+  return record.kind == BlockKind::kLarge ? record.populated.load(std::memory_order_acquire)
+                                          : record.initialised.load(std::memory_order_acquire) == ~uint64_t{0};
+}
 
 // Makes dead memory inaccessible and gives it back. Where the kernel refuses (too many mappings, before Linux 6.13), it stays as it is: deleted
 // objects behave as if they were alive. It must never be discarded while it is accessible: a stale reference would read zeros.
@@ -94,7 +97,8 @@ bool watch_with_neighbours(size_t block) noexcept {
   constexpr size_t kFarthest = 64;
   auto joins = [](size_t neighbour) noexcept {
     const BlockRecord& record = arena.blocks[neighbour];
-    return record.state.load(std::memory_order_acquire) == BlockState::kLive && (record.kind == BlockKind::kSmall || record.kind == BlockKind::kLarge) && !record.dirty && is_full(record);
+    return record.state.load(std::memory_order_acquire) == BlockState::kLive && (record.kind == BlockKind::kSmall || record.kind == BlockKind::kLarge) &&
+           !record.dirty && is_full(record);
   };
   constexpr size_t kHalf = core::kBlocksInGeneration0;
   size_t first = block, end = block + 1;
@@ -106,7 +110,8 @@ bool watch_with_neighbours(size_t block) noexcept {
 // The same for a block of the lower half, with as few mappings as may be.
 bool give_block_back(size_t block) noexcept {
   uint8_t* start = arena.block_start(block);
-  if (state.use_userfaultfd && are_mappings_short() && !arena.blocks[block].dirty && watch_with_neighbours(block) && os::discard(start, kBlockSize)) return true;
+  if (state.use_userfaultfd && are_mappings_short() && !arena.blocks[block].dirty && watch_with_neighbours(block) && os::discard(start, kBlockSize))
+    return true;
   return give_back(start, kBlockSize);
 }
 
@@ -117,7 +122,8 @@ void give_back_or_keep(uint8_t* start, size_t size) noexcept {
 // With mprotect, pages without memory must stay without access.
 bool protect_from_writing(size_t block) noexcept {
   uint8_t* start = arena.block_start(block);
-  if (state.use_userfaultfd) return (are_mappings_short() ? watch_with_neighbours(block) : os::watch(start, kBlockSize)) && os::write_protect(start, kBlockSize, true);
+  if (state.use_userfaultfd)
+    return (are_mappings_short() ? watch_with_neighbours(block) : os::watch(start, kBlockSize)) && os::write_protect(start, kBlockSize, true);
   if (!arena.blocks[block].partly_released.load(std::memory_order_relaxed)) return os::protect_read(start, kBlockSize);
   return for_each_run_with_memory(block, [](uint8_t* run, size_t size) noexcept { return os::protect_read(run, size); });
 }

@@ -130,7 +130,8 @@ size_t acquire_huge(size_t bytes) noexcept {
     block_counters.huge_bytes.fetch_add(huge_memory(bytes), std::memory_order_relaxed);
   }
   // Huge pages where the object fills them.
-  if (core::knobs.huge_pages && bytes >= kBlockSize && !are_mappings_short()) os::use_huge_pages(arena.block_start(block), bytes / kBlockSize * kBlockSize, true);
+  if (core::knobs.huge_pages && bytes >= kBlockSize && !are_mappings_short())
+    os::use_huge_pages(arena.block_start(block), bytes / kBlockSize * kBlockSize, true);
   if (!commit_somehow(arena.block_start(block), count * kBlockSize)) {
     block_counters.huge_bytes.fetch_sub(huge_memory(bytes), std::memory_order_relaxed);
     core::note_gone(block, count);

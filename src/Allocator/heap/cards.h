@@ -24,7 +24,8 @@ struct alignas(64) FreeholdBarrier {
   uint8_t* cards = nullptr;          // a byte for each: 1 = marked
 };
 [[gnu::visibility("hidden")]] extern FreeholdBarrier freehold_barrier;
-static_assert(offsetof(FreeholdBarrier, look_from) == 0 && offsetof(FreeholdBarrier, young_from) == 8 && offsetof(FreeholdBarrier, start) == 16 && offsetof(FreeholdBarrier, pages) == 24 && offsetof(FreeholdBarrier, cards) == 32);
+static_assert(offsetof(FreeholdBarrier, look_from) == 0 && offsetof(FreeholdBarrier, young_from) == 8 && offsetof(FreeholdBarrier, start) == 16 &&
+              offsetof(FreeholdBarrier, pages) == 24 && offsetof(FreeholdBarrier, cards) == 32);
 
 // 1 while names that are stored must be current (heap/dedangling.h). Written under the lock of promotion, before look_from; a barrier asks only when
 // look_from sends it there. The stop that follows leaves no thread in a barrier that has seen the values of before.

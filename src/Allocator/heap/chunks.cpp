@@ -57,7 +57,9 @@ void zero_ahead(uint8_t* start, const uint8_t* end, const uint8_t* horizon) noex
   while (line < end) zero_line();
 }
 
-uint8_t* align_up(uint8_t* address, size_t alignment) noexcept { return reinterpret_cast<uint8_t*>(core::align_up(reinterpret_cast<uintptr_t>(address), alignment)); }
+uint8_t* align_up(uint8_t* address, size_t alignment) noexcept {
+  return reinterpret_cast<uint8_t*>(core::align_up(reinterpret_cast<uintptr_t>(address), alignment));
+}
 
 // Blocks that several threads take small chunks from: a thread that allocates little does not hold 2 MB.
 struct SharedBlock {
@@ -78,7 +80,9 @@ void leave(SharedBlock& source) noexcept {
   source = {};
 }
 
-SharedBlock& shared_of(BlockKind kind) noexcept { return kind == BlockKind::kPinned ? state.shared[1] : thread_heap.emergency != 0 ? shared_in_emergency : state.shared[0]; }
+SharedBlock& shared_of(BlockKind kind) noexcept {
+  return kind == BlockKind::kPinned ? state.shared[1] : thread_heap.emergency != 0 ? shared_in_emergency : state.shared[0];
+}
 
 // A context's chunks double in size, from one window to a whole block. gc_reserved_2 holds the exponent.
 size_t windows_wanted(AllocationContext* context) noexcept {
@@ -140,7 +144,8 @@ bool next_chunk(AllocationContext* context, size_t size, BlockKind kind) noexcep
     install(context, block, 0, needed);
     // Unless maintenance took the whole block for idle meanwhile: then it has become a filler, and may be gone.
     uint64_t rest = needed < kWindowsPerBlock ? window_mask(needed, kWindowsPerBlock - needed) : 0;
-    if ((arena.blocks[block].claimed.fetch_or(rest, std::memory_order_acq_rel) & rest) == 0 && rest != 0) fill(begin_chunk(block, needed), (kWindowsPerBlock - needed) * kWindowSize);
+    if ((arena.blocks[block].claimed.fetch_or(rest, std::memory_order_acq_rel) & rest) == 0 && rest != 0)
+      fill(begin_chunk(block, needed), (kWindowsPerBlock - needed) * kWindowSize);
     return true;
   }
   if (wanted == kWindowsPerBlock && kind == BlockKind::kSmall) {
@@ -198,7 +203,8 @@ bool extend_window(AllocationContext* context, size_t size) noexcept {
   uint8_t* windows_end = align_up(to, kWindowSize);
   BlockRecord& block = arena.blocks[arena.block_index(reinterpret_cast<uintptr_t>(from))];
   if (windows_end > claimed_end) {
-    if (thread_heap.paced_windows != 0 && context == thread_heap.context) [[unlikely]] pace();
+    if (thread_heap.paced_windows != 0 && context == thread_heap.context) [[unlikely]]
+      pace();
     if (!claim(context, claimed_end, windows_end)) return false;
     // An initialised window must be there, all of it: userfaultfd takes a page that is not for a dead one. Fresh memory is not, nor is what was a filler
     // on fresh memory in a block's last life.
@@ -210,7 +216,8 @@ bool extend_window(AllocationContext* context, size_t size) noexcept {
   }
   // The object about to be made covers the first bytes of these pages. Noted here, nobody has to walk to find it.
   for (uint8_t* page = from; page < object_end; page += kPageSize) {
-    __atomic_store_n(&arena.pages[arena.page_index(reinterpret_cast<uintptr_t>(page))].first, static_cast<uint16_t>(1 + (page - object_start) / kUnit), __ATOMIC_RELAXED);
+    __atomic_store_n(&arena.pages[arena.page_index(reinterpret_cast<uintptr_t>(page))].first, static_cast<uint16_t>(1 + (page - object_start) / kUnit),
+                     __ATOMIC_RELAXED);
   }
   if (windows_end > claimed_end) {
     // Release: who sees the bit sees zeros, or objects.

@@ -23,8 +23,8 @@ using core::arena;
 using core::BlockKind;
 using core::BlockRecord;
 using core::BlockState;
-using core::kPagesPerBlock;
 using core::kPageSize;
+using core::kPagesPerBlock;
 using core::kWindowSize;
 
 namespace {
@@ -39,13 +39,16 @@ size_t populated_pages(const BlockRecord& record) noexcept {
 
 size_t release_pages(size_t block, size_t minimum_run) noexcept {
   BlockRecord& record = arena.blocks[block];
-  auto bit = [](const std::atomic<uint64_t>* words, size_t page) noexcept { return (words[page / 64].load(std::memory_order_acquire) >> (page % 64) & 1) != 0; };
+  auto bit = [](const std::atomic<uint64_t>* words, size_t page) noexcept {
+    return (words[page / 64].load(std::memory_order_acquire) >> (page % 64) & 1) != 0;
+  };
   struct Run {
     size_t first, end;
   };
   // The runs, from a page on. What died meanwhile is for the next time.
   uint64_t dead[kPagesPerBlock / 64];
-  for (size_t i = 0; i < kPagesPerBlock / 64; i++) dead[i] = record.dead[i].load(std::memory_order_acquire) & ~record.released[i].load(std::memory_order_relaxed);
+  for (size_t i = 0; i < kPagesPerBlock / 64; i++)
+    dead[i] = record.dead[i].load(std::memory_order_acquire) & ~record.released[i].load(std::memory_order_relaxed);
   // After the bits: where an object reaches from a dead page into the next one, that one counts as populated.
   const size_t populated = populated_pages(record);
   auto next_run = [&](size_t page) noexcept -> Run {
@@ -94,7 +97,9 @@ size_t release_pages(size_t block, size_t minimum_run) noexcept {
     size_t size = (run.end - run.first) * kPageSize;
     bool done;
     if (is_watching()) {
-      if (!watched) watched = are_mappings_short() && populated == kPagesPerBlock ? watch_with_neighbours(block) : os::watch(arena.block_start(block), populated * kPageSize);
+      if (!watched)
+        watched =
+            are_mappings_short() && populated == kPagesPerBlock ? watch_with_neighbours(block) : os::watch(arena.block_start(block), populated * kPageSize);
       done = (watched && os::discard(start, size)) || os::guard(start, size);
     } else {
       // A run between accessible pages makes three mappings of one; beside released pages it becomes a part of theirs. Its neighbours are not in

@@ -51,10 +51,7 @@ Moved left_over[kLeftOverAtMost];
 std::atomic<size_t> left_over_count{0};
 std::atomic<bool> moved_outside{false};  // a destination was not in the arena
 
-
-bool is_old(uint64_t name) noexcept {
-  return arena.in_lower_half(name) && whereabouts_of(name) == Whereabouts::kMoved;
-}
+bool is_old(uint64_t name) noexcept { return arena.in_lower_half(name) && whereabouts_of(name) == Whereabouts::kMoved; }
 
 // A field, while threads may write to it.
 void make_current(uint64_t* slot, uint64_t* patched) noexcept {
@@ -130,7 +127,8 @@ bool make_moved_current(uint8_t* destination, size_t size, uint64_t* patched) no
   Walked walked = look_at(object->start());
   if (walked.step != Step::kObject) return false;
   auto* begin = reinterpret_cast<uint64_t*>(destination);
-  core::for_each_reference_between(object, walked.type, walked.size, begin, begin + size / sizeof(uint64_t), [patched](uint64_t* slot) noexcept { make_current(slot, patched); });
+  core::for_each_reference_between(object, walked.type, walked.size, begin, begin + size / sizeof(uint64_t),
+                                   [patched](uint64_t* slot) noexcept { make_current(slot, patched); });
   return true;
 }
 

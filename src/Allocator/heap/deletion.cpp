@@ -85,8 +85,10 @@ bool read_size(const void* object, const MethodTable* type, size_t* size) noexce
 
 [[gnu::always_inline]] inline bool read_head(void* object, uint64_t* head, const MethodTable** type) noexcept {
   uint64_t table;
-  if (!core::try_load(static_cast<const uint64_t*>(object) - 1, head)) [[unlikely]] return false;
-  if (!core::try_load(static_cast<const uint64_t*>(object), &table)) [[unlikely]] return false;
+  if (!core::try_load(static_cast<const uint64_t*>(object) - 1, head)) [[unlikely]]
+    return false;
+  if (!core::try_load(static_cast<const uint64_t*>(object), &table)) [[unlikely]]
+    return false;
   *type = reinterpret_cast<const MethodTable*>(table);
   return true;
 }
@@ -102,7 +104,8 @@ bool finish(const Target& target, DeleteResult* result) noexcept {
   if (target.size > shared_at_most()) *result = finish_large(target.start(), target.type, target.size);
   else count_deleted(reinterpret_cast<uintptr_t>(target.start()), target.size);
   // The caller is managed code without a frame: it cannot be stopped here, so it must not stop others.
-  if (uint32_t every = core::knobs.stress.deletion; every != 0 && heap.deleted_objects % every == 0) [[unlikely]] promote(PromotionScope::kRandom, false);
+  if (uint32_t every = core::knobs.stress.deletion; every != 0 && heap.deleted_objects % every == 0) [[unlikely]]
+    promote(PromotionScope::kRandom, false);
   return true;
 }
 
@@ -168,23 +171,27 @@ bool try_to_delete(void* object, uint64_t head, const MethodTable* type, Deletio
 [[gnu::always_inline]] inline DeleteResult delete_plain(void* object, uintptr_t offset, size_t size, Deletion deletion) noexcept {
   auto* start = static_cast<uint8_t*>(object) - core::kHeaderSize;
   ThreadHeap& heap = thread_heap;
-  if (!core::try_store(reinterpret_cast<uint32_t*>(start), core::kDeletedBit)) [[unlikely]] return delete_elsewhere(object, deletion);
+  if (!core::try_store(reinterpret_cast<uint32_t*>(start), core::kDeletedBit)) [[unlikely]]
+    return delete_elsewhere(object, deletion);
   heap.deleted_bytes += size;
   asm("" : "+m"(heap.deleted_objects));  // two words, not a vector: it would wait for the words that another copy of this code stores
   heap.deleted_objects++;
-  if (offset % core::kPageSize + size > core::kPageSize) [[unlikely]] return finish_across_pages(start, size);
+  if (offset % core::kPageSize + size > core::kPageSize) [[unlikely]]
+    return finish_across_pages(start, size);
   size_t page = offset / core::kPageSize;
   uint16_t* deleted = &arena.pages[page].deleted;
   uint32_t sum = __atomic_load_n(deleted, __ATOMIC_RELAXED) + static_cast<uint32_t>(size / core::kUnit);
   *const_cast<volatile uint16_t*>(deleted) = static_cast<uint16_t>(sum);  // an atomic store would cost a register more
-  if (sum >= core::kUnitsPerPage) [[unlikely]] return finish_dead_page(page);
+  if (sum >= core::kUnitsPerPage) [[unlikely]]
+    return finish_dead_page(page);
   return DeleteResult::kDeleted;
 }
 
 // Arrays and strings with an empty header, on the threads and heaps that take the short way.
 [[gnu::noinline]] DeleteResult delete_array(void* object, const MethodTable* type, Deletion deletion) noexcept {
   uint32_t length;
-  if (!core::try_load(static_cast<const uint32_t*>(object) + 2, &length)) [[unlikely]] return delete_elsewhere(object, deletion);
+  if (!core::try_load(static_cast<const uint32_t*>(object) + 2, &length)) [[unlikely]]
+    return delete_elsewhere(object, deletion);
   size_t size = core::align_up(type->base_size + static_cast<size_t>(type->component_size()) * length, core::kObjectAlignment);
   return delete_plain(object, reinterpret_cast<uintptr_t>(object) - core::kHeaderSize - arena.start, size, deletion);
 }
@@ -192,10 +199,12 @@ bool try_to_delete(void* object, uint64_t head, const MethodTable* type, Deletio
 // An object of fixed size with an empty header takes the short way; so does an array, by a jump.
 [[gnu::always_inline]] inline DeleteResult delete_any(void* object, Deletion deletion) noexcept {
   uintptr_t place = reinterpret_cast<uintptr_t>(object) - arena.start;
-  if (place >= thread_heap.direct) [[unlikely]] return delete_indirectly(object, deletion);
+  if (place >= thread_heap.direct) [[unlikely]]
+    return delete_indirectly(object, deletion);
   uint64_t head;
   const MethodTable* type;
-  if (!read_head(object, &head, &type)) [[unlikely]] return delete_elsewhere(object, deletion);
+  if (!read_head(object, &head, &type)) [[unlikely]]
+    return delete_elsewhere(object, deletion);
   uint32_t unusual = type->flags & (MethodTable::kHasComponentSize | MethodTable::kHasFinalizer);
   if ((head | unusual) != 0) [[unlikely]] {
     return (head | (unusual ^ MethodTable::kHasComponentSize)) == 0 ? delete_array(object, type, deletion) : delete_unusual(object, head, type, deletion);

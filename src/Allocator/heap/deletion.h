@@ -7,7 +7,15 @@
 
 namespace freehold::heap {
 
-enum class DeleteResult : int32_t { kDeleted = 0, kNeedsFinalizer = 1, kAlreadyDeleted = 2, kNotDeletable = 3, kDangling = 4, kHasSyncEntry = 5, kMayBePinned = 6 };
+enum class DeleteResult : int32_t {
+  kDeleted = 0,
+  kNeedsFinalizer = 1,
+  kAlreadyDeleted = 2,
+  kNotDeletable = 3,
+  kDangling = 4,
+  kHasSyncEntry = 5,
+  kMayBePinned = 6
+};
 // Ends the life of an object. Any thread in cooperative mode. Never faults, never blocks. kNeedsFinalizer is answered to one caller, once: it must
 // run the finalizer and come again. kMayBePinned, in debug mode only: it is deleted, and release_what_no_thread_pins() will take its memory if no pin is left.
 // Managed code calls it by its symbol, without a wrapper in between (runtime/abi.h).

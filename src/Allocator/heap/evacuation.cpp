@@ -42,7 +42,9 @@ void copy_object(uint8_t* to, const uint8_t* from, size_t size) noexcept {
 
 }  // namespace
 
-size_t block_of_copies() noexcept { return state.target.chunk_end != nullptr ? arena.block_index(reinterpret_cast<uintptr_t>(state.target.chunk_end) - 1) : kNoBlock; }
+size_t block_of_copies() noexcept {
+  return state.target.chunk_end != nullptr ? arena.block_index(reinterpret_cast<uintptr_t>(state.target.chunk_end) - 1) : kNoBlock;
+}
 
 bool Evacuation::take_memory(RoundMemory& memory) noexcept {
   draft_ = static_cast<ForwardingDraft*>(memory.take(sizeof(ForwardingDraft)));
@@ -136,7 +138,8 @@ void Evacuation::collect_from_copies() noexcept {
   for_each_planned([&](uint8_t* start, const Planned& planned) noexcept {
     Walked walked = look_at(start);
     // What its owner has deleted since may have lost its memory too.
-    if (is_live(walked) && walked.size == planned.size) core::for_each_reference(Object::at(start), walked.type, walked.size, [&](uint64_t* slot) noexcept { fields_.visit(slot); });
+    if (is_live(walked) && walked.size == planned.size)
+      core::for_each_reference(Object::at(start), walked.type, walked.size, [&](uint64_t* slot) noexcept { fields_.visit(slot); });
   });
 }
 
@@ -144,7 +147,8 @@ bool Evacuation::promote_block(size_t block) noexcept {
   MaintenancePause pause;  // what maintenance does with blocks, and the verifier, wait
   const BlockRecord& record = arena.blocks[block];
   // Spares a plan in vain. What is pinned from now on begin_evacuation sees.
-  if (record.handle_pins.load(std::memory_order_relaxed) != 0 || arena.blocks[block].stack_pins.load(std::memory_order_relaxed) != 0 || !plan(block)) return false;
+  if (record.handle_pins.load(std::memory_order_relaxed) != 0 || arena.blocks[block].stack_pins.load(std::memory_order_relaxed) != 0 || !plan(block))
+    return false;
   uint32_t forwarding = make_forwarding(*draft_);
   core::stress_step();
   uint64_t before = os::nanoseconds();

@@ -7,8 +7,8 @@
 #include "core/fault_recovery.h"
 #include "core/module_state.h"
 #include "core/object.h"
-#include "heap/forwarding.h"
 #include "heap/classification.h"
+#include "heap/forwarding.h"
 #include "platform/growing_memory.h"
 
 namespace freehold::heap {

@@ -17,14 +17,15 @@ using core::arena;
 using core::BlockRecord;
 using core::BlockState;
 using core::kBlockSize;
-using core::kPagesPerBlock;
 using core::kPageSize;
+using core::kPagesPerBlock;
 
 namespace {
 
 void forbid_access(uint8_t* start, size_t size) noexcept {
   if (size == 0 || os::protect_none(start, size) || os::guard(start, size)) return;
-  os::fail_fast("there are no kernel mappings for the deleted memory of a forked process.", "Raise vm.max_map_count, set FREEHOLD_PROTECTION=mprotect, or start processes with posix_spawn or System.Diagnostics.Process.");
+  os::fail_fast("there are no kernel mappings for the deleted memory of a forked process.",
+                "Raise vm.max_map_count, set FREEHOLD_PROTECTION=mprotect, or start processes with posix_spawn or System.Diagnostics.Process.");
 }
 
 void forbid_released_pages(size_t block) noexcept {

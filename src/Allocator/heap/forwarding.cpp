@@ -66,7 +66,9 @@ FREEHOLD_MODULE_STATE(state);
 
 Header* header_of(uint32_t number) noexcept { return reinterpret_cast<Header*>(state.tables + number * kStep); }
 template <typename Body>
-Body* body_of(Header* header) noexcept { return reinterpret_cast<Body*>(header + 1); }
+Body* body_of(Header* header) noexcept {
+  return reinterpret_cast<Body*>(header + 1);
+}
 
 // The compiler's own is a call into a library on processors that may be as old as the runtime allows.
 uint32_t count_bits(uint64_t word) noexcept {
@@ -216,7 +218,8 @@ void wait_while_evacuating(uintptr_t address) noexcept {
 uint32_t make_forwarding(const ForwardingDraft& draft) noexcept {
   size_t runs = count_runs(draft.live);
   bool dense = runs > kRunsAtMost;
-  size_t size = core::align_up(sizeof(Header) + (dense ? sizeof(Dense) : sizeof(Sparse) + (runs + 1) * sizeof(Run)), kStep), start = state.used.load(std::memory_order_relaxed);
+  size_t size = core::align_up(sizeof(Header) + (dense ? sizeof(Dense) : sizeof(Sparse) + (runs + 1) * sizeof(Run)), kStep),
+         start = state.used.load(std::memory_order_relaxed);
   if (state.tables == nullptr) {
     state.tables = static_cast<uint8_t*>(os::reserve(kAtMost, os::kPageSize, 0));
     if (state.tables == nullptr) return kNoForwarding;

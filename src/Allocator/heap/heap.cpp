@@ -17,7 +17,8 @@ namespace freehold::heap {
 
 bool initialize(size_t limit) noexcept {
   if (!core::create_arena(core::knobs.address_space)) {
-    os::write_error("Freehold: no address space for the heap (64 GB at least). Raise the limit of virtual memory (ulimit -v), or set FREEHOLD_ADDRESS_SPACE.\n");
+    os::write_error(
+        "Freehold: no address space for the heap (64 GB at least). Raise the limit of virtual memory (ulimit -v), or set FREEHOLD_ADDRESS_SPACE.\n");
     return false;
   }
   if (!initialize_protection()) {

@@ -108,7 +108,8 @@ History history_of(uintptr_t address) noexcept {
   const Record* table = state.records.load(std::memory_order_acquire);
   if (table == nullptr || !arena.contains(address) || !has_memory(table + index_of(address))) return {};
   const Record& record = table[index_of(address)];
-  History history = {record.type.load(std::memory_order_acquire), record.allocated.load(std::memory_order_relaxed), record.deleted.load(std::memory_order_relaxed)};
+  History history = {record.type.load(std::memory_order_acquire), record.allocated.load(std::memory_order_relaxed),
+                     record.deleted.load(std::memory_order_relaxed)};
   return history.type != nullptr ? history : History{};
 }
 

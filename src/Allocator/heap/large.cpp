@@ -19,8 +19,8 @@ namespace freehold::heap {
 using core::arena;
 using core::BlockKind;
 using core::kBlockSize;
-using core::kPagesPerBlock;
 using core::kPageSize;
+using core::kPagesPerBlock;
 
 namespace {
 
@@ -108,7 +108,8 @@ void release_large(uint8_t* start, size_t size) noexcept {
 
 void retire_idle_large_block() noexcept {
   os::LockGuard guard(lock);
-  if (state.current_block != kNoBlock && arena.blocks[state.current_block].dead_pages.load(std::memory_order_acquire) == state.next_page) retire_current_block();
+  if (state.current_block != kNoBlock && arena.blocks[state.current_block].dead_pages.load(std::memory_order_acquire) == state.next_page)
+    retire_current_block();
 }
 
 }  // namespace freehold::heap

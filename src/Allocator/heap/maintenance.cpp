@@ -142,7 +142,8 @@ void* maintenance_thread(void*) noexcept {
       wait_for_tick();
       if (should_reclaim() && reclaim() >= 0) phase_done("deletion of what no root reaches");
       maintain(false, false);
-    } while (should_promote() || should_sweep() || has_blocks_that_wait_for_pins() || block_counters.pooled.load(std::memory_order_relaxed) != 0 || block_counters.moved.load(std::memory_order_relaxed) != 0);
+    } while (should_promote() || should_sweep() || has_blocks_that_wait_for_pins() || block_counters.pooled.load(std::memory_order_relaxed) != 0 ||
+             block_counters.moved.load(std::memory_order_relaxed) != 0);
   }
   return nullptr;
 }

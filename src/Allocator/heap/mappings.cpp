@@ -60,7 +60,8 @@ void take_spares() noexcept {
   if (spare.range == nullptr) spare.range = static_cast<uint8_t*>(os::reserve(kSparePages * os::kPageSize, os::kPageSize, 0));
   if (spare.range == nullptr) return;
   bool all = true;
-  for (size_t page = 1; page + 1 < kSparePages && all; page += 2) all = os::keep_apart(spare.range + page * os::kPageSize, os::kPageSize, os::MappingKind::kOdd);
+  for (size_t page = 1; page + 1 < kSparePages && all; page += 2)
+    all = os::keep_apart(spare.range + page * os::kPageSize, os::kPageSize, os::MappingKind::kOdd);
   spare.held.store(kSpares, std::memory_order_relaxed);
   if (!all) join_spares();
 }
@@ -115,7 +116,8 @@ size_t count_mappings() noexcept {
 
 void watch_mappings(size_t bound) noexcept {
   hold_spares(bound);
-  if (!are_mappings_short() && state.counted.load(std::memory_order_relaxed) + bound > enough() + state.bound_when_counted.load(std::memory_order_relaxed)) count(bound);
+  if (!are_mappings_short() && state.counted.load(std::memory_order_relaxed) + bound > enough() + state.bound_when_counted.load(std::memory_order_relaxed))
+    count(bound);
 }
 
 bool note_refusal(size_t bound) noexcept {

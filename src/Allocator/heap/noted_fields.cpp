@@ -91,7 +91,8 @@ void FieldCollector::collect_from_all() noexcept {
 void FieldCollector::collect_from_cards() noexcept {
   auto visit_on_page = [&](size_t page, uint8_t* start, const Walked& walked) noexcept {
     auto begin_of = [](size_t page) noexcept { return reinterpret_cast<uint64_t*>(arena.page_start(page)); };
-    core::for_each_reference_between(Object::at(start), walked.type, walked.size, begin_of(page), begin_of(page + 1), [&](uint64_t* slot) noexcept { visit(slot); });
+    core::for_each_reference_between(Object::at(start), walked.type, walked.size, begin_of(page), begin_of(page + 1),
+                                     [&](uint64_t* slot) noexcept { visit(slot); });
   };
   for_each_unchosen(
       [&](size_t block) noexcept {

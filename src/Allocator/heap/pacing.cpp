@@ -32,7 +32,8 @@ void wait_for_frames() noexcept {
   thread_heap.paced_windows = 0;
   if (are_frames_there() || !are_frames_coming() || !is_over_budget()) return;
   count(promotion_counters.frame_waits, 1);
-  for (uint64_t start = os::nanoseconds(); !are_frames_there() && are_frames_coming() && os::nanoseconds() - start < kNanosecondsAtMost;) os::pause(kMicrosecondsBetween);
+  for (uint64_t start = os::nanoseconds(); !are_frames_there() && are_frames_coming() && os::nanoseconds() - start < kNanosecondsAtMost;)
+    os::pause(kMicrosecondsBetween);
   if (!are_frames_there()) thread_heap.paced_windows = core::kWindowsPerBlock;
 }
 

@@ -44,7 +44,8 @@ void release_unpinned_blocks(bool thorough, bool on_allocating_thread) noexcept 
 }
 
 bool may_stop_for_pins() noexcept {
-  if (block_counters.pinned.load(std::memory_order_relaxed) + block_counters.pinned_huge.load(std::memory_order_relaxed) > state.pinned_at_last_stop) return true;
+  if (block_counters.pinned.load(std::memory_order_relaxed) + block_counters.pinned_huge.load(std::memory_order_relaxed) > state.pinned_at_last_stop)
+    return true;
   if (state.ticks_to_stop > 1) {
     state.ticks_to_stop--;
     return false;

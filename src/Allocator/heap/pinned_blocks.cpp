@@ -28,7 +28,8 @@ bool is_huge(size_t block) noexcept { return arena.blocks[block].kind == BlockKi
 template <typename Function>
 void for_each_held_block(Function function) noexcept {
   for_each_lower_block([&](size_t block) noexcept {
-    if (arena.blocks[block].state.load(std::memory_order_acquire) == BlockState::kLive && arena.blocks[block].release_waits.load(std::memory_order_relaxed)) function(block);
+    if (arena.blocks[block].state.load(std::memory_order_acquire) == BlockState::kLive && arena.blocks[block].release_waits.load(std::memory_order_relaxed))
+      function(block);
   });
 }
 

@@ -164,8 +164,10 @@ void* pin(void* pointer) noexcept {
         std::atomic_signal_fence(std::memory_order_seq_cst);
       }
       load_head(*record, &head);
-      if (head.state != BlockState::kLive) [[unlikely]] continue;
-      if (head.partly_released && is_broken(address)) [[unlikely]] return nowhere();
+      if (head.state != BlockState::kLive) [[unlikely]]
+        continue;
+      if (head.partly_released && is_broken(address)) [[unlikely]]
+        return nowhere();
       return reinterpret_cast<void*>(address + 1);
     }
     if (head.state == BlockState::kEvacuating) {
@@ -191,8 +193,7 @@ void remove_handle_pin(const void* object) noexcept {
   BlockRecord& record = record_of(address);
   // A count of 0 would be an error elsewhere; it must not become one of four billion.
   uint32_t count = record.handle_pins.load(std::memory_order_relaxed);
-  while (count != 0 && !record.handle_pins.compare_exchange_weak(count, count - 1, std::memory_order_acq_rel)) {
-  }
+  while (count != 0 && !record.handle_pins.compare_exchange_weak(count, count - 1, std::memory_order_acq_rel)) {}
   if (count == 1 && record.state.load(std::memory_order_acquire) == BlockState::kPooled) {
     note_unpinned();
     wake_maintenance();
@@ -224,7 +225,8 @@ void exclude_pinned(size_t block, uint64_t* pages) noexcept {
   bool pinned = false;
   for (size_t page = 0; page < core::kPagesPerBlock; page++) {
     uint64_t bit = uint64_t{1} << (page % 64);
-    if (__atomic_load_n(&arena.pages[block * core::kPagesPerBlock + page].first, __ATOMIC_RELAXED) == 1) pinned = (record.pinned[page / 64].load(std::memory_order_acquire) & bit) != 0;
+    if (__atomic_load_n(&arena.pages[block * core::kPagesPerBlock + page].first, __ATOMIC_RELAXED) == 1)
+      pinned = (record.pinned[page / 64].load(std::memory_order_acquire) & bit) != 0;
     if (pinned) pages[page / 64] &= ~bit;
   }
 }
@@ -258,31 +260,30 @@ bool refresh_stack_pins(void (*forget)(void*), void* argument) noexcept {
     void* argument;
   };
   Caller caller = {forget, argument};
-  PinScan scan = {
-      .stopped =
-          [](void*) {
-            state.found_count = 0;
-            state.found_all = true;
-          },
-      // No thread is inside pin() now: what a pin has noted is in its pinned local.
-      .pinned =
-          [](void* pointer, void*) {
-            // A thread may have been stopped before it put the result of pin() in the place of an older name.
-            uintptr_t address = current_address(reinterpret_cast<uintptr_t>(pointer)) - 1;
-            Head head;
-            if (!arena.contains(address) || !load_head(arena.blocks[arena.block_index(address)], &head) || head.state == BlockState::kGone) return;
-            if (core::knobs.debug && arena.in_lower_half(address)) {
-              note_found(address - address % core::kPageSize);
-            } else {
-              note_found(reinterpret_cast<uintptr_t>(arena.block_start(static_cast<size_t>(&record_of(address) - arena.blocks))));
-            }
-          },
-      .seen =
-          [](void* of_caller) {
-            sort_found();
-            static_cast<Caller*>(of_caller)->forget(static_cast<Caller*>(of_caller)->argument);
-          },
-      .argument = &caller};
+  PinScan scan = {.stopped =
+                      [](void*) {
+                        state.found_count = 0;
+                        state.found_all = true;
+                      },
+                  // No thread is inside pin() now: what a pin has noted is in its pinned local.
+                  .pinned =
+                      [](void* pointer, void*) {
+                        // A thread may have been stopped before it put the result of pin() in the place of an older name.
+                        uintptr_t address = current_address(reinterpret_cast<uintptr_t>(pointer)) - 1;
+                        Head head;
+                        if (!arena.contains(address) || !load_head(arena.blocks[arena.block_index(address)], &head) || head.state == BlockState::kGone) return;
+                        if (core::knobs.debug && arena.in_lower_half(address)) {
+                          note_found(address - address % core::kPageSize);
+                        } else {
+                          note_found(reinterpret_cast<uintptr_t>(arena.block_start(static_cast<size_t>(&record_of(address) - arena.blocks))));
+                        }
+                      },
+                  .seen =
+                      [](void* of_caller) {
+                        sort_found();
+                        static_cast<Caller*>(of_caller)->forget(static_cast<Caller*>(of_caller)->argument);
+                      },
+                  .argument = &caller};
   uint64_t start = os::nanoseconds();
   if (!scanner(scan)) return false;
   uint64_t took = os::nanoseconds() - start;

@@ -14,7 +14,6 @@ namespace {
 
 constexpr timespec kIdle = {0, 400'000'000};
 
-
 void* prefault_for_ever(void*) {
   while (true) {
     uint32_t seen = growth_seen();

@@ -143,7 +143,8 @@ void Round::promote_chosen(bool may_stop) noexcept {
   // What was pinned after the stop mostly is not any more.
   for (size_t i = 0; i < retries && !evacuation_.is_exhausted(); i++) {
     size_t left = retries - i;
-    if (i % kRetriesPerStop == 0) ask_for_pins(left < kRetriesPerStop ? left : kRetriesPerStop, [&](size_t j) noexcept { return selection_.at(to_retry[i + j]).block; });
+    if (i % kRetriesPerStop == 0)
+      ask_for_pins(left < kRetriesPerStop ? left : kRetriesPerStop, [&](size_t j) noexcept { return selection_.at(to_retry[i + j]).block; });
     if (!try_to_promote(selection_.at(to_retry[i]))) heap::count(promotion_counters.refused, 1);
   }
 }

@@ -24,7 +24,7 @@ struct State {
   std::atomic<uint64_t> deleted_at_last_round{0};
   std::atomic<bool> candidates_suffice{false};
   std::atomic<bool> last_round_was_short{false};  // so the next one may be cheap too
-  uint64_t cards_walked = 0;  // by the last round; the promoting thread's
+  uint64_t cards_walked = 0;                      // by the last round; the promoting thread's
 };
 constinit State state;
 FREEHOLD_MODULE_STATE(state);
@@ -45,9 +45,7 @@ size_t bytes_to_win() noexcept {
 
 bool is_too_small_to_promote() noexcept { return held_memory() < 2 * kSlack && !should_promote(); }
 
-bool is_heap_fragmented() noexcept {
-  return core::knobs.promotion && !core::knobs.debug && is_fragmented(thread_totals().live_bytes(), held_memory());
-}
+bool is_heap_fragmented() noexcept { return core::knobs.promotion && !core::knobs.debug && is_fragmented(thread_totals().live_bytes(), held_memory()); }
 
 bool should_promote() noexcept {
   if (core::knobs.debug || !core::knobs.promotion) return false;

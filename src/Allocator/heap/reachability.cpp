@@ -71,7 +71,8 @@ class Stack {
 // One bit for each unit of the arena, of which only the blocks that were marked in have memory.
 class Marks {
  public:
-  Marks() noexcept : bits_(static_cast<uint8_t*>(os::reserve(bits_size(), os::kPageSize, 0))), blocks_(static_cast<uint8_t*>(os::reserve(blocks_size(), os::kPageSize, 0))) {
+  Marks() noexcept
+      : bits_(static_cast<uint8_t*>(os::reserve(bits_size(), os::kPageSize, 0))), blocks_(static_cast<uint8_t*>(os::reserve(blocks_size(), os::kPageSize, 0))) {
     complete_ = bits_ != nullptr && blocks_ != nullptr && os::commit(blocks_, blocks_size());
   }
   ~Marks() {
@@ -135,7 +136,8 @@ void for_each_live_object(Function function) noexcept {
   });
   for_each_upper_block([&](size_t block) noexcept {
     const core::BlockRecord& record = arena.blocks[block];
-    if (record.state.load(std::memory_order_acquire) == BlockState::kLive && record.kind == BlockKind::kHuge) tell(arena.block_start(block), look_at(arena.block_start(block)));
+    if (record.state.load(std::memory_order_acquire) == BlockState::kLive && record.kind == BlockKind::kHuge)
+      tell(arena.block_start(block), look_at(arena.block_start(block)));
   });
 }
 
@@ -159,7 +161,8 @@ class Marking {
         this);
     state.support->for_each_frozen(
         [](uint8_t* begin, uint8_t* end, void* argument) {
-          walk_frozen(begin, end, [argument](Object* object, size_t size) noexcept { static_cast<Marking*>(argument)->mark_fields(object, object->type, size); });
+          walk_frozen(begin, end,
+                      [argument](Object* object, size_t size) noexcept { static_cast<Marking*>(argument)->mark_fields(object, object->type, size); });
         },
         this);
     mark_queue();

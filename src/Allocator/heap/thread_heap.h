@@ -22,7 +22,7 @@ struct ThreadHeap {
   uint32_t nested_failures;
   uintptr_t last_failure;
   bool registered;
-  bool missed_round;  // of promotion: another thread's round or sweep was under way
+  bool missed_round;       // of promotion: another thread's round or sweep was under way
   uint32_t paced_windows;  // that it begins no faster than promotion frees memory (heap/pacing.h)
   // The first so many bytes of the arena are where deletions may take the short way: all, but none before the thread is registered, in debug mode, and
   // with promotion at deletions.

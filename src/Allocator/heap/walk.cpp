@@ -3,9 +3,9 @@
 namespace freehold::heap {
 
 using core::arena;
-using core::try_load;
 using core::kPageSize;
 using core::kUnit;
+using core::try_load;
 
 namespace {
 
@@ -139,7 +139,8 @@ fault:
   // Four at a time as long as all of them start on the page.
   for (; cursor + 3 * size < end; cursor += 4 * size) {
     Pair a, b, c, d;
-    if (!try_load_pair(cursor, &a) || !try_load_pair(cursor + size, &b) || !try_load_pair(cursor + 2 * size, &c) || !try_load_pair(cursor + 3 * size, &d)) return false;
+    if (!try_load_pair(cursor, &a) || !try_load_pair(cursor + size, &b) || !try_load_pair(cursor + 2 * size, &c) || !try_load_pair(cursor + 3 * size, &d))
+      return false;
     differences |= ((a ^ first) | (b ^ first)) | ((c ^ first) | (d ^ first));
   }
   for (; cursor < end; cursor += size) {
@@ -159,7 +160,8 @@ bool is_all_deleted(size_t page) noexcept {
   uint16_t first = load_first(page);
   uint8_t* cursor = first != 0 && first < core::PageRecord::kStartsLater ? begin - (first - 1) * kUnit : first_object(page);
   // A page lies in one window, so that this holds for all of its objects.
-  if (cursor == nullptr || block.kind == core::BlockKind::kLarge || !is_walkable(block, cursor) || !is_walkable(block, begin)) return count_page(page).all_deleted;
+  if (cursor == nullptr || block.kind == core::BlockKind::kLarge || !is_walkable(block, cursor) || !is_walkable(block, begin))
+    return count_page(page).all_deleted;
   if (is_uniform_run_deleted(cursor, end)) return true;
   // As look_at does with a Guess, without its question about windows: deletion comes this way, and a pair of 24 bytes would take 4% longer.
   uint64_t last_type = 0;

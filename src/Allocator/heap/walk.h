@@ -38,7 +38,8 @@ void set_threads_stopped(bool stopped) noexcept;
   uint64_t head, type;
   if (!core::try_load(reinterpret_cast<const uint64_t*>(cursor), &head)) return {Step::kEnd, 0, 0, nullptr};
   if ((head & core::kFillerBit) != 0) return {Step::kFiller, static_cast<size_t>(head >> 32), static_cast<uint32_t>(head), nullptr};
-  if (reinterpret_cast<uintptr_t>(cursor + core::kHeaderSize) % core::kWindowSize == 0 && ends_with_window(cursor)) [[unlikely]] return {Step::kEnd, 0, 0, nullptr};
+  if (reinterpret_cast<uintptr_t>(cursor + core::kHeaderSize) % core::kWindowSize == 0 && ends_with_window(cursor)) [[unlikely]]
+    return {Step::kEnd, 0, 0, nullptr};
   if (!core::try_load(reinterpret_cast<const uint64_t*>(cursor + core::kHeaderSize), &type)) return cut_off(cursor, head);
   if (type == 0) return {Step::kEnd, 0, 0, nullptr};
   const auto* table = reinterpret_cast<const core::MethodTable*>(type);
@@ -47,7 +48,8 @@ void set_threads_stopped(bool stopped) noexcept;
     uint32_t length;
     if (!core::try_load(reinterpret_cast<const uint32_t*>(cursor + 2 * core::kHeaderSize), &length)) return cut_off(cursor, head);
     size += static_cast<size_t>(table->component_size()) * length;
-    if (length == 0 && (head & core::kDeletedBit) == 0 && may_be_unfinished(cursor, core::align_up(size, core::kObjectAlignment))) [[unlikely]] return {Step::kEnd, 0, 0, nullptr};
+    if (length == 0 && (head & core::kDeletedBit) == 0 && may_be_unfinished(cursor, core::align_up(size, core::kObjectAlignment))) [[unlikely]]
+      return {Step::kEnd, 0, 0, nullptr};
   }
   return {Step::kObject, core::align_up(size, core::kObjectAlignment), static_cast<uint32_t>(head), table};
 }

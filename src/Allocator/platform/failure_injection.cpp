@@ -34,7 +34,9 @@ bool inject_failures(const char* specification) noexcept {
     const char* colon = strchr(at, ':');
     if (colon == nullptr) return false;
     size_t call = 0;
-    while (call < kCallCount && (strlen(kCallNames[call]) != static_cast<size_t>(colon - at) || strncmp(kCallNames[call], at, static_cast<size_t>(colon - at)) != 0)) call++;
+    while (call < kCallCount &&
+           (strlen(kCallNames[call]) != static_cast<size_t>(colon - at) || strncmp(kCallNames[call], at, static_cast<size_t>(colon - at)) != 0))
+      call++;
     char* end = nullptr;
     uint64_t n = strtoull(colon + 1, &end, 10);
     if (call == kCallCount || end == colon + 1 || n == 0) return false;

@@ -43,27 +43,19 @@ void* reserve(size_t size, size_t alignment, uintptr_t hint) noexcept {
 
 void unreserve(void* start, size_t size) noexcept { munmap(start, size); }
 
-bool protect_read_write(void* start, size_t size) noexcept {
-  return !injected_failure(Call::kMprotect) && mprotect(start, size, PROT_READ | PROT_WRITE) == 0;
-}
+bool protect_read_write(void* start, size_t size) noexcept { return !injected_failure(Call::kMprotect) && mprotect(start, size, PROT_READ | PROT_WRITE) == 0; }
 
 bool commit(void* start, size_t size) noexcept { return protect_read_write(start, size); }
 
 bool decommit(void* start, size_t size) noexcept { return map(start, size, PROT_NONE, MAP_FIXED) != nullptr; }
 
-bool protect_none(void* start, size_t size) noexcept {
-  return !injected_failure(Call::kMprotect) && mprotect(start, size, PROT_NONE) == 0;
-}
+bool protect_none(void* start, size_t size) noexcept { return !injected_failure(Call::kMprotect) && mprotect(start, size, PROT_NONE) == 0; }
 
-bool protect_read(void* start, size_t size) noexcept {
-  return !injected_failure(Call::kMprotect) && mprotect(start, size, PROT_READ) == 0;
-}
+bool protect_read(void* start, size_t size) noexcept { return !injected_failure(Call::kMprotect) && mprotect(start, size, PROT_READ) == 0; }
 
 bool lift_protection(void* start, size_t size) noexcept { return mprotect(start, size, PROT_READ | PROT_WRITE) == 0; }
 
-bool discard(void* start, size_t size) noexcept {
-  return !injected_failure(Call::kMadvise) && madvise(start, size, MADV_DONTNEED) == 0;
-}
+bool discard(void* start, size_t size) noexcept { return !injected_failure(Call::kMadvise) && madvise(start, size, MADV_DONTNEED) == 0; }
 
 bool guard(void* start, size_t size) noexcept {
   constexpr int kGuardInstall = 102;  // newer than most headers

@@ -42,9 +42,9 @@ bool keep_apart(void* start, size_t size, MappingKind kind) noexcept;
 bool register_barrier() noexcept;
 void barrier_on_all_threads() noexcept;
 
-uint64_t nanoseconds() noexcept;  // of a clock that never goes back; signal-safe
+uint64_t nanoseconds() noexcept;             // of a clock that never goes back; signal-safe
 void pause(uint64_t microseconds) noexcept;  // at least; less if a signal comes. Signal-safe, but for errno
-size_t resident_set() noexcept;   // of this process
+size_t resident_set() noexcept;              // of this process
 // How many mappings the kernel allows a process (vm.max_map_count). Read once.
 size_t mappings_at_most() noexcept;
 // Lines of a file of /proc; 0 when it cannot be read.

@@ -1,11 +1,11 @@
 // The kernel's view of a thread's signal mask, for what must not go through the C library's functions: the program may have others in their place.
 #pragma once
 
-#include <csignal>
-#include <cerrno>
-#include <cstdint>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
 
 namespace freehold::os {
 

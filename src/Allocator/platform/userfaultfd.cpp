@@ -24,8 +24,8 @@ namespace {
 // Above what programs close one by one, below the number to which every process may have descriptors.
 constexpr int kLowest = 900;
 
-int descriptor = -1;                     // set before there are other threads, and in the child of a fork
-std::atomic<bool> closed{false};         // the table that all others share has it no more: never taken back
+int descriptor = -1;              // set before there are other threads, and in the child of a fork
+std::atomic<bool> closed{false};  // the table that all others share has it no more: never taken back
 enum Keeper : uint32_t { kStarting, kKeeps, kWatches };
 std::atomic<uint32_t> keeper{kStarting};  // written by that thread
 
@@ -96,7 +96,9 @@ void* keep_userfaultfd(void*) noexcept {
   announce(keeper, own ? kKeeps : kWatches);
   while (!own) {
     pause(kBetweenLooks);
-    if (!is_there()) fail_fast("a descriptor that the heap needs was closed by the program or a library (userfaultfd).", "Leave descriptors alone that the closing code has not opened, or set FREEHOLD_PROTECTION=mprotect.");
+    if (!is_there())
+      fail_fast("a descriptor that the heap needs was closed by the program or a library (userfaultfd).",
+                "Leave descriptors alone that the closing code has not opened, or set FREEHOLD_PROTECTION=mprotect.");
   }
   while (true) {
     uint32_t now = state.load(std::memory_order_acquire);

@@ -56,9 +56,7 @@ bool probe_moves() noexcept {
 
 bool moves_keep_protection() noexcept { return protection_moves; }
 
-bool watch(void* start, size_t size) noexcept {
-  return has_userfaultfd() && !injected_failure(Call::kRegister) && register_range(start, size);
-}
+bool watch(void* start, size_t size) noexcept { return has_userfaultfd() && !injected_failure(Call::kRegister) && register_range(start, size); }
 
 bool write_protect(void* start, size_t size, bool protect) noexcept {
   // Lifting the protection is not made to fail: there is no way on from there.

@@ -86,7 +86,8 @@ void* freehold_handle_get(void* handle) noexcept {
     __atomic_compare_exchange_n(static_cast<void**>(handle), &expected, current, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     object = current;
   }
-  if (object == nullptr || !freehold::heap::is_deleted(object)) [[likely]] return object;
+  if (object == nullptr || !freehold::heap::is_deleted(object)) [[likely]]
+    return object;
   uint32_t type = freehold::runtime::handle_type(handle);
   return freehold::runtime::is_weak_handle(type) || type == freehold::runtime::kRefCounted ? nullptr : object;
 }

@@ -23,8 +23,8 @@ uintptr_t freehold_current_address(uintptr_t address) noexcept;
 uint64_t freehold_is_same(uintptr_t a, uintptr_t b) noexcept;
 intptr_t freehold_difference(uintptr_t a, uintptr_t b) noexcept;
 void freehold_get_statistics(uint64_t* values, int32_t count) noexcept;
-void freehold_release_unpinned() noexcept;  // an ordinary P/Invoke: stops the threads
-int64_t freehold_promote() noexcept;  // an ordinary P/Invoke: a round takes time
+void freehold_release_unpinned() noexcept;         // an ordinary P/Invoke: stops the threads
+int64_t freehold_promote() noexcept;               // an ordinary P/Invoke: a round takes time
 void freehold_hold_sweeps(int32_t hold) noexcept;  // an ordinary P/Invoke: waits for a sweep to end
 // Ordinary P/Invokes: they stop the threads. SearchResult, and heap::UnreachableType; how many objects were deleted, or -1.
 int32_t freehold_find_unreachable(void* entries, int32_t capacity) noexcept;

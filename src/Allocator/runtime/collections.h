@@ -16,7 +16,7 @@ int32_t collection_count(int32_t generation) noexcept;
 
 // The last collection; `index` is 0 before there was one.
 struct LastCollection {
-  uint64_t index;       // of all collections
+  uint64_t index;  // of all collections
   uint32_t generation;
 };
 enum class CollectionKind : int32_t { kAny = 0, kEphemeral = 1, kFullBlocking = 2, kBackground = 3 };  // as GCKind

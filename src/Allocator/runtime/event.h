@@ -1,13 +1,13 @@
 // A manual-reset event on a futex: who waits sleeps in the kernel. It allocates nothing and may be set from any thread.
 #pragma once
 
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include <atomic>
 #include <climits>
 #include <cstdint>
 #include <ctime>
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 namespace freehold::runtime {
 

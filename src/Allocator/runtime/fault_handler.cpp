@@ -19,11 +19,11 @@
 // Registers, vector state and direction flag are as the faulting instruction left them: sigreturn restores what is not changed here.
 #include "runtime/fault_handler.h"
 
+#include <ucontext.h>
+#include <unistd.h>
 #include <csignal>
 #include <cstdint>
 #include <cstring>
-#include <ucontext.h>
-#include <unistd.h>
 
 #include <x86intrin.h>
 
@@ -57,7 +57,8 @@ enum HardwareCode : greg_t { kNullInHelper = 66, kDanglingHere = 68, kDanglingIn
 constexpr uintptr_t kNullPage = 0x1000;
 
 bool is_dispatch_stub(uintptr_t ip) noexcept {
-  auto begin = reinterpret_cast<uintptr_t>(RhpInterfaceDispatch1), end = reinterpret_cast<uintptr_t>(freehold_last_dispatch_stub) + FREEHOLD_DISPATCH_STUBS_LAST_SIZE;
+  auto begin = reinterpret_cast<uintptr_t>(RhpInterfaceDispatch1),
+       end = reinterpret_cast<uintptr_t>(freehold_last_dispatch_stub) + FREEHOLD_DISPATCH_STUBS_LAST_SIZE;
   return ip - begin < end - begin;
 }
 
@@ -147,10 +148,13 @@ const char* describe(heap::AddressState state) noexcept {
 void report_fatal(int signal, uintptr_t address, uintptr_t ip, uintptr_t stack, bool attached, bool cooperative) noexcept {
   auto image = reinterpret_cast<uintptr_t>(__executable_start);
   Text text;
-  text << "Freehold: fatal " << (signal == SIGBUS ? "SIGBUS" : "SIGSEGV") << " at " << address << " (" << describe(heap::classify(reinterpret_cast<void*>(address)))
-       << "), used by code at " << ip << " (image + " << ip - image << ", " << (is_managed_code(ip) ? "managed" : "native") << "), called from "
-       << *reinterpret_cast<uintptr_t*>(stack) << ", on a thread "
-       << (!attached ? "unknown to the runtime" : cooperative ? "in cooperative mode" : "in preemptive mode") << ".\n";
+  text << "Freehold: fatal " << (signal == SIGBUS ? "SIGBUS" : "SIGSEGV") << " at " << address << " ("
+       << describe(heap::classify(reinterpret_cast<void*>(address))) << "), used by code at " << ip << " (image + " << ip - image << ", "
+       << (is_managed_code(ip) ? "managed" : "native") << "), called from " << *reinterpret_cast<uintptr_t*>(stack) << ", on a thread "
+       << (!attached     ? "unknown to the runtime"
+           : cooperative ? "in cooperative mode"
+                         : "in preemptive mode")
+       << ".\n";
   os::write_error(text.buffer);
 }
 

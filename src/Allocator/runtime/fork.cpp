@@ -5,11 +5,11 @@
 // finds dead memory protected, but perhaps a lock that nobody gives back.
 #include "runtime/fork.h"
 
-#include <cstdint>
-#include <new>
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <cstdint>
+#include <new>
 
 #include "heap/fork.h"
 #include "heap/phases.h"

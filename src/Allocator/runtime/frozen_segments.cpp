@@ -1,7 +1,7 @@
 #include "runtime/frozen_segments.h"
 
-#include <atomic>
 #include <sys/mman.h>
+#include <atomic>
 
 namespace freehold::runtime {
 
@@ -51,7 +51,9 @@ void* register_frozen_segment(const SegmentDescription& description) noexcept {
   return segment;
 }
 
-void update_frozen_segment(void* handle, uint8_t* allocated, uint8_t*) noexcept { static_cast<Segment*>(handle)->allocated.store(allocated, std::memory_order_release); }
+void update_frozen_segment(void* handle, uint8_t* allocated, uint8_t*) noexcept {
+  static_cast<Segment*>(handle)->allocated.store(allocated, std::memory_order_release);
+}
 
 void unregister_frozen_segment(void* handle) noexcept { static_cast<Segment*>(handle)->start.store(nullptr, std::memory_order_release); }
 

@@ -1,10 +1,10 @@
 // The functions behind the GC interface, and GC_Initialize, the one symbol that makes the runtime take this heap for its garbage collector.
 // There are no generations that matter; no finalizer runs but from Heap.Delete, or for what a search (GC.Collect, Heap.Reclaim) has found.
+#include <strings.h>
+#include <unistd.h>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <strings.h>
-#include <unistd.h>
 
 #include "core/knobs.h"
 #include "core/object.h"
@@ -33,9 +33,9 @@ namespace freehold::runtime {
 
 namespace {
 
-constexpr uint32_t kOldestGeneration = 2;         // what programs expect GC.MaxGeneration to be
+constexpr uint32_t kOldestGeneration = 2;          // what programs expect GC.MaxGeneration to be
 constexpr uint32_t kFrozenGeneration = INT32_MAX;  // as the stock collector says of objects that live for ever
-constexpr size_t kLargeObjectThreshold = 85000;   // only tells which allocations arrive with the flag
+constexpr size_t kLargeObjectThreshold = 85000;    // only tells which allocations arrive with the flag
 
 std::atomic<bool> suspended{false};
 
@@ -57,7 +57,9 @@ uint32_t generation(GcHeap*, void* object) { return is_in_frozen_segment(object)
 uint64_t allocated_bytes(GcHeap*) {
   uint64_t total = heap::total_allocated_bytes() + dead_threads_unused_bytes();
   if (suspended.load(std::memory_order_relaxed)) {
-    enumerate_contexts([](AllocationContext* context, void* sum) { *static_cast<uint64_t*>(sum) += static_cast<uint64_t>(context->alloc_limit - context->alloc_ptr); }, &total);
+    enumerate_contexts(
+        [](AllocationContext* context, void* sum) { *static_cast<uint64_t*>(sum) += static_cast<uint64_t>(context->alloc_limit - context->alloc_ptr); },
+        &total);
   }
   return total;
 }
@@ -88,7 +90,8 @@ constinit const GcHeapTable kTable = {
     .finalizable_count = [](GcHeap*) { return heap::finalizable_count(); },
     .next_finalizable = [](GcHeap*) -> void* { return nullptr; },  // never called: finalizer_thread.cpp wraps its one caller
     .memory_info = [](GcHeap*, uint64_t* a, uint64_t* b, uint64_t* c, uint64_t* d, uint64_t* e, uint64_t* f, uint64_t* g, uint64_t* h, uint64_t* i, uint64_t* j,
-                      uint32_t* k, uint32_t* l, bool* m, bool* n, uint64_t* o, uint64_t* p, int32_t kind) { fill_memory_info({a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p}, kind); },
+                      uint32_t* k, uint32_t* l, bool* m, bool* n, uint64_t* o, uint64_t* p,
+                      int32_t kind) { fill_memory_info({a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p}, kind); },
     .memory_load = [](GcHeap*) { return memory_load(); },
     .latency_mode = [](GcHeap*) { return latency_mode(); },
     .set_latency_mode = [](GcHeap*, int32_t mode) { return set_latency_mode(mode); },
@@ -190,11 +193,14 @@ bool is_conservative() noexcept {
 // Settings, address space, faults. What fails says so on standard error.
 bool start() noexcept {
   if (!is_known_runtime()) {
-    os::write_error("Freehold: this program was linked with another NativeAOT runtime than " FREEHOLD_RUNTIME_VERSION ", whose data structures are not known. Publish with the ILCompiler version that the package Freehold brings.\n");
+    os::write_error("Freehold: this program was linked with another NativeAOT runtime than " FREEHOLD_RUNTIME_VERSION
+                    ", whose data structures are not known. Publish with the ILCompiler version that the package Freehold brings.\n");
     return false;
   }
   if (is_conservative()) {
-    os::write_error("Freehold: conservative scanning of stacks (DOTNET_gcConservative, System.GC.Conservative) does not go with objects that move. Leave the setting out.\n");
+    os::write_error(
+        "Freehold: conservative scanning of stacks (DOTNET_gcConservative, System.GC.Conservative) does not go with objects that move. Leave the setting "
+        "out.\n");
     return false;
   }
   char error[512];

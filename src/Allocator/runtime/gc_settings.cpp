@@ -24,11 +24,11 @@ os::Lock lock;
 std::atomic<int32_t> mode{kInteractive};
 std::atomic<int32_t> loh_compaction{1};  // 1 = default, 2 = compact once
 int32_t mode_before_region = kInteractive;
-uint64_t region_start = 0;       // bytes allocated when the region began
-uint64_t region_total = 0;       // bytes it may allocate
+uint64_t region_start = 0;  // bytes allocated when the region began
+uint64_t region_total = 0;  // bytes it may allocate
 uint64_t callback_threshold = 0;
-std::atomic<NoGcRegionCallback*> callback{nullptr};          // registered, not yet due
-std::atomic<FinalizerWorkItem*> finalizer_work{nullptr};     // for the finalizer thread
+std::atomic<NoGcRegionCallback*> callback{nullptr};       // registered, not yet due
+std::atomic<FinalizerWorkItem*> finalizer_work{nullptr};  // for the finalizer thread
 
 void give_to_finalizer_thread(NoGcRegionCallback* item, bool abandoned) noexcept {
   item->scheduled = true;
@@ -138,7 +138,8 @@ int32_t enable_no_gc_callback(NoGcRegionCallback* item, uint64_t threshold) noex
 bool allocations_are_noted() noexcept { return callback.load(std::memory_order_acquire) != nullptr; }
 
 void note_allocation() noexcept {
-  if (!allocations_are_noted()) [[likely]] return;
+  if (!allocations_are_noted()) [[likely]]
+    return;
   if (heap::total_allocated_bytes() - region_start < callback_threshold) return;
   NoGcRegionCallback* due = callback.exchange(nullptr, std::memory_order_acq_rel);
   if (due != nullptr) give_to_finalizer_thread(due, false);

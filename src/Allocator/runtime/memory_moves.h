@@ -22,7 +22,9 @@ void configure_memory_moves() noexcept;
 
 // Code in which the return address is at [rsp] at every instruction. Signal-safe.
 inline bool is_frameless_helper(uintptr_t address) noexcept {
-  auto within = [address](const char* begin, const char* end) noexcept { return address - reinterpret_cast<uintptr_t>(begin) < static_cast<uintptr_t>(end - begin); };
+  auto within = [address](const char* begin, const char* end) noexcept {
+    return address - reinterpret_cast<uintptr_t>(begin) < static_cast<uintptr_t>(end - begin);
+  };
   return within(freehold_frameless_moves_begin, freehold_frameless_moves_end) || within(freehold_frameless_barriers_begin, freehold_frameless_barriers_end);
 }
 

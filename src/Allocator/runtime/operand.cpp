@@ -30,8 +30,8 @@ constexpr OpcodeSet set_of(const Range (&ranges)[kCount]) {
 
 // With a ModRM byte, in the one-byte map. c4, c5, 62 and 8f are dealt with before.
 constexpr Range kOneByteRanges[] = {
-    {0x00, 0x03}, {0x08, 0x0b}, {0x10, 0x13}, {0x18, 0x1b}, {0x20, 0x23}, {0x28, 0x2b}, {0x30, 0x33}, {0x38, 0x3b}, {0x63, 0x63}, {0x69, 0x69},
-    {0x6b, 0x6b}, {0x80, 0x8f}, {0xc0, 0xc1}, {0xc6, 0xc7}, {0xd0, 0xd3}, {0xd8, 0xdf}, {0xf6, 0xf7}, {0xfe, 0xff},
+    {0x00, 0x03}, {0x08, 0x0b}, {0x10, 0x13}, {0x18, 0x1b}, {0x20, 0x23}, {0x28, 0x2b}, {0x30, 0x33}, {0x38, 0x3b}, {0x63, 0x63},
+    {0x69, 0x69}, {0x6b, 0x6b}, {0x80, 0x8f}, {0xc0, 0xc1}, {0xc6, 0xc7}, {0xd0, 0xd3}, {0xd8, 0xdf}, {0xf6, 0xf7}, {0xfe, 0xff},
 };
 // Without a ModRM byte, in the two-byte map; 20 to 23 (control registers) have one that is never memory.
 constexpr Range kTwoByteWithoutRanges[] = {
@@ -40,9 +40,9 @@ constexpr Range kTwoByteWithoutRanges[] = {
 constexpr OpcodeSet kOneByte = set_of(kOneByteRanges), kTwoByteWithout = set_of(kTwoByteWithoutRanges);
 
 struct Prefixes {
-  uint8_t rex = 0;            // W R X B
-  bool segment = false;       // fs or gs
-  bool narrow = false;        // addresses of 32 bits
+  uint8_t rex = 0;       // W R X B
+  bool segment = false;  // fs or gs
+  bool narrow = false;   // addresses of 32 bits
 };
 
 Operand through(int8_t base) noexcept { return {base, Operand::kNone, 1, false, 0}; }
@@ -104,7 +104,7 @@ Operands decode_vex(const uint8_t* code, bool two_bytes) noexcept {
   code++;
   uint8_t opcode = *code++;
   if (map == 1 && opcode == 0x77) return none();
-  if (map == 1 && opcode == 0xf7 && *code >> 6 == 3) return one(through(kRdi));  // vmaskmovdqu
+  if (map == 1 && opcode == 0xf7 && *code >> 6 == 3) return one(through(kRdi));           // vmaskmovdqu
   if (map == 2 && ((opcode >= 0x90 && opcode <= 0x93) || opcode == 0x4b)) return none();  // gathers, tiles
   return decode_modrm(code, x, b, false);
 }
@@ -121,9 +121,23 @@ Operands decode_operands(const uint8_t* code) noexcept {
   Prefixes prefixes;
   for (;; code++) {
     switch (*code) {
-      case 0x64: case 0x65: prefixes.segment = true; prefixes.rex = 0; continue;
-      case 0x67: prefixes.narrow = true; prefixes.rex = 0; continue;
-      case 0x26: case 0x2e: case 0x36: case 0x3e: case 0x66: case 0xf0: case 0xf2: case 0xf3: prefixes.rex = 0; continue;
+      case 0x64:
+      case 0x65:
+        prefixes.segment = true;
+        prefixes.rex = 0;
+        continue;
+      case 0x67:
+        prefixes.narrow = true;
+        prefixes.rex = 0;
+        continue;
+      case 0x26:
+      case 0x2e:
+      case 0x36:
+      case 0x3e:
+      case 0x66:
+      case 0xf0:
+      case 0xf2:
+      case 0xf3: prefixes.rex = 0; continue;
       default: break;
     }
     if ((*code & 0xf0) != 0x40) break;
@@ -133,7 +147,7 @@ Operands decode_operands(const uint8_t* code) noexcept {
   uint8_t opcode = *code++;
   // fs and gs are the source's, never that of rdi.
   if (opcode == 0x6c || opcode == 0x6d || opcode == 0xaa || opcode == 0xab || opcode == 0xae || opcode == 0xaf) return one(through(kRdi));  // ins, stos, scas
-  bool two = opcode >= 0xa4 && opcode <= 0xa7;  // movs, cmps
+  bool two = opcode >= 0xa4 && opcode <= 0xa7;                                                                                              // movs, cmps
   if (prefixes.segment) return two ? one(through(kRdi)) : none();
   if (two) return {2, {through(kRsi), through(kRdi)}};
   switch (opcode) {
@@ -144,8 +158,14 @@ Operands decode_operands(const uint8_t* code) noexcept {
     case 0x8f:
       if ((*code & 31) >= 8) return decode_vex(code, false);  // XOP; below, it is pop
       break;
-    case 0xa0: case 0xa1: case 0xa2: case 0xa3: return one({Operand::kNone, Operand::kNone, 1, false, read<int64_t>(code)});
-    case 0x6e: case 0x6f: case 0xac: case 0xad: return one(through(kRsi));  // outs, lods
+    case 0xa0:
+    case 0xa1:
+    case 0xa2:
+    case 0xa3: return one({Operand::kNone, Operand::kNone, 1, false, read<int64_t>(code)});
+    case 0x6e:
+    case 0x6f:
+    case 0xac:
+    case 0xad: return one(through(kRsi));  // outs, lods
     default: break;
   }
   if (!kOneByte.has(opcode)) return none();

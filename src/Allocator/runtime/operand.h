@@ -12,7 +12,7 @@ struct Operand {
   int8_t base;
   int8_t index;
   uint8_t scale;
-  bool compressed;       // EVEX: the displacement counts elements, whose size depends on the instruction
+  bool compressed;  // EVEX: the displacement counts elements, whose size depends on the instruction
   int64_t displacement;
 };
 

@@ -9,6 +9,10 @@
 // stopped: so SIGRTMIN is blocked while it is held, and ends that. It is sent anew and comes when the handler returns, at the very instruction.
 #include "runtime/preemption.h"
 
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -16,10 +20,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
-#include <dirent.h>
-#include <fcntl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "core/stress.h"
 #include "heap/background_thread.h"

@@ -12,7 +12,8 @@ bool start_preemption() noexcept;
 // done when it goes on.
 void hold_at_random() noexcept;
 inline void hold_after_stop() noexcept {
-  if (core::knobs.stress.preempt != 0) [[unlikely]] hold_at_random();
+  if (core::knobs.stress.preempt != 0) [[unlikely]]
+    hold_at_random();
 }
 
 }  // namespace freehold::runtime

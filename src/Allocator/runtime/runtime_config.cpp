@@ -1,8 +1,8 @@
 #include "runtime/runtime_config.h"
 
+#include <strings.h>
 #include <algorithm>
 #include <cstring>
-#include <strings.h>
 
 #include "core/knobs.h"
 #include "runtime/runtime_imports.h"

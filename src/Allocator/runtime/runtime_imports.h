@@ -3,9 +3,9 @@
 // What differs between versions is in runtime-patches/<version>/layout.h, of which each build of the archive sees one.
 #pragma once
 
+#include <sys/ucontext.h>
 #include <cstddef>
 #include <cstdint>
-#include <sys/ucontext.h>
 
 #include "heap/heap.h"
 
@@ -44,7 +44,7 @@ struct Thread {
     FREEHOLD_MEMBER(void*, abort_exception, FREEHOLD_THREAD_ABORT_EXCEPTION);
     FREEHOLD_MEMBER(uintptr_t, thread_statics, FREEHOLD_THREAD_STATICS);  // an array of arrays of objects that hold fields
     FREEHOLD_MEMBER(ThreadStaticRoot*, thread_static_roots, FREEHOLD_THREAD_STATIC_ROOTS);
-    FREEHOLD_MEMBER(uint64_t, thread_id, FREEHOLD_THREAD_ID);  // the kernel's
+    FREEHOLD_MEMBER(uint64_t, thread_id, FREEHOLD_THREAD_ID);                      // the kernel's
     FREEHOLD_MEMBER(const ucontext_t*, interrupted, FREEHOLD_THREAD_INTERRUPTED);  // where a signal stopped it, while transition_frame is kInterrupted
   };
 #undef FREEHOLD_MEMBER
@@ -73,10 +73,10 @@ struct UnboxingStubs {
 };
 
 struct RuntimeInstance {
-  Thread** threads;         // the thread store; its first word is the head of the list
+  Thread** threads;  // the thread store; its first word is the head of the list
   void* pal_instance;
   void* modules;
-  void* code_manager;       // null until the module is registered, after GC_Initialize
+  void* code_manager;  // null until the module is registered, after GC_Initialize
   uint8_t* managed_start;
   uint32_t managed_size;
   void* type_managers;
@@ -112,7 +112,7 @@ static_assert(offsetof(RegisterDisplay, stack_pointer) == 120 && sizeof(Register
 struct MethodInfo {
   uintptr_t method;  // start of the method, whose funclets have code of their own
   void* maps[2];
-  uintptr_t start;   // of the function or funclet
+  uintptr_t start;  // of the function or funclet
   uint64_t rest[5];
 };
 static_assert(offsetof(MethodInfo, start) == 24 && sizeof(MethodInfo) == 72);
@@ -128,15 +128,15 @@ static_assert(sizeof(HardLimitSettings) == 64);
 // GCToEEInterface, a class of static functions.
 void suspend_runtime(int32_t reason) asm("_ZN15GCToEEInterface9SuspendEEE14SUSPEND_REASON");
 void restart_runtime(bool finished) asm("_ZN15GCToEEInterface9RestartEEEb");
-void scan_roots(RootCallback callback, int32_t condemned, int32_t oldest, ScanContext* context)
-    asm("_ZN15GCToEEInterface11GcScanRootsEPFvPP6ObjectP11ScanContextjEiiS4_");
+void scan_roots(RootCallback callback, int32_t condemned, int32_t oldest,
+                ScanContext* context) asm("_ZN15GCToEEInterface11GcScanRootsEPFvPP6ObjectP11ScanContextjEiiS4_");
 // The handle table: calls `callback` for every handle but pinning ones, and for both objects of dependent handles. Threads are stopped.
-void scan_handles(uint32_t condemned, uint32_t oldest, ScanContext* context, RootCallback callback)
-    asm("_Z18Ref_UpdatePointersjjP11ScanContextPFvPP6ObjectS0_jE");
-void scan_dependent_handles(uint32_t condemned, uint32_t oldest, ScanContext* context, RootCallback callback)
-    asm("_Z37Ref_ScanDependentHandlesForRelocationjjP11ScanContextPFvPP6ObjectS0_jE");  // the primary, then the secondary
-void scan_pinning_handles(uint32_t condemned, uint32_t oldest, ScanContext* context, RootCallback callback)
-    asm("_Z24Ref_UpdatePinnedPointersjjP11ScanContextPFvPP6ObjectS0_jE");
+void scan_handles(uint32_t condemned, uint32_t oldest, ScanContext* context,
+                  RootCallback callback) asm("_Z18Ref_UpdatePointersjjP11ScanContextPFvPP6ObjectS0_jE");
+void scan_dependent_handles(uint32_t condemned, uint32_t oldest, ScanContext* context, RootCallback callback) asm(
+    "_Z37Ref_ScanDependentHandlesForRelocationjjP11ScanContextPFvPP6ObjectS0_jE");  // the primary, then the secondary
+void scan_pinning_handles(uint32_t condemned, uint32_t oldest, ScanContext* context,
+                          RootCallback callback) asm("_Z24Ref_UpdatePinnedPointersjjP11ScanContextPFvPP6ObjectS0_jE");
 void enumerate_contexts(ContextCallback callback, void* argument) asm("_ZN15GCToEEInterface19GcEnumAllocContextsEPFvP16gc_alloc_contextPvES2_");
 bool leave_cooperative_mode() asm("_ZN15GCToEEInterface18EnablePreemptiveGCEv");  // was the thread in it?
 void enter_cooperative_mode() asm("_ZN15GCToEEInterface19DisablePreemptiveGCEv");
@@ -145,17 +145,16 @@ bool int_setting(const char* key, const char* public_key, int64_t* value) asm("_
 
 uint64_t dead_threads_unused_bytes() asm("_ZN6Thread27GetDeadThreadsNonAllocBytesEv");
 uint64_t physical_memory_limit(bool* restricted) asm("_ZN15GCToOSInterface22GetPhysicalMemoryLimitEPb");
-void memory_status(uint64_t restricted_limit, uint32_t* load, uint64_t* available, uint64_t* page_file)
-    asm("_ZN15GCToOSInterface15GetMemoryStatusEmPjPmS1_");
+void memory_status(uint64_t restricted_limit, uint32_t* load, uint64_t* available, uint64_t* page_file) asm("_ZN15GCToOSInterface15GetMemoryStatusEmPjPmS1_");
 
 // UnixNativeCodeManager, of which there is one. Signal-safe (stale_references.cpp).
 bool find_method_info(void* manager, void* code, MethodInfo* method) asm("_ZN21UnixNativeCodeManager14FindMethodInfoEPvP10MethodInfo");
 // `callback` points to a function pointer, which is called with `callback`, a slot, and its kind. `active`: the frame is on top of the stack.
-void enumerate_references(void* manager, MethodInfo* method, void* code, RegisterDisplay* registers, void* callback, bool active)
-    asm("_ZN21UnixNativeCodeManager10EnumGcRefsEP10MethodInfoPvP10REGDISPLAYP13GCEnumContextb");
+void enumerate_references(void* manager, MethodInfo* method, void* code, RegisterDisplay* registers, void* callback,
+                          bool active) asm("_ZN21UnixNativeCodeManager10EnumGcRefsEP10MethodInfoPvP10REGDISPLAYP13GCEnumContextb");
 // Turns the registers of a frame into those of its caller: those that the callee saved are then found on the stack. `transition`: set when the caller is native.
-bool unwind_frame(void* manager, MethodInfo* method, uint32_t flags, RegisterDisplay* registers, void** transition)
-    asm("_ZN21UnixNativeCodeManager16UnwindStackFrameEP10MethodInfojP10REGDISPLAYPP22PInvokeTransitionFrame");
+bool unwind_frame(void* manager, MethodInfo* method, uint32_t flags, RegisterDisplay* registers,
+                  void** transition) asm("_ZN21UnixNativeCodeManager16UnwindStackFrameEP10MethodInfojP10REGDISPLAYPP22PInvokeTransitionFrame");
 bool is_interruptible(void* manager, void* code) asm("_ZN21UnixNativeCodeManager11IsSafePointEPv");
 
 // Registers of a managed frame that a call preserves.
@@ -176,18 +175,22 @@ struct StackIterator {
 static_assert(offsetof(StackIterator, ip) == 24 && sizeof(StackIterator) == FREEHOLD_STACK_ITERATOR_SIZE);
 
 // StackFrameIterator. A walk of the calling thread from a managed frame, or from where it left managed code.
-void initialize_stack_walk(StackIterator* iterator, Thread* thread, void* transition_frame, uint32_t flags)
-    asm("_ZN18StackFrameIterator12InternalInitEP6ThreadP22PInvokeTransitionFramej");
-void initialize_stack_walk(StackIterator* iterator, Thread* thread, LimitedContext* context, uint32_t flags)
-    asm("_ZN18StackFrameIterator12InternalInitEP6ThreadP19PAL_LIMITED_CONTEXTj");
+void initialize_stack_walk(StackIterator* iterator, Thread* thread, void* transition_frame,
+                           uint32_t flags) asm("_ZN18StackFrameIterator12InternalInitEP6ThreadP22PInvokeTransitionFramej");
+void initialize_stack_walk(StackIterator* iterator, Thread* thread, LimitedContext* context,
+                           uint32_t flags) asm("_ZN18StackFrameIterator12InternalInitEP6ThreadP19PAL_LIMITED_CONTEXTj");
 void begin_stack_walk(StackIterator* iterator) asm("_ZN18StackFrameIterator19PrepareToYieldFrameEv");
 void find_method_of_frame(StackIterator* iterator) asm("_ZN18StackFrameIterator27CalculateCurrentMethodStateEv");  // before next_frame
 void next_frame(StackIterator* iterator) asm("_ZN18StackFrameIterator4NextEv");
 void undo_hijack(Thread* thread) asm("_ZN6Thread8UnhijackEv");
 
 // The runtime's copy of libunwind; sizes are rounded up.
-struct UnwindContext { uint64_t words[64]; };
-struct UnwindCursor { uint64_t words[128]; };
+struct UnwindContext {
+  uint64_t words[64];
+};
+struct UnwindCursor {
+  uint64_t words[128];
+};
 int unwind_here(UnwindContext* context) asm("__unw_getcontext");
 int unwind_initialize(UnwindCursor* cursor, UnwindContext* context) asm("__unw_init_local");
 int unwind_step(UnwindCursor* cursor) asm("__unw_step");

@@ -2,10 +2,10 @@
 // binds to the C library (NativeAOT's programs export nothing), the bare system call, and masks that come back with siglongjmp or setcontext.
 #include "runtime/signal_masks.h"
 
+#include <dlfcn.h>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <dlfcn.h>
 
 #include "core/knobs.h"
 #include "heap/background_thread.h"
@@ -64,7 +64,9 @@ void freehold_attach_thread(void* thread) {
   freehold_real_attach_thread(thread);
 }
 
-[[gnu::visibility("default")]] int __wrap_pthread_sigmask(int how, const sigset_t* set, sigset_t* before) { return freehold::runtime::change_mask_of_program(how, set, before); }
+[[gnu::visibility("default")]] int __wrap_pthread_sigmask(int how, const sigset_t* set, sigset_t* before) {
+  return freehold::runtime::change_mask_of_program(how, set, before);
+}
 
 [[gnu::visibility("default")]] int __wrap_sigprocmask(int how, const sigset_t* set, sigset_t* before) {
   int error = freehold::runtime::change_mask_of_program(how, set, before);
@@ -77,7 +79,8 @@ void freehold_attach_thread(void* thread) {
   void* found = __real_dlsym(library, name);
   if (found == nullptr || name == nullptr) return found;
   // A P/Invoke of the C library's free gets what the C library itself, and all other code of the program, calls: the program's.
-  if (freehold::os::has_meshing_malloc() && library != RTLD_NEXT && library != RTLD_DEFAULT && found == __real_dlsym(RTLD_NEXT, name)) found = __real_dlsym(RTLD_DEFAULT, name);
+  if (freehold::os::has_meshing_malloc() && library != RTLD_NEXT && library != RTLD_DEFAULT && found == __real_dlsym(RTLD_NEXT, name))
+    found = __real_dlsym(RTLD_DEFAULT, name);
   if (strcmp(name, "pthread_sigmask") == 0) return reinterpret_cast<void*>(__wrap_pthread_sigmask);
   if (strcmp(name, "sigprocmask") == 0) return reinterpret_cast<void*>(__wrap_sigprocmask);
   return found;

@@ -26,7 +26,16 @@ bool find_managed_caller(LimitedContext* context) noexcept {
   for (int frame = 0; frame < kNativeFrames; frame++) {
     if (unwind_step(&cursor) <= 0) return false;
     if (!is_managed_code(get(kIp))) continue;
-    *context = {.ip = get(kIp), .stack_pointer = get(kSp), .rbp = get(kRbp), .rax = 0, .rbx = get(kRbx), .rdx = 0, .r12 = get(kR12), .r13 = get(kR13), .r14 = get(kR14), .r15 = get(kR15)};
+    *context = {.ip = get(kIp),
+                .stack_pointer = get(kSp),
+                .rbp = get(kRbp),
+                .rax = 0,
+                .rbx = get(kRbx),
+                .rdx = 0,
+                .r12 = get(kR12),
+                .r13 = get(kR13),
+                .r14 = get(kR14),
+                .r15 = get(kR15)};
     return true;
   }
   return false;

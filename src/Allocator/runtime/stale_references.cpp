@@ -28,16 +28,19 @@ using heap::current_address;
 using heap::Whereabouts;
 using heap::whereabouts_of;
 
-constexpr uint32_t kInterior = 1;           // flags of a reported slot
-constexpr uintptr_t kHoleAtMost = 128;      // bytes of code without a map between two that have one; the largest seen is 51
-constexpr size_t kHolders = 96;             // objects whose fields are looked at
+constexpr uint32_t kInterior = 1;       // flags of a reported slot
+constexpr uintptr_t kHoleAtMost = 128;  // bytes of code without a map between two that have one; the largest seen is 51
+constexpr size_t kHolders = 96;         // objects whose fields are looked at
 constexpr size_t kSlotsOfHolder = 64;
 constexpr size_t kSlotsOfAll = 512;
 
 // In the order of the instruction set's numbers.
-constexpr int kRegisters[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI, REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+constexpr int kRegisters[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
+                                REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
 
-uintptr_t value(const greg_t* registers, int8_t number) noexcept { return number == Operand::kNone ? 0 : static_cast<uintptr_t>(registers[kRegisters[number]]); }
+uintptr_t value(const greg_t* registers, int8_t number) noexcept {
+  return number == Operand::kNone ? 0 : static_cast<uintptr_t>(registers[kRegisters[number]]);
+}
 
 uintptr_t effective_address(const greg_t* registers, const Operand& operand) noexcept {
   return value(registers, operand.base) + value(registers, operand.index) * operand.scale + static_cast<uintptr_t>(operand.displacement);
@@ -99,7 +102,8 @@ void patch_callers(greg_t* registers, Frame& frame) noexcept {
     if (depth != 0) enumerate_references(manager, &method, ip, &display, &frame, false);
     if (!unwind_frame(manager, &method, 0, &display, &transition) || transition != nullptr) return;
     // A suspension may have put its own address in the place of the return address.
-    if (thread.hijacked_slot != nullptr && reinterpret_cast<uintptr_t>(thread.hijacked_slot) + sizeof(void*) == display.stack_pointer) display.ip = reinterpret_cast<uintptr_t>(thread.hijacked_address);
+    if (thread.hijacked_slot != nullptr && reinterpret_cast<uintptr_t>(thread.hijacked_slot) + sizeof(void*) == display.stack_pointer)
+      display.ip = reinterpret_cast<uintptr_t>(thread.hijacked_address);
   }
 }
 
@@ -235,7 +239,9 @@ void patch_field(uint64_t* slot, size_t* patched) noexcept {
 template <typename Function>
 void for_each_field(const greg_t* registers, uintptr_t object, size_t* budget, Function function) noexcept {
   uint64_t head, table;
-  if (!core::try_load(reinterpret_cast<const uint64_t*>(object - core::kHeaderSize), &head) || !core::try_load(reinterpret_cast<const uint64_t*>(object), &table)) return;
+  if (!core::try_load(reinterpret_cast<const uint64_t*>(object - core::kHeaderSize), &head) ||
+      !core::try_load(reinterpret_cast<const uint64_t*>(object), &table))
+    return;
   if ((head & core::kDeletedBit) != 0 || table == 0) return;
   const auto* type = reinterpret_cast<const core::MethodTable*>(table);
   if (!type->has_pointers()) return;

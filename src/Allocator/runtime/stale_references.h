@@ -1,8 +1,8 @@
 // Repairs a thread that used an object under an address that it had before it was promoted.
 #pragma once
 
-#include <cstdint>
 #include <ucontext.h>
+#include <cstdint>
 
 namespace freehold::runtime {
 

@@ -54,7 +54,8 @@ void note_stop(uint64_t nanoseconds) noexcept {
     if (thread != last_signalled) continue;
     // A frame's first word is the address that it returns to.
     void* frame = Thread::is_frame(thread->transition_frame) ? thread->transition_frame : thread->cached_frame;
-    if (reinterpret_cast<uintptr_t>(frame) == Thread::kInterrupted) place = thread->interrupted == nullptr ? 0 : static_cast<uint64_t>(thread->interrupted->uc_mcontext.gregs[REG_RIP]);
+    if (reinterpret_cast<uintptr_t>(frame) == Thread::kInterrupted)
+      place = thread->interrupted == nullptr ? 0 : static_cast<uint64_t>(thread->interrupted->uc_mcontext.gregs[REG_RIP]);
     else if (Thread::is_frame(frame)) place = *static_cast<const uint64_t*>(frame);
     os::thread_name(static_cast<uint32_t>(thread->thread_id), reinterpret_cast<char*>(name), sizeof name);
   }
@@ -138,7 +139,9 @@ void for_each_strong_root(void (*fn)(uintptr_t address, bool interior, void* arg
     void (*fn)(uintptr_t, bool, void*);
     void* argument;
   } strong = {fn, argument};
-  auto tell = [](const Root& root, void* argument) { static_cast<Strong*>(argument)->fn(reinterpret_cast<uintptr_t>(*root.slot), root.interior, static_cast<Strong*>(argument)->argument); };
+  auto tell = [](const Root& root, void* argument) {
+    static_cast<Strong*>(argument)->fn(reinterpret_cast<uintptr_t>(*root.slot), root.interior, static_cast<Strong*>(argument)->argument);
+  };
   for_each_root(tell, &strong);
   RootScan scan = {};
   scan.thread_count = 1;
@@ -157,7 +160,9 @@ void for_each_weak(void (*fn)(uint64_t* slot, void* argument), void* argument) n
   } weak = {fn, argument};
   RootScan scan = {};
   scan.thread_count = 1;
-  scan.fn = [](const Root& root, void* argument) { static_cast<Weak*>(argument)->fn(reinterpret_cast<uint64_t*>(root.slot), static_cast<Weak*>(argument)->argument); };
+  scan.fn = [](const Root& root, void* argument) {
+    static_cast<Weak*>(argument)->fn(reinterpret_cast<uint64_t*>(root.slot), static_cast<Weak*>(argument)->argument);
+  };
   scan.argument = &weak;
   scan_handles(kOldest, kOldest, &scan, [](void** handle, ScanContext* context, uint32_t flags) {
     if (handle_type(handle) == kWeakShort) report_root(handle, context, flags);
@@ -226,7 +231,9 @@ void call_in_preemptive_mode(void (*work)(void* argument), void* argument) noexc
 }  // namespace
 
 const heap::SweepSupport sweep_support = {stop_for_sweep, for_each_frozen_segment, call_in_preemptive_mode};
-const heap::RootSupport root_support = {stop_for_search, for_each_strong_root, for_each_dependent, for_each_frozen_segment, for_each_weak, []() { request_finalizer_thread(true); }, full_collection_begins, full_collection_ends};
+const heap::RootSupport root_support = {stop_for_search,         for_each_strong_root, for_each_dependent,
+                                        for_each_frozen_segment, for_each_weak,        []() { request_finalizer_thread(true); },
+                                        full_collection_begins,  full_collection_ends};
 
 bool scan_pins(const heap::PinScan& scan) noexcept {
   return with_threads_stopped([&]() noexcept {

@@ -12,23 +12,23 @@
 namespace freehold::jit {
 
 enum class LoadStatus {
-    ok,
-    not_loaded,       // dlopen failed
-    no_code,          // the library has no executable segment
-    pattern_absent,   // another JIT, or one that is patched already
-    pattern_twice,    // not unique: which place to change is unknown
-    protect_failed,   // mprotect refused (SELinux's execmod, seccomp)
-    export_missing,   // jitStartup or getJit
+  ok,
+  not_loaded,      // dlopen failed
+  no_code,         // the library has no executable segment
+  pattern_absent,  // another JIT, or one that is patched already
+  pattern_twice,   // not unique: which place to change is unknown
+  protect_failed,  // mprotect refused (SELinux's execmod, seccomp)
+  export_missing,  // jitStartup or getJit
 };
 
 struct LoadedJit {
-    LoadStatus status = LoadStatus::not_loaded;
-    std::string detail;              // what the system said, or how often a pattern was found
-    void* library = nullptr;
-    const KnownJit* known = nullptr;
-    std::vector<std::uint8_t*> places;  // where its patches begin, in their order
-    void (*startup)(void*) = nullptr;
-    void* (*get_jit)() = nullptr;
+  LoadStatus status = LoadStatus::not_loaded;
+  std::string detail;  // what the system said, or how often a pattern was found
+  void* library = nullptr;
+  const KnownJit* known = nullptr;
+  std::vector<std::uint8_t*> places;  // where its patches begin, in their order
+  void (*startup)(void*) = nullptr;
+  void* (*get_jit)() = nullptr;
 };
 
 // Not thread-safe against code running in the same library: call it before the JIT is started.

@@ -11,27 +11,27 @@ namespace freehold::jit {
 
 // One change: two bytes at `offset` into `bytes`.
 struct Patch {
-    const char* name;
-    std::span<const std::uint8_t> bytes;
-    std::size_t offset;
-    std::array<std::uint8_t, 2> replacement;
-    // What must follow further on, if anything: where the jump leads that is changed, say.
-    std::size_t behind_offset = 0;
-    std::span<const std::uint8_t> behind = {};
+  const char* name;
+  std::span<const std::uint8_t> bytes;
+  std::size_t offset;
+  std::array<std::uint8_t, 2> replacement;
+  // What must follow further on, if anything: where the jump leads that is changed, say.
+  std::size_t behind_offset = 0;
+  std::span<const std::uint8_t> behind = {};
 };
 
 // The JIT of one ILCompiler version.
 struct KnownJit {
-    const char* version;
-    std::span<const Patch> patches;
+  const char* version;
+  std::span<const Patch> patches;
 };
 
 // All that are supported, the newest first.
 std::span<const KnownJit> known_jits() noexcept;
 
 struct PatternMatch {
-    std::size_t count = 0;   // occurrences, overlapping ones included
-    std::size_t offset = 0;  // of the first occurrence, when count > 0
+  std::size_t count = 0;   // occurrences, overlapping ones included
+  std::size_t offset = 0;  // of the first occurrence, when count > 0
 };
 
 PatternMatch find_pattern(std::span<const std::uint8_t> code, const Patch& patch) noexcept;

@@ -45,10 +45,8 @@ bool takes_no_address(Intrinsic::ID id) {
     case Intrinsic::expect:
     case Intrinsic::expect_with_probability:
     case Intrinsic::type_test:
-    case Intrinsic::public_type_test:
-      return true;
-    default:
-      return false;
+    case Intrinsic::public_type_test: return true;
+    default: return false;
   }
 }
 
@@ -64,10 +62,8 @@ bool is_rejected(Intrinsic::ID id) {
     case Intrinsic::experimental_patchpoint_void:
     case Intrinsic::experimental_gc_statepoint:
     case Intrinsic::localrecover:
-    case Intrinsic::swift_async_context_addr:
-      return true;
-    default:
-      return false;
+    case Intrinsic::swift_async_context_addr: return true;
+    default: return false;
   }
 }
 
@@ -75,20 +71,14 @@ bool is_rejected(Intrinsic::ID id) {
 
 void for_each_address(Instruction& instruction, function_ref<void(Use&)> visit) {
   switch (instruction.getOpcode()) {
-    case Instruction::Load:
-      return visit(instruction.getOperandUse(LoadInst::getPointerOperandIndex()));
-    case Instruction::Store:
-      return visit(instruction.getOperandUse(StoreInst::getPointerOperandIndex()));
-    case Instruction::AtomicRMW:
-      return visit(instruction.getOperandUse(AtomicRMWInst::getPointerOperandIndex()));
-    case Instruction::AtomicCmpXchg:
-      return visit(instruction.getOperandUse(AtomicCmpXchgInst::getPointerOperandIndex()));
-    case Instruction::VAArg:
-      return visit(instruction.getOperandUse(VAArgInst::getPointerOperandIndex()));
+    case Instruction::Load: return visit(instruction.getOperandUse(LoadInst::getPointerOperandIndex()));
+    case Instruction::Store: return visit(instruction.getOperandUse(StoreInst::getPointerOperandIndex()));
+    case Instruction::AtomicRMW: return visit(instruction.getOperandUse(AtomicRMWInst::getPointerOperandIndex()));
+    case Instruction::AtomicCmpXchg: return visit(instruction.getOperandUse(AtomicCmpXchgInst::getPointerOperandIndex()));
+    case Instruction::VAArg: return visit(instruction.getOperandUse(VAArgInst::getPointerOperandIndex()));
     case Instruction::Call:
     case Instruction::Invoke:
-    case Instruction::CallBr:
-      break;
+    case Instruction::CallBr: break;
     default:
       if (instruction.mayReadOrWriteMemory() && !isa<FenceInst>(instruction) && !isa<CatchPadInst>(instruction)) {
         error(instruction, Twine("the instruction '") + instruction.getOpcodeName() + "' accesses memory in a way that has no translation");

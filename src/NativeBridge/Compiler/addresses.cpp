@@ -33,8 +33,9 @@ bool passes_on(const Instruction* user) {
     auto* intrinsic = dyn_cast<IntrinsicInst>(user);
     return intrinsic != nullptr && !intrinsic->mayReadOrWriteMemory() && !user->getType()->isVoidTy();
   }
-  return isa<GetElementPtrInst>(user) || isa<CastInst>(user) || isa<PHINode>(user) || isa<SelectInst>(user) || isa<BinaryOperator>(user) || isa<FreezeInst>(user) ||
-         isa<InsertElementInst>(user) || isa<ExtractElementInst>(user) || isa<ShuffleVectorInst>(user) || isa<InsertValueInst>(user) || isa<ExtractValueInst>(user);
+  return isa<GetElementPtrInst>(user) || isa<CastInst>(user) || isa<PHINode>(user) || isa<SelectInst>(user) || isa<BinaryOperator>(user) ||
+         isa<FreezeInst>(user) || isa<InsertElementInst>(user) || isa<ExtractElementInst>(user) || isa<ShuffleVectorInst>(user) || isa<InsertValueInst>(user) ||
+         isa<ExtractValueInst>(user);
 }
 
 }  // namespace

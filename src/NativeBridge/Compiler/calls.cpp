@@ -109,8 +109,7 @@ class Bridges {
             if (attribute.getKindAsEnum() == Attribute::Alignment && !call.getAttributes().hasAttributeAtIndex(index, Attribute::ByVal)) break;
             attributes = attributes.addAttributeAtIndex(context_, index, attribute);
             break;
-          default:
-            break;
+          default: break;
         }
       }
     };
@@ -232,7 +231,9 @@ class Bridges {
       auto* unwinding = BasicBlock::Create(context_, "", function);
       // It has a cleanup and nothing else, so that the personality of C does.
       Constant* own = call.getFunction()->hasPersonalityFn() ? call.getFunction()->getPersonalityFn() : nullptr;
-      function->setPersonalityFn(own != nullptr ? own : cast<Constant>(module_.getOrInsertFunction("__gcc_personality_v0", FunctionType::get(builder.getInt32Ty(), true)).getCallee()));
+      function->setPersonalityFn(
+          own != nullptr ? own
+                         : cast<Constant>(module_.getOrInsertFunction("__gcc_personality_v0", FunctionType::get(builder.getInt32Ty(), true)).getCallee()));
       made = builder.CreateInvoke(call.getFunctionType(), target, normal, unwinding, arguments);
       builder.SetInsertPoint(unwinding);
       LandingPadInst* pad = builder.CreateLandingPad(StructType::get(pointer_, builder.getInt32Ty()), 0);

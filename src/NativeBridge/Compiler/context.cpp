@@ -51,14 +51,11 @@ bool is_raw(const Value* pointer, SmallPtrSetImpl<const Value*>& seen) {
       case Intrinsic::stacksave:
       case Intrinsic::frameaddress:
       case Intrinsic::returnaddress:
-      case Intrinsic::addressofreturnaddress:
-        return true;
+      case Intrinsic::addressofreturnaddress: return true;
       case Intrinsic::ptrmask:
       case Intrinsic::launder_invariant_group:
-      case Intrinsic::strip_invariant_group:
-        return is_raw(call->getArgOperand(0), seen);
-      default:
-        return false;
+      case Intrinsic::strip_invariant_group: return is_raw(call->getArgOperand(0), seen);
+      default: return false;
     }
   }
   if (auto* call = dyn_cast<CallBase>(pointer)) {

@@ -139,8 +139,9 @@ void make_entry(Function& body, const Runtime& runtime) {
   if (body.doesNotThrow()) {
     result = call_body(CallInst::TCK_NoTail);
   } else {
-    Value* personality = body.hasPersonalityFn() ? body.getPersonalityFn()
-                                                 : module.getOrInsertFunction("__gcc_personality_v0", FunctionType::get(builder.getInt32Ty(), true)).getCallee();
+    Value* personality = body.hasPersonalityFn()
+                             ? body.getPersonalityFn()
+                             : module.getOrInsertFunction("__gcc_personality_v0", FunctionType::get(builder.getInt32Ty(), true)).getCallee();
     entry->setPersonalityFn(cast<Constant>(personality));
     entry->setUWTableKind(UWTableKind::Async);
     auto* normal = BasicBlock::Create(context, "", entry);

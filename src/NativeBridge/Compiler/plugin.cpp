@@ -38,24 +38,25 @@ void add_late(ModulePassManager& manager) {
 }  // namespace
 
 extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
-  return {LLVM_PLUGIN_API_VERSION, "freehold-handles", "1", [](PassBuilder& builder) {
+  return {
+      LLVM_PLUGIN_API_VERSION, "freehold-handles", "1", [](PassBuilder& builder) {
 #if LLVM_VERSION_MAJOR >= 20
-            builder.registerOptimizerEarlyEPCallback([](ModulePassManager& manager, OptimizationLevel level, ThinOrFullLTOPhase) { add_early(manager, level); });
-            builder.registerOptimizerLastEPCallback([](ModulePassManager& manager, OptimizationLevel, ThinOrFullLTOPhase) { add_late(manager); });
+        builder.registerOptimizerEarlyEPCallback([](ModulePassManager& manager, OptimizationLevel level, ThinOrFullLTOPhase) { add_early(manager, level); });
+        builder.registerOptimizerLastEPCallback([](ModulePassManager& manager, OptimizationLevel, ThinOrFullLTOPhase) { add_late(manager); });
 #else
             builder.registerOptimizerEarlyEPCallback([](ModulePassManager& manager, OptimizationLevel level) { add_early(manager, level); });
             builder.registerOptimizerLastEPCallback([](ModulePassManager& manager, OptimizationLevel) { add_late(manager); });
 #endif
-            // For opt: -passes=freehold-translate, and so on.
-            builder.registerPipelineParsingCallback([](StringRef name, ModulePassManager& manager, ArrayRef<PassBuilder::PipelineElement>) {
-              if (name == "freehold-early") {
-                add_early(manager, OptimizationLevel::O2);
-              } else if (name == "freehold-late") {
-                add_late(manager);
-              } else {
-                return false;
-              }
-              return true;
-            });
-          }};
+        // For opt: -passes=freehold-translate, and so on.
+        builder.registerPipelineParsingCallback([](StringRef name, ModulePassManager& manager, ArrayRef<PassBuilder::PipelineElement>) {
+          if (name == "freehold-early") {
+            add_early(manager, OptimizationLevel::O2);
+          } else if (name == "freehold-late") {
+            add_late(manager);
+          } else {
+            return false;
+          }
+          return true;
+        });
+      }};
 }

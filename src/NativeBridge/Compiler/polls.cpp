@@ -30,7 +30,9 @@ bool is_poll(const Instruction& instruction) {
   return callee != nullptr && callee->hasFnAttribute("freehold-bridge");
 }
 
-bool has_poll(const BasicBlock* block) { return any_of(*block, [](const Instruction& instruction) { return is_poll(instruction); }); }
+bool has_poll(const BasicBlock* block) {
+  return any_of(*block, [](const Instruction& instruction) { return is_poll(instruction); });
+}
 
 // The edge's loop needs no poll there: each round passes another one, or there are few rounds.
 bool is_short(BasicBlock* latch, BasicBlock* header, DominatorTree& dominators, LoopInfo& loops, ScalarEvolution& evolution) {

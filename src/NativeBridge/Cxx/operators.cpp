@@ -36,9 +36,15 @@ void* allocate_or_null(Allocate attempt) noexcept {
 
 extern "C" {
 
-FREEHOLD_OPERATOR void* __freehold_new(size_t size) { return allocate([=] { return __freehold_malloc(size); }); }
-FREEHOLD_OPERATOR void* __freehold_new_nothrow(size_t size, const std::nothrow_t&) { return allocate_or_null([=] { return __freehold_malloc(size); }); }
-FREEHOLD_OPERATOR void* __freehold_new_aligned(size_t size, size_t alignment) { return allocate([=] { return __freehold_aligned_alloc(alignment, size); }); }
+FREEHOLD_OPERATOR void* __freehold_new(size_t size) {
+  return allocate([=] { return __freehold_malloc(size); });
+}
+FREEHOLD_OPERATOR void* __freehold_new_nothrow(size_t size, const std::nothrow_t&) {
+  return allocate_or_null([=] { return __freehold_malloc(size); });
+}
+FREEHOLD_OPERATOR void* __freehold_new_aligned(size_t size, size_t alignment) {
+  return allocate([=] { return __freehold_aligned_alloc(alignment, size); });
+}
 FREEHOLD_OPERATOR void* __freehold_new_aligned_nothrow(size_t size, size_t alignment, const std::nothrow_t&) {
   return allocate_or_null([=] { return __freehold_aligned_alloc(alignment, size); });
 }

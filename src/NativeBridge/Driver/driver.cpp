@@ -39,7 +39,8 @@ bool is_one_of(string_view argument, std::initializer_list<string_view> all) {
 void refuse(string_view argument) {
   if (argument.starts_with("-fsanitize=")) {
     for (string_view kind : {"address", "thread", "memory", "leak", "hwaddress", "dataflow", "safe-stack", "cfi", "kcfi", "memtag"}) {
-      if (argument.find(kind) != string_view::npos) fail("'" + std::string(argument) + "' cannot be combined with handles: the sanitizer replaces the same functions");
+      if (argument.find(kind) != string_view::npos)
+        fail("'" + std::string(argument) + "' cannot be combined with handles: the sanitizer replaces the same functions");
     }
   }
   if (argument == "-m32" || argument == "-mx32") fail("handles need 64-bit pointers: '" + std::string(argument) + "'");
@@ -70,7 +71,8 @@ int main(int count, char** arguments) {
       // -v with an input links as well.
       if (argument != "-v") links = false;
     }
-    if (is_one_of(argument, {"-o", "-x", "-I", "-L", "-l", "-include", "-isystem", "-MF", "-MT", "-MQ", "-D", "-U", "-Xlinker", "-Xclang", "-T", "-u", "-z"}) && i + 1 < count) {
+    if (is_one_of(argument, {"-o", "-x", "-I", "-L", "-l", "-include", "-isystem", "-MF", "-MT", "-MQ", "-D", "-U", "-Xlinker", "-Xclang", "-T", "-u", "-z"}) &&
+        i + 1 < count) {
       if (argument == "-l") has_input = true;
       line.emplace_back(argument);
       line.emplace_back(arguments[++i]);

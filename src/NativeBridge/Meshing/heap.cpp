@@ -16,7 +16,7 @@ thread_local constinit ThreadLocalHeap* thread_heap __attribute__((tls_model("in
 
 namespace {
 
-pthread_key_t leaving;        // its destructor gives a thread's heap back
+pthread_key_t leaving;  // its destructor gives a thread's heap back
 std::atomic<bool> has_leaving{false};
 std::atomic<uint64_t> slow_paths{0};  // counted under stress only
 std::atomic<uint64_t> next_purge{0};  // milliseconds
@@ -171,7 +171,9 @@ void deallocate_slowly(void* object, PageWord word) noexcept {
   vector.push(object);
 }
 
-void refuse_foreign(const void* object) noexcept { os::fail_fast("free of memory that is not of this allocator: is there a second one in the process?", object); }
+void refuse_foreign(const void* object) noexcept {
+  os::fail_fast("free of memory that is not of this allocator: is there a second one in the process?", object);
+}
 
 void* allocate_zeroed(size_t count, size_t size) noexcept {
   size_t bytes;
@@ -229,8 +231,7 @@ uint64_t compact() noexcept {
   uint64_t before = heap.arena.used_pages() + heap.arena.dirty_pages();
   uint64_t now = os::milliseconds();
   // Each pass may leave pairs that the next one finds.
-  for (int pass = 0; pass < 8 && heap.mesher.run(now, true) != 0; pass++) {
-  }
+  for (int pass = 0; pass < 8 && heap.mesher.run(now, true) != 0; pass++) {}
   auto time = static_cast<uint32_t>(now + 1000);
   heap.arena.purge(time);
   heap.large.purge(time);

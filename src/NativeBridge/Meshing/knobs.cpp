@@ -95,7 +95,9 @@ bool read_knobs(const char* const* environment, char* error, size_t capacity) no
       if (strlen(knob.variable) == length && strncmp(knob.variable, *environment, length) == 0) found = &knob;
     }
     if (found == nullptr) {
-      join(error, capacity, {"The environment variable of ", *environment, " is not known. Known are FREEHOLD_MESH, _BARRIER, _PERIOD, _DECAY, _MAP_BUDGET, _ADDRESS_SPACE, _LIMIT, _STATS, _STRESS, _SEED and _FAIL."});
+      join(error, capacity,
+           {"The environment variable of ", *environment,
+            " is not known. Known are FREEHOLD_MESH, _BARRIER, _PERIOD, _DECAY, _MAP_BUDGET, _ADDRESS_SPACE, _LIMIT, _STATS, _STRESS, _SEED and _FAIL."});
       return false;
     }
     const char* value = *environment + length + 1;

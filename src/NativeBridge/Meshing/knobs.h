@@ -17,8 +17,8 @@ struct Knobs {
   uint64_t address_space = 0;   // bytes; 0: from the machine's memory
   uint64_t limit = UINT64_MAX;  // bytes
   bool statistics = false;
-  uint64_t stress = 0;          // a pass of meshing at every so manyth slow path; 0: none
-  uint64_t seed = 0;            // 0: random
+  uint64_t stress = 0;  // a pass of meshing at every so manyth slow path; 0: none
+  uint64_t seed = 0;    // 0: random
 
   bool beside_managed_heap = false;  // in a .NET program; no setting
 

@@ -31,10 +31,10 @@ class LargeObjects {
  private:
   // A run is described at its first page; a free one's length also at its last.
   struct Run {
-    uint32_t pages;     // at the first page, and of a free run at the last
+    uint32_t pages;           // at the first page, and of a free run at the last
     uint32_t next, previous;  // of free runs of about this length
     uint32_t newer, older;    // of free runs that are dirty
-    uint32_t since;     // milliseconds
+    uint32_t since;           // milliseconds
     bool free, first, dirty, moved;
   };
   static constexpr uint32_t kBins = 8 * 32;

@@ -12,7 +12,7 @@
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))
 
-extern "C" void GC_Initialize() __attribute__((weak));       // of the managed heap, in a .NET program
+extern "C" void GC_Initialize() __attribute__((weak));    // of the managed heap, in a .NET program
 extern "C" void* __libc_stack_end __attribute__((weak));  // where the kernel put the arguments: below them the environment
 
 namespace freehold::mesh {

@@ -139,8 +139,7 @@ void MeshableArena::purge(uint32_t time) noexcept {
       }
       std::sort(batch, batch + count);
       for (uint32_t i = 0, run; i < count; i += run) {
-        for (run = 1; i + run < count && batch[i + run] == batch[i] + run * pages && is_frozen(batch[i + run]) == is_frozen(batch[i]); run++) {
-        }
+        for (run = 1; i + run < count && batch[i + run] == batch[i] + run * pages && is_frozen(batch[i + run]) == is_frozen(batch[i]); run++) {}
         size_t size = size_t{run * pages} << os::kPageShift;
         // What was frozen has copies of this process; the file's pages may be another's as well.
         bool gone = view_ != nullptr && !is_frozen(batch[i]) ? os::remove(address(batch[i]), size) : os::discard(address(batch[i]), size);
@@ -156,7 +155,9 @@ void MeshableArena::purge(uint32_t time) noexcept {
 // Neighbours whose distances are equal are one mapping.
 void MeshableArena::set_distance(uint32_t page, uint32_t pages, int32_t distance) noexcept {
   os::LockGuard guard(lock_);
-  auto boundaries = [&]() noexcept { return (links_[page - 1].distance != links_[page].distance) + (links_[page + pages - 1].distance != links_[page + pages].distance); };
+  auto boundaries = [&]() noexcept {
+    return (links_[page - 1].distance != links_[page].distance) + (links_[page + pages - 1].distance != links_[page + pages].distance);
+  };
   int before = boundaries();
   for (uint32_t i = 0; i < pages; i++) links_[page + i].distance = distance;
   mappings_.fetch_add(boundaries() - before, std::memory_order_relaxed);

@@ -16,8 +16,8 @@ struct PageWord {
   static constexpr uint32_t kLarge = 0xff;
   uint64_t bits;
   static PageWord of(uint32_t kind, uint32_t owner, uint32_t index) noexcept { return {kind | uint64_t{owner} << 8 | uint64_t{index} << 24}; }
-  uint32_t kind() const noexcept { return bits & 0xff; }             // a size class, kLarge for the first page of a large object, 0: neither
-  uint32_t owner() const noexcept { return bits >> 8 & 0xffff; }     // the thread-local heap that frees into its shuffle vectors; a hint
+  uint32_t kind() const noexcept { return bits & 0xff; }                         // a size class, kLarge for the first page of a large object, 0: neither
+  uint32_t owner() const noexcept { return bits >> 8 & 0xffff; }                 // the thread-local heap that frees into its shuffle vectors; a hint
   uint32_t index() const noexcept { return static_cast<uint32_t>(bits >> 24); }  // of the MiniHeap or LargeObject
 };
 
@@ -58,7 +58,8 @@ class MeshableArena {
 
   // Before a fork, all locks held: the spans become copies on write, so that parent and child do not share what either writes later.
   // `leader_of(page)` is where a span's pages are. False: some could not.
-  template <typename LeaderOf> bool freeze(LeaderOf leader_of) noexcept {
+  template <typename LeaderOf>
+  bool freeze(LeaderOf leader_of) noexcept {
     if (!is_meshable()) return true;
     uint32_t end = fresh_.load(std::memory_order_relaxed), run = frozen_.load(std::memory_order_relaxed);
     bool good = run == end || os::is_memory(file_);
@@ -105,7 +106,7 @@ class MeshableArena {
   };
   struct Link {
     uint32_t next, previous;
-    uint32_t since;  // when it became free, in milliseconds
+    uint32_t since;    // when it became free, in milliseconds
     int32_t distance;  // of any page: from it to the page of the file that it names; 0: its own
   };
   void push(List& list, uint32_t page, uint32_t since) noexcept;
@@ -117,10 +118,10 @@ class MeshableArena {
   uintptr_t start_ = 0;
   size_t size_ = 0, meshable_size_ = 0;
   std::atomic<uint64_t>* words_ = nullptr;
-  Link* links_ = nullptr;    // one for each page, used for the first page of free spans
-  uint8_t* view_ = nullptr;  // all files by other addresses, each page where it was made: names that no mesh changes
-  int file_ = -1;            // of the spans made since the process began
-  os::Lock lock_;            // the free spans, and what follows but for reads
+  Link* links_ = nullptr;           // one for each page, used for the first page of free spans
+  uint8_t* view_ = nullptr;         // all files by other addresses, each page where it was made: names that no mesh changes
+  int file_ = -1;                   // of the spans made since the process began
+  os::Lock lock_;                   // the free spans, and what follows but for reads
   std::atomic<uint32_t> fresh_{1};  // pages from here on were never used; page 0 never is
   uint32_t dumped_ = 0;
   std::atomic<uint32_t> frozen_{0};

@@ -20,7 +20,8 @@ struct Bits {
     return ((words[0] & other.words[0]) | (words[1] & other.words[1]) | (words[2] & other.words[2]) | (words[3] & other.words[3])) != 0;
   }
   uint32_t count() const noexcept {
-    return static_cast<uint32_t>(__builtin_popcountll(words[0]) + __builtin_popcountll(words[1]) + __builtin_popcountll(words[2]) + __builtin_popcountll(words[3]));
+    return static_cast<uint32_t>(__builtin_popcountll(words[0]) + __builtin_popcountll(words[1]) + __builtin_popcountll(words[2]) +
+                                 __builtin_popcountll(words[3]));
   }
   // The bits of the first `slots`.
   static constexpr Bits first(uint32_t slots) noexcept {
@@ -53,11 +54,11 @@ struct alignas(64) MiniHeap {
   std::atomic<MiniHeapId> leader;  // this one's own id unless meshed into another
   std::atomic<uint8_t> bin;        // of the global heap, for leaders
   std::atomic<uint8_t> size_class;
-  uint8_t members;                 // of the leader: spans that share its pages, beside itself
-  uint8_t discarded;               // a span that does not mesh: its slots (of 16 at most) whose pages were given back, 8 and more never are
-  uint32_t page;                   // where the span begins, in pages of the arena
-  MiniHeapId next, previous;       // in the bin
-  MiniHeapId next_member;          // in the leader and its members; 0 ends
+  uint8_t members;            // of the leader: spans that share its pages, beside itself
+  uint8_t discarded;          // a span that does not mesh: its slots (of 16 at most) whose pages were given back, 8 and more never are
+  uint32_t page;              // where the span begins, in pages of the arena
+  MiniHeapId next, previous;  // in the bin
+  MiniHeapId next_member;     // in the leader and its members; 0 ends
 
   Bits free() const noexcept {
     Bits bits;

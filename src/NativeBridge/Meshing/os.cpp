@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
-#include <linux/memfd.h>
 #include <linux/membarrier.h>
+#include <linux/memfd.h>
 #include <linux/userfaultfd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,8 +43,8 @@ bool is_error(long result) noexcept { return result < 0 && result > -4096; }
 constexpr const char* kNames[kCallCount] = {"memfd", "mmap", "mprotect", "mremap", "madvise", "userfaultfd", "register", "writeprotect", "membarrier"};
 
 struct Injection {
-  std::atomic<uint64_t> calls{0};   // counted by every thread
-  std::atomic<uint64_t> fails{0};   // which one fails, 0 = none; set before threads start, or by a test
+  std::atomic<uint64_t> calls{0};  // counted by every thread
+  std::atomic<uint64_t> fails{0};  // which one fails, 0 = none; set before threads start, or by a test
   std::atomic<bool> onwards{false};
 };
 Injection injections[kCallCount];
@@ -211,12 +211,8 @@ void wake(int descriptor, void* start, size_t size) noexcept {
   call(SYS_ioctl, descriptor, UFFDIO_WAKE, of(&range));
 }
 
-bool register_barrier() noexcept {
-  return !fails(Call::kMembarrier) && call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
-}
-bool barrier_on_all_threads() noexcept {
-  return !fails(Call::kMembarrier) && call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
-}
+bool register_barrier() noexcept { return !fails(Call::kMembarrier) && call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0; }
+bool barrier_on_all_threads() noexcept { return !fails(Call::kMembarrier) && call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0; }
 
 uint64_t milliseconds() noexcept {
   timespec now;
@@ -243,7 +239,8 @@ void sleep(uint64_t microseconds) noexcept {
 
 uint64_t random() noexcept {
   uint64_t value = 0;
-  if (call(SYS_getrandom, of(&value), sizeof value, 1 /* GRND_NONBLOCK */) != sizeof value) value = nanoseconds() * 0x9e3779b97f4a7c15 ^ reinterpret_cast<uintptr_t>(&value);
+  if (call(SYS_getrandom, of(&value), sizeof value, 1 /* GRND_NONBLOCK */) != sizeof value)
+    value = nanoseconds() * 0x9e3779b97f4a7c15 ^ reinterpret_cast<uintptr_t>(&value);
   return value;
 }
 

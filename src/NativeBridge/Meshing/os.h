@@ -63,8 +63,8 @@ uint64_t nanoseconds() noexcept;
 uint64_t processor_time() noexcept;  // of this thread, in nanoseconds
 void sleep(uint64_t microseconds) noexcept;
 uint64_t random() noexcept;
-uint64_t physical_memory() noexcept;        // bytes
-uint64_t maximal_mappings() noexcept;       // vm.max_map_count
+uint64_t physical_memory() noexcept;   // bytes
+uint64_t maximal_mappings() noexcept;  // vm.max_map_count
 // A small file of /proc or /sys, cut off at the capacity, with a zero behind it. The length, or negative.
 long read_file(const char* path, char* text, size_t capacity) noexcept;
 

@@ -13,7 +13,7 @@ constexpr uint64_t kLongestPass = 30'000'000;                             // nan
 constexpr uint32_t kLeastSpans = 8;                                       // partial spans of a class below which nothing is worth a look
 // Buffers of the C library's streams, which no interposed call sees: one of 4096 bytes or more is in no span that meshes, one of this size may be.
 constexpr uint32_t kStreamBuffer = 1024;
-constexpr uint32_t kBatch = 64;                                           // spans meshed between two looks at announcements
+constexpr uint32_t kBatch = 64;  // spans meshed between two looks at announcements
 
 // Other threads write to what is not copied, and nobody to what is.
 __attribute__((no_sanitize("thread", "address"), noinline)) void copy(uint8_t* to, const uint8_t* from, size_t size) noexcept {
@@ -174,7 +174,8 @@ uint64_t SplitMesher::run(uint64_t milliseconds, bool now_anyway) noexcept {
     for (uint32_t n = 1; n < kClasses && (n == 1 || os::processor_time() < end); n++) {
       // Each pass begins with the class after the one at which the last pass ended.
       uint32_t i = last_class_ = last_class_ % (kClasses - 1) + 1;
-      if (is_meshable(i) && heap_->partial_spans(i) >= (now_anyway ? 2 : kLeastSpans) && !(barrier_->needs_announcements() && kSizeClasses[i].size == kStreamBuffer)) {
+      if (is_meshable(i) && heap_->partial_spans(i) >= (now_anyway ? 2 : kLeastSpans) &&
+          !(barrier_->needs_announcements() && kSizeClasses[i].size == kStreamBuffer)) {
         meshed += run_class(i, end);
       }
     }

@@ -15,8 +15,8 @@ struct MeshFigures {
 
 class SplitMesher {
  public:
-  static constexpr uint32_t kProbes = 64;         // t
-  static constexpr uint32_t kMaximalMembers = 15; // of a leader: freeing and allocating look at all of them
+  static constexpr uint32_t kProbes = 64;          // t
+  static constexpr uint32_t kMaximalMembers = 15;  // of a leader: freeing and allocating look at all of them
   static constexpr uint32_t kMaximalCandidates = 32'768;
 
   bool open(GlobalHeap& heap, WriteBarrier& barrier, uint64_t seed) noexcept;
@@ -36,7 +36,8 @@ class SplitMesher {
     Bits live;
   };
   // Calls `pair` with two candidates whose live slots do not overlap, one of either half, until it returns false. No candidate is in two pairs.
-  template <typename Pair> static void split(Candidate* candidates, uint32_t count, uint32_t rotation, Pair pair) noexcept {
+  template <typename Pair>
+  static void split(Candidate* candidates, uint32_t count, uint32_t rotation, Pair pair) noexcept {
     uint32_t half = count / 2;
     for (uint32_t probe = 0; probe < kProbes && probe < half; probe++) {
       for (uint32_t i = 0; i < half; i++) {
@@ -62,8 +63,8 @@ class SplitMesher {
   uint64_t pause_ = 0;                  // milliseconds: longer after passes that did not pay
   uint64_t partial_then_ = 0;           // partial spans after the last pass
   uint32_t last_class_ = 0;
-  uint64_t last_pass_ = 0;              // milliseconds
-  int64_t budget_ = 0;                  // mappings that the spans may take
+  uint64_t last_pass_ = 0;  // milliseconds
+  int64_t budget_ = 0;      // mappings that the spans may take
   MeshFigures figures_;
 };
 

@@ -64,7 +64,7 @@ class Announcement {
 }  // namespace
 
 // By assembler name: the C library's headers declare each with its own attributes.
-#define NAMED(result, name, parameters)                                                         \
+#define NAMED(result, name, parameters)                                                             \
   extern "C" __attribute__((visibility("default"))) result interposed_##name parameters asm(#name); \
   result interposed_##name parameters
 
@@ -131,10 +131,10 @@ CALL(ssize_t, flistxattr, (int f, char* b, size_t n), (f, b, n), b)
 CALL(int, epoll_wait, (int f, epoll_event* e, int n, int t), (f, e, n, t), e)
 CALL(int, epoll_pwait, (int f, epoll_event* e, int n, int t, const void* m), (f, e, n, t, m), e)
 CALL(int, epoll_pwait2, (int f, epoll_event* e, int n, const void* t, const void* m), (f, e, n, t, m), e)
-CALL(int, poll, (pollfd* p, nfds_t n, int t), (p, n, t), p)
-CALL(int, ppoll, (pollfd* p, nfds_t n, const void* t, const void* m), (p, n, t, m), p)
-CALL(int, __poll_chk, (pollfd* p, nfds_t n, int t, size_t s), (p, n, t, s), p)
-CALL(int, __ppoll_chk, (pollfd* p, nfds_t n, const void* t, const void* m, size_t s), (p, n, t, m, s), p)
+CALL(int, poll, (pollfd * p, nfds_t n, int t), (p, n, t), p)
+CALL(int, ppoll, (pollfd * p, nfds_t n, const void* t, const void* m), (p, n, t, m), p)
+CALL(int, __poll_chk, (pollfd * p, nfds_t n, int t, size_t s), (p, n, t, s), p)
+CALL(int, __ppoll_chk, (pollfd * p, nfds_t n, const void* t, const void* m, size_t s), (p, n, t, m, s), p)
 CALL(int, select, (int n, void* r, void* w, void* x, void* t), (n, r, w, x, t), r, w, x, t)
 CALL(int, pselect, (int n, void* r, void* w, void* x, const void* t, const void* m), (n, r, w, x, t, m), r, w, x)
 CALL(int, accept, (int f, void* a, socklen_t* n), (f, a, n), a, n)
@@ -188,13 +188,13 @@ CALL(int, fcntl64, (int f, int c, void* a), (f, c, a), a)
 CALL(int, prctl, (int o, void* a, void* b, void* c, void* d), (o, a, b, c, d), a, b, c, d)
 CALL(long, syscall, (long n, void* a, void* b, void* c, void* d, void* e, void* f), (n, a, b, c, d, e, f), a, b, c, d, e, f)
 
-#define VECTOR_CALL(result, name, parameters, arguments)          \
-  NAMED(result, name, parameters) {                               \
-    NEXT(result, name, parameters);                               \
-    Announcement announcement({});                                \
-    announcement.add(v, n);                                       \
-    announcement.publish();                                       \
-    return next arguments;                                        \
+#define VECTOR_CALL(result, name, parameters, arguments) \
+  NAMED(result, name, parameters) {                      \
+    NEXT(result, name, parameters);                      \
+    Announcement announcement({});                       \
+    announcement.add(v, n);                              \
+    announcement.publish();                              \
+    return next arguments;                               \
   }
 
 VECTOR_CALL(ssize_t, readv, (int f, const iovec* v, int n), (f, v, n))

@@ -10,11 +10,11 @@
 namespace freehold::mesh {
 namespace {
 
-WriteBarrier* handling;                   // whose faults these are; set before the owner is added
+WriteBarrier* handling;  // whose faults these are; set before the owner is added
 thread_local constinit uintptr_t last_fault __attribute__((tls_model("initial-exec"))) = 0;
 thread_local constinit uint64_t last_generation __attribute__((tls_model("initial-exec"))) = 0;
 
-platform::FaultOwner owner;                // of the arena with spans
+platform::FaultOwner owner;  // of the arena with spans
 
 }  // namespace
 
@@ -29,7 +29,8 @@ BarrierKind WriteBarrier::open(BarrierKind wanted, const MeshableArena& arena) n
   handling = this;
   owner = {platform::fault_bit(SIGSEGV), answer_fault, arena.start(), arena.meshable_size()};
   // A managed heap asks for more stack than alternate ones have.
-  if (platform::add_fault_owner(owner, knobs.beside_managed_heap ? platform::FaultStack::kAsBefore : platform::FaultStack::kAlternate)) kind_ = BarrierKind::kMprotect;
+  if (platform::add_fault_owner(owner, knobs.beside_managed_heap ? platform::FaultStack::kAsBefore : platform::FaultStack::kAlternate))
+    kind_ = BarrierKind::kMprotect;
   return kind_;
 }
 

@@ -34,7 +34,8 @@ void Defragmenter::initialize() noexcept {
   if (print) atexit(statistics::print);
   value = getenv("FREEHOLD_NATIVE_STRESS");
   if (value == nullptr || *value == '\0') return;
-  if (strncmp(value, "move", 4) != 0 || (value[4] != '\0' && value[4] != ':')) os::fail("freehold: FREEHOLD_NATIVE_STRESS is move or move:N, not '%s'\n", value);
+  if (strncmp(value, "move", 4) != 0 || (value[4] != '\0' && value[4] != ':'))
+    os::fail("freehold: FREEHOLD_NATIVE_STRESS is move or move:N, not '%s'\n", value);
   if (value[4] == ':') {
     char* end;
     stress_interval_ = strtoull(value + 5, &end, 10);

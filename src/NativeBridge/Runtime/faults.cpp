@@ -52,7 +52,8 @@ bool begin_step(ucontext_t* context) noexcept {
       if (HandleTable::is_freed(value)) report_freed(value, reinterpret_cast<uint64_t>(code));
       if (!HandleTable::is_live(value)) continue;
       uint64_t address = HandleTable::translate(value), start = heap.start_of(value);
-      step.registers[count++] = {kPlace[number], value, address, start - kAround, start + heap.usable_size(reinterpret_cast<void*>(value - (address - start))) + kAround};
+      step.registers[count++] = {kPlace[number], value, address, start - kAround,
+                                 start + heap.usable_size(reinterpret_cast<void*>(value - (address - start))) + kAround};
       *place = static_cast<greg_t>(address);
     }
   }

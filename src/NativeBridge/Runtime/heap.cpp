@@ -208,9 +208,9 @@ void Heap::free(ThreadCache& cache, void* pointer) noexcept {
   if ((entry & kHandleBit) != 0) report("double free", pointer, id);
   uintptr_t address = entry + HandleTable::offset_of(value);
   Span* span = spans_.contains(address) ? spans_.span_at(address) : nullptr;
-  bool at_start = span != nullptr && (span->kind == SpanKind::kLarge
-                                          ? address == reinterpret_cast<uintptr_t>(spans_.start_of(span))
-                                          : reinterpret_cast<uint8_t*>(address) == spans_.slot(span, spans_.index_of(span, address)));
+  bool at_start =
+      span != nullptr && (span->kind == SpanKind::kLarge ? address == reinterpret_cast<uintptr_t>(spans_.start_of(span))
+                                                         : reinterpret_cast<uint8_t*>(address) == spans_.slot(span, spans_.index_of(span, address)));
   if (!at_start) report("free of a pointer into an object", pointer, id);
   free_object(cache, id, reinterpret_cast<uint8_t*>(address));
 }
@@ -340,8 +340,8 @@ const char* Heap::verify() noexcept {
   for (size_t unit = 1; unit < spans_.frontier() && wrong == nullptr; unit++) {
     Span* span = spans_.numbered(static_cast<uint32_t>(unit));
     if (span->kind == SpanKind::kLarge || span->kind == SpanKind::kFree) {
-      if (span->kind == SpanKind::kLarge && HandleTable::load(span->id) + HandleTable::origin(span->id, kUnit) !=
-                                                reinterpret_cast<uintptr_t>(spans_.start_of(span))) {
+      if (span->kind == SpanKind::kLarge &&
+          HandleTable::load(span->id) + HandleTable::origin(span->id, kUnit) != reinterpret_cast<uintptr_t>(spans_.start_of(span))) {
         wrong = "the entry of a large object is not its address";
       }
       unit += span->units - 1;

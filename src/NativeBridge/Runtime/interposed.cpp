@@ -46,9 +46,7 @@ size_t usable_size(void* pointer) noexcept {
 }  // namespace raw_memory
 
 namespace {
-bool is_ours(void* pointer) noexcept {
-  return is_initialized() && ((reinterpret_cast<uint64_t>(pointer) & kHandleBit) != 0 || heap.contains(pointer));
-}
+bool is_ours(void* pointer) noexcept { return is_initialized() && ((reinterpret_cast<uint64_t>(pointer) & kHandleBit) != 0 || heap.contains(pointer)); }
 }  // namespace
 
 }  // namespace freehold::bridge

@@ -209,8 +209,10 @@ size_t __freehold_iconv(iconv_t converter, char** from, size_t* from_left, char*
   char* from_at = from_start;
   char* to_at = to_start;
   size_t left = from_left == nullptr ? 0 : *address(from_left), room = to_left == nullptr ? 0 : *address(to_left);
-  size_t result = out.run([&] { return iconv(converter, from == nullptr ? nullptr : &from_at, from_left == nullptr ? nullptr : &left,
-                                             to == nullptr ? nullptr : &to_at, to_left == nullptr ? nullptr : &room); });
+  size_t result = out.run([&] {
+    return iconv(converter, from == nullptr ? nullptr : &from_at, from_left == nullptr ? nullptr : &left, to == nullptr ? nullptr : &to_at,
+                 to_left == nullptr ? nullptr : &room);
+  });
   if (from != nullptr) *address(from) = same_object(from_handle, from_start, from_at);
   if (to != nullptr) *address(to) = same_object(to_handle, to_start, to_at);
   if (from_left != nullptr) *address(from_left) = left;

@@ -42,7 +42,7 @@ int __freehold_sigaction(int signal, const struct sigaction* action, struct siga
     errno = EINVAL;
     return -1;
   }
-  struct sigaction wanted {}, old {};
+  struct sigaction wanted{}, old{};
   void* old_handler = handlers[signal].load(std::memory_order_acquire);
   if (action != nullptr) {
     wanted = *address(action);
@@ -65,7 +65,7 @@ int __freehold_sigaction(int signal, const struct sigaction* action, struct siga
 }
 
 void (*__freehold_signal(int signal, void (*handler)(int)))(int) {
-  struct sigaction wanted {}, old {};
+  struct sigaction wanted{}, old{};
   wanted.sa_handler = handler;
   wanted.sa_flags = SA_RESTART;
   return __freehold_sigaction(signal, &wanted, &old) != 0 ? SIG_ERR : old.sa_handler;

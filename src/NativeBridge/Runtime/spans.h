@@ -39,14 +39,14 @@ enum class SpanKind : uint8_t { kUnused, kFree, kSmall, kLarge, kInside };
 struct Span {
   SpanKind kind;
   uint8_t size_class;
-  uint16_t live;        // small: slots that are not on the free list, loose ones included
-  uint16_t free_slot;   // small: head of the free list
+  uint16_t live;       // small: slots that are not on the free list, loose ones included
+  uint16_t free_slot;  // small: head of the free list
   uint16_t slots;
-  uint32_t units;       // of the run; also at the last unit of a free run
-  uint32_t id;          // large
+  uint32_t units;           // of the run; also at the last unit of a free run
+  uint32_t id;              // large
   uint32_t previous, next;  // in the list it is in: partial spans of a class, or free runs. 0: none
-  uint64_t size;        // large: bytes, of whole pages
-  bool is_dirty;        // free: the memory has not been given back
+  uint64_t size;            // large: bytes, of whole pages
+  bool is_dirty;            // free: the memory has not been given back
 };
 
 class Spans {
@@ -73,9 +73,7 @@ class Spans {
   uint8_t* start_of(const Span* span) const noexcept { return reinterpret_cast<uint8_t*>(start_ + static_cast<size_t>(span - info_) * kUnit); }
   static uint32_t slots_in(uint32_t size_class) noexcept;
   static uint32_t first_slot(uint32_t size_class) noexcept;  // bytes from the span's start
-  std::atomic<uint32_t>& word(const Span* span, uint32_t slot) const noexcept {
-    return reinterpret_cast<std::atomic<uint32_t>*>(start_of(span))[slot];
-  }
+  std::atomic<uint32_t>& word(const Span* span, uint32_t slot) const noexcept { return reinterpret_cast<std::atomic<uint32_t>*>(start_of(span))[slot]; }
   uint8_t* slot(const Span* span, uint32_t index) const noexcept {
     return start_of(span) + first_slot(span->size_class) + size_t{index} * size_of_class(span->size_class);
   }
@@ -91,10 +89,10 @@ class Spans {
   void link(uint32_t& head, Span* span) noexcept;
   void unlink(uint32_t& head, Span* span) noexcept;
 
-  size_t frontier() const noexcept { return frontier_; }  // units ever used, from the start
+  size_t frontier() const noexcept { return frontier_; }                           // units ever used, from the start
   size_t resident() const noexcept { return used_bytes_ + dirty_units_ * kUnit; }  // bytes, at most
-  size_t used() const noexcept { return used_bytes_; }  // bytes of spans that hold objects
-  size_t live() const noexcept { return live_bytes_; }  // bytes of objects, loose slots included
+  size_t used() const noexcept { return used_bytes_; }                             // bytes of spans that hold objects
+  size_t live() const noexcept { return live_bytes_; }                             // bytes of objects, loose slots included
   void give_back_dirty() noexcept;
 
  private:

@@ -40,9 +40,8 @@ void print() noexcept {
       "freehold native: %u objects live, %u bytes; spans %u bytes; process PSS %u bytes\n"
       "freehold native: %u objects moved, %u bytes, %u rounds; %u stops, longest %u us, all %u us\n"
       "freehold native: %u handles repaired in uncompiled code; %u passed to code that may keep them\n",
-      figures.live_objects, figures.live_bytes, figures.resident_bytes, proportional_set(), figures.moved_objects, figures.moved_bytes,
-      defragmenter.rounds(), stops.stops, stops.longest_nanoseconds / 1000, stops.total_nanoseconds / 1000, faults::repaired(),
-      escaped.load(std::memory_order_relaxed));
+      figures.live_objects, figures.live_bytes, figures.resident_bytes, proportional_set(), figures.moved_objects, figures.moved_bytes, defragmenter.rounds(),
+      stops.stops, stops.longest_nanoseconds / 1000, stops.total_nanoseconds / 1000, faults::repaired(), escaped.load(std::memory_order_relaxed));
 }
 
 }  // namespace freehold::bridge::statistics

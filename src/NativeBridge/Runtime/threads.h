@@ -22,13 +22,13 @@ namespace freehold::bridge {
 
 struct Thread {
   ThreadWord* word;
-  std::atomic<uint32_t>* stop;      // &word->stop: what it waits on
-  PinRecord pins;                   // head of the ring of its records; changed by the thread while it is inside
+  std::atomic<uint32_t>* stop;  // &word->stop: what it waits on
+  PinRecord pins;               // head of the ring of its records; changed by the thread while it is inside
   ThreadCache cache;
-  Thread* next;                     // in the list of all
-  uint64_t polls;                   // slow ones
-  uint32_t handlers;                // of signals that have interrupted it inside, and run. Not zero: it must not go outside
-  void* outermost_handler;          // the frame of the first of them
+  Thread* next;             // in the list of all
+  uint64_t polls;           // slow ones
+  uint32_t handlers;        // of signals that have interrupted it inside, and run. Not zero: it must not go outside
+  void* outermost_handler;  // the frame of the first of them
 };
 
 namespace threads {

@@ -3,7 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct pair { char* text; struct pair* next; };
+struct pair {
+  char* text;
+  struct pair* next;
+};
 typedef int (*visitor)(void* context, char* text);
 int plain_length(const char*);
 void plain_keep(char*);
@@ -33,9 +36,20 @@ static int visit(void* context, char* text) {
   free(copy);
   return n;
 }
-static int twice(int n) { char* s = malloc((size_t)n + 1); memset(s, 'x', (size_t)n); s[n] = 0; n = 2 * (int)strlen(s); free(s); return n; }
+static int twice(int n) {
+  char* s = malloc((size_t)n + 1);
+  memset(s, 'x', (size_t)n);
+  s[n] = 0;
+  n = 2 * (int)strlen(s);
+  free(s);
+  return n;
+}
 
-static void unexpected(int number) { (void)number; puts("unexpected"); exit(1); }
+static void unexpected(int number) {
+  (void)number;
+  puts("unexpected");
+  exit(1);
+}
 
 int main(int count, char** arguments) {
   if (count > 1) {

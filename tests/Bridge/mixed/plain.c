@@ -2,7 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct pair { char* text; struct pair* next; };
+struct pair {
+  char* text;
+  struct pair* next;
+};
 typedef int (*visitor)(void* context, char* text);
 static char* kept;
 
@@ -25,5 +28,8 @@ int plain_visit(struct pair* list, visitor visit, void* context) {
   return total;
 }
 visitor plain_default(void);
-static int count_letters(void* context, char* text) { *(int*)context += 1; return (int)strlen(text) * 100; }
+static int count_letters(void* context, char* text) {
+  *(int*)context += 1;
+  return (int)strlen(text) * 100;
+}
 visitor plain_default(void) { return count_letters; }

@@ -4,12 +4,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-static double dot(const double* a, const double* b, int n) { double s = 0; for (int i = 0; i < n; i++) s += a[i] * b[i]; return s; }
-static void saxpy(float* y, const float* x, float a, int n) { for (int i = 0; i < n; i++) y[i] += a * x[i]; }
-static int count(const char* s, char c) { int n = 0; while (*s) n += *s++ == c; return n; }
-static void reverse(int* first, int* last) { while (first < --last) { int t = *first; *first++ = *last; *last = t; } }
+static double dot(const double* a, const double* b, int n) {
+  double s = 0;
+  for (int i = 0; i < n; i++) s += a[i] * b[i];
+  return s;
+}
+static void saxpy(float* y, const float* x, float a, int n) {
+  for (int i = 0; i < n; i++) y[i] += a * x[i];
+}
+static int count(const char* s, char c) {
+  int n = 0;
+  while (*s) n += *s++ == c;
+  return n;
+}
+static void reverse(int* first, int* last) {
+  while (first < --last) {
+    int t = *first;
+    *first++ = *last;
+    *last = t;
+  }
+}
 // Numerical recipes: an array whose first element has index 1.
-static double* vector(int n) { double* v = malloc(sizeof(double) * (size_t)n); return v - 1; }
+static double* vector(int n) {
+  double* v = malloc(sizeof(double) * (size_t)n);
+  return v - 1;
+}
 static void free_vector(double* v) { free(v + 1); }
 static double** matrix(int n, int m) {
   double** rows = malloc(sizeof(double*) * (size_t)n);
@@ -26,7 +45,12 @@ int main(void) {
   double* b = malloc(sizeof(double) * (size_t)n);
   float* x = malloc(sizeof(float) * (size_t)n);
   float* y = aligned_alloc(64, sizeof(float) * 1024);
-  for (int i = 0; i < n; i++) { a[i] = i; b[i] = n - i; x[i] = (float)i / 7; y[i] = 1; }
+  for (int i = 0; i < n; i++) {
+    a[i] = i;
+    b[i] = n - i;
+    x[i] = (float)i / 7;
+    y[i] = 1;
+  }
   printf("%.1f\n", dot(a, b, n));
   saxpy(y, x, 2, n);
   printf("%.3f %d\n", (double)y[999], (int)((uintptr_t)y % 64));
@@ -50,9 +74,11 @@ int main(void) {
   printf("%.2f\n", s);
   free_vector(v);
   double** m = matrix(20, 30);
-  for (int i = 1; i <= 20; i++) for (int j = 1; j <= 30; j++) m[i][j] = i * 100 + j;
+  for (int i = 1; i <= 20; i++)
+    for (int j = 1; j <= 30; j++) m[i][j] = i * 100 + j;
   s = 0;
-  for (int j = 1; j <= 30; j++) for (int i = 1; i <= 20; i++) s += m[i][j] * (i - j);
+  for (int j = 1; j <= 30; j++)
+    for (int i = 1; i <= 20; i++) s += m[i][j] * (i - j);
   printf("%.2f\n", s);
 
   // A pointer into a block that moves is adjusted by the difference, as old programs do.
@@ -75,10 +101,12 @@ int main(void) {
   printf("%u %zu\n", hash, strlen(buffer));
 
   // Negative strides, two dimensions, pointers one past the end.
-  int (*grid)[37] = malloc(sizeof(int[37]) * 41);
-  for (int i = 40; i >= 0; i--) for (int* p = grid[i] + 37; p-- > grid[i];) *p = (int)(p - grid[0]) ^ i;
+  int(*grid)[37] = malloc(sizeof(int[37]) * 41);
+  for (int i = 40; i >= 0; i--)
+    for (int* p = grid[i] + 37; p-- > grid[i];) *p = (int)(p - grid[0]) ^ i;
   long g = 0;
-  for (int j = 0; j < 37; j++) for (int i = 0; i < 41; i++) g = g * 7 + grid[i][j];
+  for (int j = 0; j < 37; j++)
+    for (int i = 0; i < 41; i++) g = g * 7 + grid[i][j];
   printf("%ld\n", g);
   memmove(grid[0] + 5, grid[0], sizeof(int) * 1000);
   g = 0;
@@ -90,6 +118,14 @@ int main(void) {
   long t = 0;
   for (int i = 0; i < 300000; i++) t += big[i];
   printf("%ld\n", t);
-  free(big); free(grid); free(buffer); free(numbers); free(text); free(a); free(b); free(x); free(y);
+  free(big);
+  free(grid);
+  free(buffer);
+  free(numbers);
+  free(text);
+  free(a);
+  free(b);
+  free(x);
+  free(y);
   return 0;
 }

@@ -10,10 +10,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct big { long words[12]; };
-struct small { int a, b; };
-static struct big __attribute__((noinline)) make_big(long seed) { struct big b; for (int i = 0; i < 12; i++) b.words[i] = seed * (i + 1); return b; }
-static long __attribute__((noinline)) sum_big(struct big b) { long s = 0; for (int i = 0; i < 12; i++) s += b.words[i]; b.words[0] = 0; return s; }
+struct big {
+  long words[12];
+};
+struct small {
+  int a, b;
+};
+static struct big __attribute__((noinline)) make_big(long seed) {
+  struct big b;
+  for (int i = 0; i < 12; i++) b.words[i] = seed * (i + 1);
+  return b;
+}
+static long __attribute__((noinline)) sum_big(struct big b) {
+  long s = 0;
+  for (int i = 0; i < 12; i++) s += b.words[i];
+  b.words[0] = 0;
+  return s;
+}
 static struct small __attribute__((noinline)) swap_small(struct small s) { return (struct small){s.b, s.a}; }
 static long __attribute__((noinline)) variadic(int n, ...) {
   va_list list, copy;
@@ -26,23 +39,55 @@ static long __attribute__((noinline)) variadic(int n, ...) {
   va_end(list);
   return s;
 }
-struct bits { unsigned a : 3, b : 7, c : 22; };
-union either { double d; uint64_t u; char c[8]; };
+struct bits {
+  unsigned a : 3, b : 7, c : 22;
+};
+union either {
+  double d;
+  uint64_t u;
+  char c[8];
+};
 typedef int v4 __attribute__((vector_size(16)));
 typedef float v8 __attribute__((vector_size(32)));
 static jmp_buf* jump;
-static void __attribute__((noinline)) jump_back(int* p) { *p += 5; longjmp(*jump, *p); }
-struct flexible { int n; int items[]; };
+static void __attribute__((noinline)) jump_back(int* p) {
+  *p += 5;
+  longjmp(*jump, *p);
+}
+struct flexible {
+  int n;
+  int items[];
+};
 static int labels(const unsigned char* code, int* stack) {
   static void* const table[] = {&&push, &&add, &&mul, &&end};
   int* top = stack;
-  goto *table[*code];
-push: *top++ = *++code; code++; goto *table[*code];
-add: top--; top[-1] += *top; code++; goto *table[*code];
-mul: top--; top[-1] *= *top; code++; goto *table[*code];
-end: return top[-1];
+  goto* table[*code];
+push:
+  *top++ = *++code;
+  code++;
+  goto* table[*code];
+add:
+  top--;
+  top[-1] += *top;
+  code++;
+  goto* table[*code];
+mul:
+  top--;
+  top[-1] *= *top;
+  code++;
+  goto* table[*code];
+end:
+  return top[-1];
 }
-static int with_vla(int n) { int a[n]; int* p = malloc(sizeof(int) * (size_t)n); for (int i = 0; i < n; i++) a[i] = p[i] = i; int s = 0; for (int i = 0; i < n; i++) s += a[i] * p[n - 1 - i]; free(p); return s; }
+static int with_vla(int n) {
+  int a[n];
+  int* p = malloc(sizeof(int) * (size_t)n);
+  for (int i = 0; i < n; i++) a[i] = p[i] = i;
+  int s = 0;
+  for (int i = 0; i < n; i++) s += a[i] * p[n - 1 - i];
+  free(p);
+  return s;
+}
 
 int main(void) {
   struct big* b = malloc(sizeof *b);
@@ -57,10 +102,15 @@ int main(void) {
   *s = swap_small(*s);
   printf("%d %d\n", s->a, s->b);
   long* l = malloc(3 * sizeof *l);
-  l[0] = 1; l[1] = 20; l[2] = 300;
+  l[0] = 1;
+  l[1] = 20;
+  l[2] = 300;
   printf("%ld\n", variadic(3, &l[0], &l[1], &l[2]));
   struct bits* f = calloc(1, sizeof *f);
-  f->a = 5; f->b = 100; f->c = 123456; f->b++;
+  f->a = 5;
+  f->b = 100;
+  f->c = 123456;
+  f->b++;
   printf("%u %u %u\n", f->a, f->b, f->c);
   union either* e = malloc(sizeof *e);
   e->d = 3.25;
@@ -103,7 +153,8 @@ int main(void) {
   printf("%x %x\n", ((unsigned*)m)[0], ((unsigned*)m)[7]);
 
   unsigned long* a = malloc(16);
-  a[0] = 11; a[1] = 31;
+  a[0] = 11;
+  a[1] = 31;
   unsigned long r;
   __asm__("mov %1, %0\n\tadd %2, %0" : "=&r"(r) : "m"(a[0]), "m"(a[1]));
   __asm__ volatile("movq $77, (%0)" : : "r"(a) : "memory");
@@ -131,7 +182,7 @@ int main(void) {
   _Complex double* z = malloc(sizeof *z);
   *z = 1 + 2.0i;
   *z *= *z;
-  printf("%.1f %.1f\n", __real__ *z, __imag__ *z);
+  printf("%.1f %.1f\n", __real__ * z, __imag__ * z);
   // Tags in low bits, pointers as numbers, xor lists.
   uintptr_t tagged = (uintptr_t)flex | 1;
   if (tagged & 1) printf("%d\n", ((struct flexible*)(tagged & ~(uintptr_t)1))->n);

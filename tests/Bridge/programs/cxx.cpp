@@ -18,10 +18,27 @@
 #include <variant>
 #include <vector>
 
-struct Shape { virtual ~Shape() = default; virtual double area() const = 0; virtual std::string name() const { return "shape"; } };
-struct Square : Shape { double side; explicit Square(double s) : side(s) {} double area() const override { return side * side; } };
-struct Circle : virtual Shape { double r; explicit Circle(double r) : r(r) {} double area() const override { return 3 * r * r; } std::string name() const override { return "a circle with a name that is too long for the small buffer"; } };
-struct Guard { std::string* log; const char* name; ~Guard() { *log += name; } };
+struct Shape {
+  virtual ~Shape() = default;
+  virtual double area() const = 0;
+  virtual std::string name() const { return "shape"; }
+};
+struct Square : Shape {
+  double side;
+  explicit Square(double s) : side(s) {}
+  double area() const override { return side * side; }
+};
+struct Circle : virtual Shape {
+  double r;
+  explicit Circle(double r) : r(r) {}
+  double area() const override { return 3 * r * r; }
+  std::string name() const override { return "a circle with a name that is too long for the small buffer"; }
+};
+struct Guard {
+  std::string* log;
+  const char* name;
+  ~Guard() { *log += name; }
+};
 
 static int depth(int n, std::string* log) {
   Guard guard{log, n % 2 ? "o" : "e"};
@@ -32,10 +49,16 @@ static int depth(int n, std::string* log) {
 
 int main() {
   std::vector<std::unique_ptr<Shape>> shapes;
-  for (int i = 0; i < 20; i++) { if (i % 3) shapes.push_back(std::make_unique<Square>(i)); else shapes.push_back(std::make_unique<Circle>(i)); }
+  for (int i = 0; i < 20; i++) {
+    if (i % 3) shapes.push_back(std::make_unique<Square>(i));
+    else shapes.push_back(std::make_unique<Circle>(i));
+  }
   double area = 0;
   size_t letters = 0;
-  for (auto& shape : shapes) { area += shape->area(); letters += shape->name().size(); }
+  for (auto& shape : shapes) {
+    area += shape->area();
+    letters += shape->name().size();
+  }
   printf("%.1f %zu %d\n", area, letters, dynamic_cast<Circle*>(shapes[3].get()) != nullptr);
 
   std::map<std::string, int> ages;
@@ -59,13 +82,35 @@ int main() {
   list.reverse();
   printf("%zu %d\n", list.size(), list.front());
   std::deque<std::string> deque;
-  for (int i = 0; i < 200; i++) { deque.push_back(std::to_string(i)); if (i % 3 == 0) deque.pop_front(); deque.push_front("f"); }
+  for (int i = 0; i < 200; i++) {
+    deque.push_back(std::to_string(i));
+    if (i % 3 == 0) deque.pop_front();
+    deque.push_front("f");
+  }
   printf("%zu %s\n", deque.size(), deque[150].c_str());
 
   std::string log;
-  try { depth(10, &log); } catch (const std::exception& e) { printf("%s %s\n", e.what(), log.c_str()); }
-  try { std::vector<int> v(3); v.at(5) = 1; } catch (const std::out_of_range&) { puts("out of range"); }
-  try { try { throw std::string("inner"); } catch (...) { log = "rethrown "; throw; } } catch (std::string& s) { puts((log + s).c_str()); }
+  try {
+    depth(10, &log);
+  } catch (const std::exception& e) {
+    printf("%s %s\n", e.what(), log.c_str());
+  }
+  try {
+    std::vector<int> v(3);
+    v.at(5) = 1;
+  } catch (const std::out_of_range&) {
+    puts("out of range");
+  }
+  try {
+    try {
+      throw std::string("inner");
+    } catch (...) {
+      log = "rethrown ";
+      throw;
+    }
+  } catch (std::string& s) {
+    puts((log + s).c_str());
+  }
   std::function<int(int)> fib = [&fib](int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); };
   printf("%d\n", fib(15));
   auto shared = std::make_shared<std::vector<int>>(50, 3);

@@ -12,13 +12,21 @@
 #include <time.h>
 #include <unistd.h>
 
-struct item { char* name; int value; };
+struct item {
+  char* name;
+  int value;
+};
 static int by_value(const void* a, const void* b) { return ((const struct item*)a)->value - ((const struct item*)b)->value; }
 static int by_name(const void* a, const void* b) { return strcmp(((const struct item*)a)->name, ((const struct item*)b)->name); }
-static int with_context(const void* a, const void* b, void* context) { ++*(int*)context; return by_value(a, b); }
+static int with_context(const void* a, const void* b, void* context) {
+  ++*(int*)context;
+  return by_value(a, b);
+}
 static int compare_strings(const void* a, const void* b) { return strcmp(a, b); }
 static int walked;
-static void walk(const void* node, VISIT visit, int depth) { if (visit == postorder || visit == leaf) walked += (int)strlen(*(char* const*)node) + depth * 0; }
+static void walk(const void* node, VISIT visit, int depth) {
+  if (visit == postorder || visit == leaf) walked += (int)strlen(*(char* const*)node) + depth * 0;
+}
 
 int main(void) {
   struct item* items = malloc(100 * sizeof *items);
@@ -75,7 +83,10 @@ int main(void) {
   char* path = strdup(P_tmpdir "/freehold-bridge-XXXXXX");
   int file = mkstemp(path);
   struct iovec* vectors = malloc(3 * sizeof *vectors);
-  for (int i = 0; i < 3; i++) { vectors[i].iov_base = malloc(32); vectors[i].iov_len = (size_t)sprintf(vectors[i].iov_base, "line %d\n", i); }
+  for (int i = 0; i < 3; i++) {
+    vectors[i].iov_base = malloc(32);
+    vectors[i].iov_len = (size_t)sprintf(vectors[i].iov_base, "line %d\n", i);
+  }
   printf("%zd\n", writev(file, vectors, 3));
   lseek(file, 0, SEEK_SET);
   char* buffer = calloc(1, 128);
@@ -115,7 +126,8 @@ int main(void) {
   putenv(variable);
   printf("%s\n", getenv("FREEHOLD_TEST_VARIABLE"));
   struct tm* when = calloc(1, sizeof *when);
-  when->tm_year = 100; when->tm_mday = 1;
+  when->tm_year = 100;
+  when->tm_mday = 1;
   strftime(buffer, 128, "%Y-%m-%d", when);
   puts(buffer);
   fflush(stdout);

@@ -15,10 +15,18 @@ static void tick(int signal) {
   // A loop with polls, and calls of code that knows no handles.
   int total = 0;
   for (int i = 0; i < 200; i++) total += shared[i];
-  if (total != 19900) { const char text[] = "wrong\n"; if (write(1, text, sizeof text - 1) < 0) _exit(3); }
+  if (total != 19900) {
+    const char text[] = "wrong\n";
+    if (write(1, text, sizeof text - 1) < 0) _exit(3);
+  }
   ticks = ticks + (access("/", F_OK) == 0) + (signal != SIGALRM);
 }
-static void jump(int signal, siginfo_t* information, void* context) { (void)signal; (void)information; (void)context; siglongjmp(out, 7); }
+static void jump(int signal, siginfo_t* information, void* context) {
+  (void)signal;
+  (void)information;
+  (void)context;
+  siglongjmp(out, 7);
+}
 
 int main(void) {
   shared = malloc(200 * sizeof *shared);
@@ -32,7 +40,10 @@ int main(void) {
   setitimer(ITIMER_REAL, timer, NULL);
   unsigned* a = malloc(4000 * sizeof *a);
   unsigned* b = malloc(4000 * sizeof *b);
-  for (int i = 0; i < 4000; i++) { a[i] = (unsigned)i; b[i] = 0; }
+  for (int i = 0; i < 4000; i++) {
+    a[i] = (unsigned)i;
+    b[i] = 0;
+  }
   long rounds = 0;
   // The first round is run whatever the clock says: on a busy machine a hundred ticks can pass before it.
   do {
@@ -41,7 +52,12 @@ int main(void) {
     strcpy(text, "round");
     rounds += (long)strlen(text);
     free(text);
-    if (ticks == 50) { unsigned* c = malloc(4000 * sizeof *c); memcpy(c, b, 4000 * sizeof *c); free(b); b = c; }
+    if (ticks == 50) {
+      unsigned* c = malloc(4000 * sizeof *c);
+      memcpy(c, b, 4000 * sizeof *c);
+      free(b);
+      b = c;
+    }
   } while (ticks < 100);
   memset(timer, 0, sizeof *timer);
   setitimer(ITIMER_REAL, timer, NULL);
@@ -58,7 +74,10 @@ int main(void) {
   action->sa_flags = SA_SIGINFO;
   sigaction(SIGUSR2, action, NULL);
   int came = sigsetjmp(out, 1);
-  if (came < 7) { raise(SIGUSR2); puts("never"); }
+  if (came < 7) {
+    raise(SIGUSR2);
+    puts("never");
+  }
   printf("%d %d\n", came, shared[3]);
   for (int i = 0; i < 3000; i++) a[i % 4000] += b[i];
   free(malloc(10));

@@ -5,18 +5,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct message { struct message* next; int value; char text[40]; };
-struct queue { pthread_mutex_t lock; pthread_cond_t ready; struct message *first, *last; int closed; };
+struct message {
+  struct message* next;
+  int value;
+  char text[40];
+};
+struct queue {
+  pthread_mutex_t lock;
+  pthread_cond_t ready;
+  struct message *first, *last;
+  int closed;
+};
 static struct queue* queue;
 static _Atomic long* total;
 static pthread_key_t key;
 static _Atomic int destroyed;
 
-static void destroy(void* value) { atomic_fetch_add(&destroyed, *(int*)value); free(value); }
+static void destroy(void* value) {
+  atomic_fetch_add(&destroyed, *(int*)value);
+  free(value);
+}
 static void put(struct message* m) {
   pthread_mutex_lock(&queue->lock);
   m->next = NULL;
-  if (queue->last != NULL) queue->last->next = m; else queue->first = m;
+  if (queue->last != NULL) queue->last->next = m;
+  else queue->first = m;
   queue->last = m;
   pthread_cond_signal(&queue->ready);
   pthread_mutex_unlock(&queue->lock);
@@ -55,7 +68,8 @@ static void* producer(void* argument) {
 // Each has its own array, and works on it without a call.
 static void* worker(void* argument) {
   unsigned* a = argument;
-  for (int round = 0; round < 300; round++) for (int i = 1; i < 1000; i++) a[i] = a[i] * 5 + a[i - 1] + (unsigned)round;
+  for (int round = 0; round < 300; round++)
+    for (int i = 1; i < 1000; i++) a[i] = a[i] * 5 + a[i - 1] + (unsigned)round;
   return a;
 }
 
@@ -68,7 +82,11 @@ int main(void) {
   pthread_t* threads = malloc(9 * sizeof *threads);
   char* name = strdup("done\n");
   for (int i = 0; i < 3; i++) pthread_create(&threads[i], NULL, consumer, name);
-  for (int i = 3; i < 6; i++) { int* from = malloc(sizeof *from); *from = i * 1000; pthread_create(&threads[i], NULL, producer, from); }
+  for (int i = 3; i < 6; i++) {
+    int* from = malloc(sizeof *from);
+    *from = i * 1000;
+    pthread_create(&threads[i], NULL, producer, from);
+  }
   unsigned* arrays[3];
   for (int i = 0; i < 3; i++) {
     arrays[i] = malloc(4000);
@@ -81,9 +99,19 @@ int main(void) {
   pthread_cond_broadcast(&queue->ready);
   pthread_mutex_unlock(&queue->lock);
   long all = 0;
-  for (int i = 0; i < 3; i++) { void* result; pthread_join(threads[i], &result); all += *(long*)result; free(result); }
+  for (int i = 0; i < 3; i++) {
+    void* result;
+    pthread_join(threads[i], &result);
+    all += *(long*)result;
+    free(result);
+  }
   unsigned h = 0;
-  for (int i = 6; i < 9; i++) { void* result; pthread_join(threads[i], &result); if (result != arrays[i - 6]) printf("wrong\n"); h = h * 31 + ((unsigned*)result)[999]; }
+  for (int i = 6; i < 9; i++) {
+    void* result;
+    pthread_join(threads[i], &result);
+    if (result != arrays[i - 6]) printf("wrong\n");
+    h = h * 31 + ((unsigned*)result)[999];
+  }
   printf("%d %ld %u %d\n", all == *total, all, h, destroyed);
   return 0;
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The layers of src/Allocator include downwards only: platform → core → heap → diag → runtime (docs/architecture.md). All may include
+# The layers of src/Allocator include downwards only: platform → core → heap → diag → runtime (docs/internals/README.md). All may include
 # src/Platform. Within a layer no modules include each other in a circle; a module is a header with the source file of its name.
 #   eng/check-layers.sh [folder]      default: src/Allocator
 # Prints each include that leads upwards, to nowhere, or to no layer, and each circle, then 'N passed, N failed': one check for each source file, and one for

@@ -1,4 +1,4 @@
-// One table of settings in three places: core/knobs.cpp, docs/knobs.md and the package's targets.
+// One table of settings in three places: core/knobs.cpp, docs/settings.md and the package's targets.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ std::string read_file(const char* path) {
   return text.str();
 }
 
-// The rows of docs/knobs.md that begin with a variable.
+// The rows of docs/settings.md that begin with a variable.
 std::vector<Row> documented() {
   std::vector<Row> rows;
   std::istringstream page(read_file(FREEHOLD_KNOBS_PAGE));

@@ -1,4 +1,4 @@
-// docs/knobs.md lists what the meshing malloc reads.
+// docs/settings.md lists what the meshing malloc reads.
 #include <fstream>
 #include <sstream>
 

@@ -1,5 +1,5 @@
 // The settings of the heap: environment variables FREEHOLD_*, and their counterparts as runtime configuration (System.Heap.*), which the MSBuild
-// properties Freehold* set. docs/knobs.md is the same table for users; a test compares the two.
+// properties Freehold* set. docs/settings.md is the same table for users; a test compares the two.
 #pragma once
 
 #include <cstddef>
@@ -53,11 +53,11 @@ using ConfigurationLookup = bool (*)(const char* key, char* value, size_t capaci
 // Reads the environment and the configuration into `knobs`. False after an unknown or malformed setting, with a description in `error`.
 bool read_knobs(const char* const* environment, ConfigurationLookup lookup, char* error, size_t capacity) noexcept;
 
-// The rows of the table, for the test of docs/knobs.md.
+// The rows of the table, for the test of docs/settings.md.
 struct KnobName {
   const char* variable;
   const char* key;       // null: environment only
-  const char* expected;  // the values, as error messages and docs/knobs.md say them
+  const char* expected;  // the values, as error messages and docs/settings.md say them
 };
 size_t knob_count() noexcept;
 KnobName knob_name(size_t index) noexcept;

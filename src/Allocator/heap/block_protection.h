@@ -1,4 +1,4 @@
-// What the kernel is told of a block: who may use it, where its frames are, when they go back. By userfaultfd or by access rights (docs/architecture.md); with
+// What the kernel is told of a block: who may use it, where its frames are, when they go back. By userfaultfd or by access rights (docs/internals/README.md); with
 // few mappings when these are short (heap/mappings.h).
 #pragma once
 

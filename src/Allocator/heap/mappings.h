@@ -24,7 +24,7 @@ namespace freehold::heap {
 
 extern std::atomic<bool> mappings_short;
 // Frames do not move any more. Never taken back: an empty, watched mapping beside which frames arrive that were its neighbours once would not be watched
-// any longer (docs/architecture.md), and from now on there are empty ones where nobody knows of them.
+// any longer (docs/internals/README.md), and from now on there are empty ones where nobody knows of them.
 inline bool are_mappings_short() noexcept { return mappings_short.load(std::memory_order_relaxed); }
 
 // Around each move of frames. False: they do not move any more.

@@ -152,7 +152,7 @@ size_t size_of_object(uintptr_t object) noexcept {
 }
 
 // End pointers that native code has spilled stay stale, and its callee-saved registers may be those of a managed caller, whose pairs are only
-// patched together: the runtime's native code must not loop over memory of objects that are not pinned (docs/architecture.md, Faults).
+// patched together: the runtime's native code must not loop over memory of objects that are not pinned (docs/internals/README.md, Faults).
 // Only those that lead into the object that the instruction uses, or to its end: any number may look like the old name of some object.
 void patch_scratch_registers(greg_t* registers, uintptr_t used) noexcept {
   uintptr_t current = current_address(used + 1) - 1;

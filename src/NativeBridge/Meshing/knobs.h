@@ -1,4 +1,4 @@
-// Settings of the meshing malloc: the FREEHOLD_MESH variables of docs/knobs.md, read once, before the first allocation.
+// Settings of the meshing malloc: the FREEHOLD_MESH variables of docs/settings.md, read once, before the first allocation.
 #pragma once
 
 #include <cstddef>

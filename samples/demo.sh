@@ -99,7 +99,7 @@ row "slowest replacement of one document, ms" longest_replace_ms 1 %.1f
 row "peak resident memory, MB" peak_resident_bytes 1e-6 %.0f
 row "resident after replacing, index alive, MB" replaced_resident_bytes 1e-6 %.0f
 row "  7 of 8 documents deleted, MB" thinned_resident_bytes 1e-6 %.0f
-row "  and Heap.Promote, GC.Collect called, MB" compacted_resident_bytes 1e-6 %.0f
+row "  and Heap.Compact, GC.Collect called, MB" compacted_resident_bytes 1e-6 %.0f
 row "  which took, ms" compact_ms 1 %.0f
 row "resident 1 s after all was deleted, MB" final_resident_bytes 1e-6 %.1f
 row "resident after GC.Collect, MB" collected_resident_bytes 1e-6 %.1f

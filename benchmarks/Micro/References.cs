@@ -50,7 +50,7 @@ public unsafe class References
                 }
             }
 
-            Heap.Promote();
+            Heap.Compact();
         }
 
         // The thread's chunk is older than that: young is what comes after it.

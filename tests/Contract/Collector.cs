@@ -123,7 +123,7 @@ internal static class Collector
                 GCHandle handle = GCHandle.Alloc(pinned, GCHandleType.Pinned);
                 handle.Free();
                 Heap.Delete(pinned);
-                Heap.Promote();
+                Heap.Compact();
                 GC.Collect();
                 Heap.Verify();
             }

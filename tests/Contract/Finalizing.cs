@@ -53,7 +53,7 @@ internal static class Finalizing
             Runs++;
             Heap.Delete(this);
             Heap.Delete(this);
-            Heap.Promote();
+            Heap.Compact();
             // The deletion that runs this is not over: the object is still there.
             Expect.Equal(5, Value);
             GC.ReRegisterForFinalize(this);

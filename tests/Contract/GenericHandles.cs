@@ -58,7 +58,7 @@ internal static unsafe class GenericHandles
         byte*[] addresses = new byte*[handles.Count];
         for (int i = 0; i < addresses.Length; i++)
             addresses[i] = (byte*)handles[i].GetAddressOfArrayData();
-        Heap.Promote();
+        Heap.Compact();
         for (int i = 0; i < addresses.Length; i++)
         {
             Expect.True(addresses[i] == handles[i].GetAddressOfArrayData());

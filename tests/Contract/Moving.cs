@@ -191,7 +191,7 @@ internal static partial class Moving
         for (int round = 0; ; round++)
         {
             nint[] addresses = Scattered(make);
-            Heap.Promote();
+            Heap.Compact();
             if (addresses.All(address => freehold_current_address(address) != address))
                 return addresses;
             GC.Collect();  // finds out that what was pinned is not any more
@@ -347,7 +347,7 @@ internal static partial class Moving
             while (Unsafe.IsAddressLessThan(ref cursor, ref end))
             {
                 if (k == 0 && steps == 70)
-                    Heap.Promote();
+                    Heap.Compact();
                 sum += cursor;
                 cursor = ref Unsafe.Add(ref cursor, 1);
                 steps++;
@@ -365,7 +365,7 @@ internal static partial class Moving
         for (int i = 0; i < 144; i += 8)
         {
             if (i == 80)
-                Heap.Promote();
+                Heap.Compact();
             sum += Vector256.Create(array, i);
         }
         Expect.Equal(Enumerable.Range(3, 144).Sum(), Vector256.Sum(sum));
@@ -379,7 +379,7 @@ internal static partial class Moving
         for (int i = 0; i < span.Length; i++)
         {
             if (i == 20)
-                Heap.Promote();
+                Heap.Compact();
             sum += span[i];
             span[i] = 0;
         }
@@ -394,7 +394,7 @@ internal static partial class Moving
         foreach (int item in Stale<List<int>>(addresses[7]))
         {
             if (steps++ == 50)
-                Heap.Promote();
+                Heap.Compact();
             sum += item;
         }
         Expect.Equal(Expected(7), sum);
@@ -408,7 +408,7 @@ internal static partial class Moving
         Thread other;
         lock (held)
         {
-            Heap.Promote();
+            Heap.Compact();
             Expect.True(Monitor.IsEntered(held));
             other = new Thread(() => { lock (held) entered.Set(); });
             other.Start();
@@ -436,7 +436,7 @@ internal static partial class Moving
             }
             finally
             {
-                Heap.Promote();
+                Heap.Compact();
                 seen += "finally ";
             }
         }
@@ -461,10 +461,10 @@ internal static partial class Moving
         Subject subject = Stale<Subject>(addresses[9]);
         int first = subject.Value;
         await Task.Delay(5);
-        Heap.Promote();
+        Heap.Compact();
         await Task.Yield();
         Expect.Equal(first, subject.Value);
-        await Task.Run(() => Heap.Promote());
+        await Task.Run(() => Heap.Compact());
         Expect.Equal(first, subject.Value);
     }
 
@@ -472,7 +472,7 @@ internal static partial class Moving
     {
         nint[] addresses = Scattered(k => new Subject(k));
         GCHandle[] handles = [.. addresses.Select(address => GCHandle.Alloc(Stale<Subject>(address)))];
-        Heap.Promote();
+        Heap.Compact();
         for (int k = 0; k < Victims; k++)
         {
             Expect.Equal(k, ((Subject)handles[k].Target!).Value);
@@ -484,7 +484,7 @@ internal static partial class Moving
     {
         nint[] addresses = Scattered(k => new Subject(k));
         WeakReference<Subject>[] weak = [.. addresses.Select(address => new WeakReference<Subject>(Stale<Subject>(address)))];
-        Heap.Promote();
+        Heap.Compact();
         for (int k = 0; k < Victims; k++)
         {
             Expect.True(weak[k].TryGetTarget(out Subject? subject));
@@ -498,7 +498,7 @@ internal static partial class Moving
         var table = new ConditionalWeakTable<Subject, string>();
         for (int k = 0; k < Victims; k++)
             table.Add(Stale<Subject>(addresses[k]), "value " + k);
-        Heap.Promote();
+        Heap.Compact();
         for (int k = 0; k < Victims; k++)
         {
             Expect.True(table.TryGetValue(Stale<Subject>(addresses[k]), out string? value), $"the key {k} is not found");
@@ -510,7 +510,7 @@ internal static partial class Moving
     {
         nint[] addresses = Scattered(k => new Subject(k));
         int[] codes = [.. addresses.Select(address => RuntimeHelpers.GetHashCode(Stale<Subject>(address)))];
-        Heap.Promote();
+        Heap.Compact();
         for (int k = 0; k < Victims; k++)
             Expect.Equal(codes[k], RuntimeHelpers.GetHashCode(Stale<Subject>(addresses[k])));
     }

@@ -257,7 +257,7 @@ internal static unsafe partial class Moving
             places[type] = places.Count;
         for (int round = 0; round < 3; round++)
         {
-            Heap.Promote();
+            Heap.Compact();
             for (int i = 0; i < held.Length; i++)
             {
                 Type first = types[i], second = (Type)held[i];

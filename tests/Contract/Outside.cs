@@ -107,7 +107,7 @@ internal static unsafe partial class Outside
         foreach (Subject item in between)
             Heap.Delete(item);
         Heap.Delete(between);
-        Heap.Promote();
+        Heap.Compact();
         GC.KeepAlive(before);  // others may still read it: forgotten, not deleted
     }
 
@@ -333,7 +333,7 @@ internal static unsafe partial class Outside
             }
             Renew();
             ReadAll(2);
-            Heap.Promote();
+            Heap.Compact();
             ReadAll(1);
             Heap.Reclaim();
             GC.Collect();

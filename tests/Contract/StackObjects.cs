@@ -168,7 +168,7 @@ internal static class StackObjects
             Expect.True(ReferenceEquals(copy[0], names[2]) && ReferenceEquals(copy[2], names[0]) && copy[1].Length == 2);
             Heap.Delete(copy);
             if (i % 10 == 0)
-                Heap.Promote();
+                Heap.Compact();
         }
 
         [MethodImpl(NotInlined)]
@@ -228,7 +228,7 @@ internal static class StackObjects
         int[] left = [7], right = [3, 2];
         OnTheStack(() => SumOfFields(left, right, DoNothing), 10);
         OnTheStack(() => SumOfElements(left, right, 0, DoNothing), 10);
-        Action promote = () => Heap.Promote();
+        Action promote = () => Heap.Compact();
         for (int round = 0; round < 20; round++)
         {
             // Neighbours that die, so that the blocks are worth leaving.
@@ -296,7 +296,7 @@ internal static class StackObjects
             thread.Start();
         for (int i = 0; i < 50; i++)
         {
-            Heap.Promote();
+            Heap.Compact();
             Thread.Sleep(1);
         }
         Volatile.Write(ref done, true);
@@ -449,7 +449,7 @@ internal static class StackObjects
         OnTheHeap(() => Handle(4, DoNothing), 9);
         for (int i = 0; i < 20; i++)
         {
-            Action promote = () => Heap.Promote();
+            Action promote = () => Heap.Compact();
             Expect.Equal(9, Fixed(4, promote));
             Expect.Equal(5, FixedField(4, promote));
             Expect.Equal(9, Handle(4, promote));

@@ -413,7 +413,7 @@ internal static class Unreachable
             while (!Volatile.Read(ref over))
             {
                 Heap.Reclaim();
-                Heap.Promote();
+                Heap.Compact();
             }
         });
         deleter.Start();

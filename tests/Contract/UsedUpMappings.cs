@@ -150,7 +150,7 @@ internal static unsafe partial class UsedUpMappings
             before = Environment.WorkingSet;
             for (int i = 0; i < Count; i += 2)
                 Heap.Delete(objects[i]);
-            Heap.Promote();
+            Heap.Compact();
             GC.Collect();
             after = Environment.WorkingSet;
             Expect.Throws<DanglingReferenceException>(() => Read(objects[0]));

@@ -85,7 +85,7 @@ constexpr Knob kTable[] = {
     {{"FREEHOLD_HEAP_LIMIT", "System.Heap.Limit", "a size such as 512M or 4G"}, [](const char* t) noexcept { return parse_size(t, &knobs.heap_limit); }},
     {{"FREEHOLD_ADDRESS_SPACE", "System.Heap.AddressSpace", "a size such as 1T"}, [](const char* t) noexcept { return parse_size(t, &knobs.address_space); }},
     {{"FREEHOLD_MAP_BUDGET", "System.Heap.MapBudget", "a number of kernel mappings"}, [](const char* t) noexcept { return parse_count(t, &knobs.map_budget); }},
-    {{"FREEHOLD_PROMOTION", "System.Heap.Promotion", "0 or 1"}, [](const char* t) noexcept { return parse_switch(t, &knobs.promotion); }},
+    {{"FREEHOLD_COMPACTION", "System.Heap.Compaction", "0 or 1"}, [](const char* t) noexcept { return parse_switch(t, &knobs.promotion); }},
     {{"FREEHOLD_RECLAIM", "System.Heap.Reclaim", "0 or 1"}, [](const char* t) noexcept { return parse_switch(t, &knobs.reclaim); }},
     {{"FREEHOLD_RECLAIM_GROWTH", "System.Heap.ReclaimGrowth", "a number of percent"},
      [](const char* t) noexcept { return parse_count(t, &knobs.reclaim_growth); }},

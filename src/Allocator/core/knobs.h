@@ -36,7 +36,7 @@ struct Knobs {
   uint64_t heap_limit = 0;                      // FREEHOLD_HEAP_LIMIT, bytes; 0 = from the runtime's own settings, else from the machine
   uint64_t address_space = uint64_t{64} << 40;  // FREEHOLD_ADDRESS_SPACE, bytes
   uint64_t map_budget = 0;                      // FREEHOLD_MAP_BUDGET, kernel mappings; 0: heap/mappings.h chooses
-  bool promotion = true;                        // FREEHOLD_PROMOTION
+  bool promotion = true;                        // FREEHOLD_COMPACTION
   bool reclaim = true;                          // FREEHOLD_RECLAIM: what no root reaches goes before an allocation fails
   uint64_t reclaim_growth = 0;                  // FREEHOLD_RECLAIM_GROWTH, percent; 0 = not by itself before
   Stress stress;                                // FREEHOLD_STRESS

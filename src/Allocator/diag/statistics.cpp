@@ -61,14 +61,14 @@ void collect_statistics(uint64_t* values, int32_t count) noexcept {
   figures[kRepairedFields] = load(faults.parents);
   figures[kRepairedOperands] = load(faults.operand_repairs);
   figures[kRepairsWithoutField] = load(faults.parentless);
-  figures[kPromotionWaits] = load(faults.waits);
+  figures[kCompactionWaits] = load(faults.waits);
   const heap::PromotionCounters& promotion = heap::promotion_counters;
-  figures[kPromotionRounds] = load(promotion.rounds);
-  figures[kPromotedBlocks] = load(promotion.blocks);
-  figures[kPromotedObjects] = load(promotion.objects);
-  figures[kPromotedBytes] = load(promotion.bytes);
+  figures[kCompactionRounds] = load(promotion.rounds);
+  figures[kCompactedBlocks] = load(promotion.blocks);
+  figures[kMovedObjects] = load(promotion.objects);
+  figures[kMovedBytes] = load(promotion.bytes);
   figures[kPatchedFields] = load(promotion.patched);
-  figures[kLongestFreeze] = load(promotion.longest_freeze);
+  figures[kLongestEvacuation] = load(promotion.longest_freeze);
   figures[kFrameWaits] = load(promotion.frame_waits);
   figures[kForwardingBytes] = heap::forwarding_bytes();
   const heap::SweepCounters& sweeps = heap::sweep_counters;
@@ -110,11 +110,11 @@ void format_statistics(char* text, size_t capacity) noexcept {
   add("  blocks of 2 MB     %14llu live, %llu pooled, %llu fresh (%llu prefaulted), %llu recycled\n", count(kLiveBlocks), count(kPooledBlocks),
       count(kFreshBlocks), static_cast<unsigned long long>(heap::block_counters.prefaulted_taken.load(std::memory_order_relaxed)), count(kRecycledBlocks));
   add("  large objects      %14llu\n", count(kLargeObjects));
-  add("  promoted           %14.1f MB in %llu objects of %llu blocks, %llu rounds; a block was frozen for %.3f ms at most\n", mega(kPromotedBytes),
-      count(kPromotedObjects), count(kPromotedBlocks), count(kPromotionRounds), milliseconds(kLongestFreeze));
+  add("  compaction         %14.1f MB in %llu objects of %llu blocks, %llu rounds; a block could not be written to for %.3f ms at most\n", mega(kMovedBytes),
+      count(kMovedObjects), count(kCompactedBlocks), count(kCompactionRounds), milliseconds(kLongestEvacuation));
   const heap::PromotionCounters& promotion = heap::promotion_counters;
   auto spent = [](const std::atomic<uint64_t>& counter) noexcept { return static_cast<double>(counter.load(std::memory_order_relaxed)) / 1e6; };
-  add("  promoting took     %14.1f ms of a processor to walk, %.1f ms to copy, %.1f ms to patch\n", spent(promotion.walk_time), spent(promotion.copy_time),
+  add("  compacting took    %14.1f ms of a processor to walk, %.1f ms to copy, %.1f ms to patch\n", spent(promotion.walk_time), spent(promotion.copy_time),
       spent(promotion.patch_time));
   add("  short rounds       %14llu, which walked %llu marked pages\n", static_cast<unsigned long long>(promotion.short_rounds.load(std::memory_order_relaxed)),
       static_cast<unsigned long long>(promotion.cards.load(std::memory_order_relaxed)));
@@ -123,7 +123,7 @@ void format_statistics(char* text, size_t capacity) noexcept {
       count(kRepairedFields), count(kRepairedOperands), count(kRepairsWithoutField));
   if (core::knobs.stress.sites)
     add("  places that faulted%14llu\n", static_cast<unsigned long long>(core::fault_counters.sites.load(std::memory_order_relaxed)));
-  add("  promotion waits    %14llu stores, %llu allocations\n", count(kPromotionWaits), count(kFrameWaits));
+  add("  compaction waits   %14llu stores, %llu allocations\n", count(kCompactionWaits), count(kFrameWaits));
   add("  forwarding tables  %14.1f MB\n", mega(kForwardingBytes));
   add("  sweeps             %14llu: %llu fields and %llu roots made current; two stops each, the longest %.3f ms\n", count(kSweeps), count(kSweptFields),
       count(kSweptRoots), milliseconds(kLongestSweepStop));

@@ -205,7 +205,7 @@ Whereabouts whereabouts_of(uintptr_t address) noexcept {
 }
 
 void wait_while_evacuating(uintptr_t address) noexcept {
-  if (thread_promotes) os::fail_fast("Promotion writes to a block that it evacuates.", "Report it; FREEHOLD_PROMOTION=0 avoids it.");
+  if (thread_promotes) os::fail_fast("Promotion writes to a block that it evacuates.", "Report it; FREEHOLD_COMPACTION=0 avoids it.");
   // A thread that promotes may have to wait for a processor: it must not be one that those who wait keep busy.
   constexpr int kYields = 400;  // some 130 us, which an evacuation takes where little lives
   constexpr timespec kBetween = {0, 50'000};

@@ -60,13 +60,13 @@ public static class Heap
         return CollectedHeap.GetStatistics();
     }
 
-    /// <summary>Forces a round of promotion and returns when it is done: live objects leave sparse blocks of memory, whose memory is then given back.</summary>
+    /// <summary>Compacts the heap and returns when that is done: live objects leave sparse blocks of memory, whose memory is then given back.</summary>
     /// <returns>How many objects moved.</returns>
     /// <remarks>
     /// The heap does this by itself, in the background; a program that knows of a good moment may ask for it. Moving an object is invisible, but the
     /// first uses of references to it cost some microseconds each. Under a garbage collector it does nothing and returns 0.
     /// </remarks>
-    public static long Promote() => IsManual ? NativeHeap.Promote() : 0;
+    public static long Compact() => IsManual ? NativeHeap.Compact() : 0;
 
     /// <summary>Finds what the program forgot to delete: live objects that no static, local, handle or other live object refers to any more.</summary>
     /// <returns>One item for each type, the most bytes first. Empty under a garbage collector, which finds such objects itself.</returns>

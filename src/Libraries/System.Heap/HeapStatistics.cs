@@ -40,13 +40,13 @@ public readonly struct HeapStatistics
         RepairedFields = (long)values[24];
         RepairedOperands = (long)values[25];
         RepairsWithoutField = (long)values[26];
-        PromotionWaits = (long)values[27];
-        PromotionRounds = (long)values[28];
-        PromotedBlocks = (long)values[29];
-        PromotedObjects = (long)values[30];
-        PromotedBytes = (long)values[31];
+        CompactionWaits = (long)values[27];
+        CompactionRounds = (long)values[28];
+        CompactedBlocks = (long)values[29];
+        MovedObjects = (long)values[30];
+        MovedBytes = (long)values[31];
         PatchedFields = (long)values[32];
-        LongestFreeze = TimeSpan.FromMicroseconds(values[33] / 1000.0);
+        LongestEvacuation = TimeSpan.FromMicroseconds(values[33] / 1000.0);
         ForwardingBytes = (long)values[34];
         Sweeps = (long)values[35];
         SweptFields = (long)values[36];
@@ -121,28 +121,28 @@ public readonly struct HeapStatistics
     /// <summary>The longest of these stops.</summary>
     public TimeSpan LongestPinStop { get; }
 
-    /// <summary>Rounds of promotion.</summary>
-    public long PromotionRounds { get; }
+    /// <summary>Rounds of compaction.</summary>
+    public long CompactionRounds { get; }
 
-    /// <summary>Blocks of 2 MB that live objects were promoted out of.</summary>
-    public long PromotedBlocks { get; }
+    /// <summary>Blocks of 2 MB that compaction emptied.</summary>
+    public long CompactedBlocks { get; }
 
-    /// <summary>Objects promoted, each time counted.</summary>
-    public long PromotedObjects { get; }
+    /// <summary>Objects that compaction moved, each time counted.</summary>
+    public long MovedObjects { get; }
 
-    /// <summary>Bytes of objects promoted, each time counted.</summary>
-    public long PromotedBytes { get; }
+    /// <summary>Their bytes.</summary>
+    public long MovedBytes { get; }
 
-    /// <summary>Fields that promotion made current itself, so that nobody faults on them.</summary>
+    /// <summary>Fields that compaction made current itself, so that nobody faults on them.</summary>
     public long PatchedFields { get; }
 
-    /// <summary>The longest time for which a block was frozen: a thread that stores to it waits that long at most.</summary>
-    public TimeSpan LongestFreeze { get; }
+    /// <summary>The longest time that a block could not be written to while its objects were copied: a thread that stores to it waits that long at most.</summary>
+    public TimeSpan LongestEvacuation { get; }
 
-    /// <summary>Bytes of the tables that say where promoted objects are. A sweep makes them superfluous.</summary>
+    /// <summary>Bytes of the tables that say where moved objects are. A sweep makes them superfluous.</summary>
     public long ForwardingBytes { get; }
 
-    /// <summary>Sweeps (de-dangling): each made every reference in the process current, so that the tables of earlier promotions could go.</summary>
+    /// <summary>Sweeps (de-dangling): each made every reference in the process current, so that the tables of earlier rounds could go.</summary>
     public long Sweeps { get; }
 
     /// <summary>Fields that sweeps made current.</summary>
@@ -154,7 +154,7 @@ public readonly struct HeapStatistics
     /// <summary>The longest stop of all threads for a sweep; each sweep makes two.</summary>
     public TimeSpan LongestSweepStop { get; }
 
-    /// <summary>Uses of an object under an address that it had before it was promoted: each cost a page fault, was repaired, and went on.</summary>
+    /// <summary>Uses of an object under an address that it had before it was moved: each cost a page fault, was repaired, and went on.</summary>
     public long RepairedFaults { get; }
 
     /// <summary>References in registers and on stacks that these repairs made current.</summary>
@@ -169,10 +169,10 @@ public readonly struct HeapStatistics
     /// <summary>Repairs that found no stale field to make current: the next reader of the same field may fault again.</summary>
     public long RepairsWithoutField { get; }
 
-    /// <summary>Stores that waited until the block they lead to was promoted: some hundred microseconds each.</summary>
-    public long PromotionWaits { get; }
+    /// <summary>Stores that waited until the block they lead to was compacted: some hundred microseconds each.</summary>
+    public long CompactionWaits { get; }
 
-    /// <summary>Allocations that waited for memory from promotion, because it was behind: a millisecond each at most.</summary>
+    /// <summary>Allocations that waited for memory from compaction, because it was behind: a millisecond each at most.</summary>
     public long FrameWaits { get; }
 
     /// <summary>Deletions that found an object deleted before.</summary>

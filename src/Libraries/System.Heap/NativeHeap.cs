@@ -68,7 +68,7 @@ internal static unsafe partial class NativeHeap
 
     // A round takes time, and may wait for another: an ordinary P/Invoke too.
     [DllImport("freehold", EntryPoint = "freehold_promote")]
-    internal static extern long Promote();
+    internal static extern long Compact();
 
     // They stop the other threads too.
     [DllImport("freehold", EntryPoint = "freehold_find_unreachable")]

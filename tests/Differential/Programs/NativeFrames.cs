@@ -160,8 +160,8 @@ internal static unsafe partial class NativeFrames
         }
     }
 
-    // Without what depends on where code lies, and without the stubs that have no name.
-    private static string Shorten(string trace) => string.Join('\n', trace.Split('\n').Select(line => Address().Replace(line, "")).Where(line => !line.Contains("BaseAddress")));
+    // Without what depends on where code and the program lie, and without the stubs that have no name.
+    private static string Shorten(string trace) => string.Join('\n', trace.Split('\n').Select(line => Address().Replace(line, "").Replace(AppContext.BaseDirectory, "")).Where(line => !line.Contains("BaseAddress")));
 
     [GeneratedRegex(@" \+ 0x[0-9a-f]+")]
     private static partial Regex Address();

@@ -392,9 +392,12 @@ internal static unsafe partial class Outside
         {
             try
             {
-                while (!s_stop)
+                // Bounded: where every address is searched for before it is used again, garbage without end outruns the search.
+                for (int round = 0; !s_stop; round++)
                 {
                     ReadAll(1);
+                    if (round >= 100)
+                        continue;
                     object[] churn = [.. Enumerable.Range(0, 1_000).Select(i => new byte[i])];
                     foreach (object item in churn)
                         Heap.Delete(item);

@@ -158,7 +158,7 @@ bool read_knobs(const char* const* environment, ConfigurationLookup lookup, char
     if (found == nullptr) {
       snprintf(error, capacity,
                "The environment variable %.*s is not known. Known are FREEHOLD_STATS, _VERIFY, _DEBUG, _PROTECTION, _HEAP_LIMIT, _ADDRESS_SPACE, _MAP_BUDGET, "
-               "_PROMOTION, _RECLAIM, _RECLAIM_GROWTH, _HUGE_PAGES, _STRESS and _FAIL.",
+               "_COMPACTION, _RECLAIM, _RECLAIM_GROWTH, _HUGE_PAGES, _STRESS and _FAIL.",
                static_cast<int>(length), *environment);
       return false;
     }

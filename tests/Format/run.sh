@@ -9,7 +9,7 @@ passed=0
 failed=0
 # Files that git knows or would know: nothing that a build made.
 files() {
-  if git rev-parse --is-inside-work-tree > /dev/null 2>&1; then git ls-files --cached --others --exclude-standard -- "$@"; else find . -path ./artifacts -prune -o -name "$1" -printf "%P\n"; fi |
+  if git rev-parse --is-inside-work-tree > /dev/null 2>&1; then git ls-files --cached --others --exclude-standard -- "$@"; else find . \( -path ./artifacts -o -path ./.git -o -name obj -o -name bin \) -prune -o -name "$1" -type f -printf "%P\n"; fi |
     while read -r file; do if [ -f "$file" ]; then echo "$file"; fi; done
 }
 mapfile -t native < <(files '*.cpp'; files '*.h'; files '*.c')

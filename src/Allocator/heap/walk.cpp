@@ -58,7 +58,11 @@ bool ends_with_window(const uint8_t* cursor) noexcept {
 }
 
 bool may_be_unfinished(const uint8_t* cursor, size_t size) noexcept {
-  if (threads_stopped.load(std::memory_order_acquire)) return false;
+  if (threads_stopped.load(std::memory_order_acquire)) {
+    // All arrays are finished, but this one's length may have been read before, by a walk beside the stop.
+    uint32_t length;
+    return !try_load(reinterpret_cast<const uint32_t*>(cursor + 2 * core::kHeaderSize), &length) || length != 0;
+  }
   const uint8_t* next = cursor + size;
   // At the end of what its chunk has initialised there is no room for elements.
   uintptr_t offset = reinterpret_cast<uintptr_t>(next) % core::kWindowSize;

@@ -18,9 +18,10 @@ struct Walked {
   const core::MethodTable* type;  // of an object
 };
 
-// A deleted object whose first words lie at the end of a page and the others on a page without memory: it covers the rest of its page.
-inline Walked cut_off(const uint8_t* cursor, uint64_t head) noexcept {
-  if ((head & core::kDeletedBit) == 0) return {Step::kEnd, 0, 0, nullptr};
+// A deleted object whose first words lie at the end of a page and the others, from `word` on, on a page without memory: it covers the rest of its page. Where the word
+// lies on the same page as the ones before, that page has just gone away: nobody knows how large the object was.
+inline Walked cut_off(const uint8_t* cursor, uint64_t head, const uint8_t* word) noexcept {
+  if ((head & core::kDeletedBit) == 0 || reinterpret_cast<uintptr_t>(word) % core::kPageSize != 0) return {Step::kEnd, 0, 0, nullptr};
   return {Step::kFiller, core::kPageSize - reinterpret_cast<uintptr_t>(cursor) % core::kPageSize, static_cast<uint32_t>(head), nullptr};
 }
 
@@ -29,7 +30,7 @@ inline Walked cut_off(const uint8_t* cursor, uint64_t head) noexcept {
 [[gnu::noinline]] bool ends_with_window(const uint8_t* cursor) noexcept;
 
 // The runtime's allocation helpers store the type of an array before its length. Whether an array that says 0 may be one of those: a walk must not go
-// on behind it, where its elements will be. `size` is that of an empty one. Always false while the threads are stopped (set_threads_stopped).
+// on behind it, where its elements will be. `size` is that of an empty one. While the threads are stopped (set_threads_stopped) it is finished, and says so by now.
 [[gnu::noinline]] bool may_be_unfinished(const uint8_t* cursor, size_t size) noexcept;
 void set_threads_stopped(bool stopped) noexcept;
 
@@ -40,13 +41,14 @@ void set_threads_stopped(bool stopped) noexcept;
   if ((head & core::kFillerBit) != 0) return {Step::kFiller, static_cast<size_t>(head >> 32), static_cast<uint32_t>(head), nullptr};
   if (reinterpret_cast<uintptr_t>(cursor + core::kHeaderSize) % core::kWindowSize == 0 && ends_with_window(cursor)) [[unlikely]]
     return {Step::kEnd, 0, 0, nullptr};
-  if (!core::try_load(reinterpret_cast<const uint64_t*>(cursor + core::kHeaderSize), &type)) return cut_off(cursor, head);
+  if (!core::try_load(reinterpret_cast<const uint64_t*>(cursor + core::kHeaderSize), &type)) return cut_off(cursor, head, cursor + core::kHeaderSize);
   if (type == 0) return {Step::kEnd, 0, 0, nullptr};
   const auto* table = reinterpret_cast<const core::MethodTable*>(type);
   size_t size = table->base_size;
   if (table->has_component_size()) {
     uint32_t length;
-    if (!core::try_load(reinterpret_cast<const uint32_t*>(cursor + 2 * core::kHeaderSize), &length)) return cut_off(cursor, head);
+    if (!core::try_load(reinterpret_cast<const uint32_t*>(cursor + 2 * core::kHeaderSize), &length))
+      return cut_off(cursor, head, cursor + 2 * core::kHeaderSize);
     size += static_cast<size_t>(table->component_size()) * length;
     if (length == 0 && (head & core::kDeletedBit) == 0 && may_be_unfinished(cursor, core::align_up(size, core::kObjectAlignment))) [[unlikely]]
       return {Step::kEnd, 0, 0, nullptr};

@@ -62,12 +62,18 @@ TEST(Heap, AlignsTheHandleAndTheAddress) {
   Compiled compiled;
   for (size_t alignment = 1; alignment <= kUnit; alignment *= 2) {
     for (size_t size : {size_t{1}, size_t{40}, size_t{3000}, size_t{9000}}) {
-      void* made = __freehold_aligned_alloc(alignment, size);
-      EXPECT_EQ(reinterpret_cast<uintptr_t>(made) % alignment, 0u) << alignment << ' ' << size;
-      EXPECT_EQ(reinterpret_cast<uintptr_t>(at(made)) % alignment, 0u) << alignment << ' ' << size;
+      // Several ids: the low bits of a handle come from its id.
+      void* made[8];
+      for (void*& one : made) {
+        one = __freehold_aligned_alloc(alignment, size);
+        EXPECT_EQ(reinterpret_cast<uintptr_t>(one) % alignment, 0u) << alignment << ' ' << size;
+        EXPECT_EQ(reinterpret_cast<uintptr_t>(at(one)) % alignment, 0u) << alignment << ' ' << size;
+      }
       move_everything();
-      EXPECT_EQ(reinterpret_cast<uintptr_t>(at(made)) % alignment, 0u) << alignment << ' ' << size;
-      __freehold_free(made);
+      for (void* one : made) {
+        EXPECT_EQ(reinterpret_cast<uintptr_t>(at(one)) % alignment, 0u) << alignment << ' ' << size;
+        __freehold_free(one);
+      }
     }
   }
   void* result = nullptr;

@@ -109,7 +109,8 @@ void* Heap::allocate(ThreadCache& cache, size_t size, size_t alignment, bool zer
   if (size == 0) size = 1;
   if (size > kLargestSmall || alignment > 64) return allocate_large(cache, size, alignment, zeroed);
   uint32_t size_class = class_of_size(size);
-  while (alignment > 16 && size_of_class(size_class) % alignment != 0) {
+  // The handle has to be aligned as well as the slot, and only where slots are multiples of 64 is it more than 16 (origin).
+  while (alignment > 16 && size_of_class(size_class) % 64 != 0) {
     if (++size_class == kClasses) return allocate_large(cache, size, alignment, zeroed);
   }
   ThreadCache::Loose& loose = cache.loose[size_class];

@@ -81,6 +81,48 @@ public sealed class ApplicationTests : IDisposable
     [InlineData(nameof(NativeCalls.MakeGenericDelegate))]
     public void Arguments_of_native_calls_are_pinned(string method) => VerifyGolden(typeof(NativeCalls), method);
 
+    [Theory]
+    [InlineData("Plain", nameof(Owned.Plain))]
+    [InlineData("Generic", "Generic`1")]
+    [InlineData("Derived", nameof(Owned.Derived))]
+    public void Types_with_owned_fields_name_them(string golden, string type)
+    {
+        using ModuleDefinition module = Rewrite();
+        Golden.Verify("Owned." + golden, IlText.Format(module.GetType(typeof(Owned).FullName + "/" + type).Methods.Single(candidate => candidate.Name == "FreeholdCollectParts")));
+    }
+
+    [Theory]
+    [InlineData("Number")]
+    [InlineData("Static")]
+    [InlineData("Any")]
+    public void A_mark_on_a_field_that_can_own_nothing_is_an_error(string field)
+    {
+        string wrong = Path.Combine(_root, "wrong.dll"), output = Path.Combine(_root, "out", "wrong.dll");
+        Directory.CreateDirectory(Path.GetDirectoryName(output)!);
+        using (ModuleDefinition module = ModuleDefinition.ReadModule(_input))
+        {
+            TypeDefinition type = module.GetType(typeof(Owned).FullName + "/Unmarked`1");
+            MethodDefinition constructor = module.GetType("System.OwnedAttribute").Methods.Single(method => method.IsConstructor);
+            type.Fields.Single(candidate => candidate.Name == field).CustomAttributes.Add(new Mono.Cecil.CustomAttribute(constructor));
+            module.Write(wrong);
+        }
+
+        using StringWriter errors = new();
+        TextWriter before = Console.Error;
+        Console.SetError(errors);
+        try
+        {
+            Assert.Equal(1, Program.Main(["--application", wrong, "--output", output]));
+        }
+        finally
+        {
+            Console.SetError(before);
+        }
+
+        Assert.Contains($"::{field} is marked [Owned]", errors.ToString(), StringComparison.Ordinal);
+        Assert.False(File.Exists(output));
+    }
+
     [Fact]
     public void A_native_implementation_of_an_interface_pins()
     {

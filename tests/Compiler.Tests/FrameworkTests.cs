@@ -17,7 +17,7 @@ public sealed class MainFrameworkTests(MainFramework framework) : FrameworkTests
     protected override int Assemblies => 175;
 
     /// <inheritdoc/>
-    protected override string[] Statistics => ["ExceptionMapping: 1 = 1 + 0", "HandleReads: 2 = 2 + 0", "SyncEntry: 4 = 4 + 0", "BlockingImports: 2 = 2 + 0", "BlockMoves: 4 = 2 + 2", "StringHashes: 4 = 4 + 0", "ReferencesForPointers: 11 = 11 + 0", "NativeCallPins: 0 = 0 + 0", "NativeDelegatePins: 47 = 1 + 46", "ReflectedCallPins: 9 = 9 + 0", "TypeIdentity: 2 = 2 + 0", "BoxedContents: 1 = 1 + 0", "ObjectIdentity: 4452 = 3403 + 1049", "ReferenceComparisons: 226 = 56 + 170", "CurrentPointers: 97 = 47 + 50", "CompareExchange: 385 = 191 + 194", "TouchBeforePin: 2194 = 1284 + 910", "NumberAudit: 2379 = 0 + 2379"];
+    protected override string[] Statistics => ["ExceptionMapping: 1 = 1 + 0", "HandleReads: 2 = 2 + 0", "SyncEntry: 4 = 4 + 0", "OwnedParts: 55 = 55 + 0", "BlockingImports: 2 = 2 + 0", "BlockMoves: 4 = 2 + 2", "StringHashes: 4 = 4 + 0", "ReferencesForPointers: 11 = 11 + 0", "NativeCallPins: 0 = 0 + 0", "NativeDelegatePins: 47 = 1 + 46", "ReflectedCallPins: 9 = 9 + 0", "TypeIdentity: 2 = 2 + 0", "BoxedContents: 1 = 1 + 0", "ObjectIdentity: 4453 = 3404 + 1049", "ReferenceComparisons: 226 = 56 + 170", "CurrentPointers: 97 = 47 + 50", "CompareExchange: 385 = 191 + 194", "TouchBeforePin: 2194 = 1284 + 910", "NumberAudit: 2379 = 0 + 2379"];
 
     [Theory]
     [InlineData("TouchBeforePin.GenericHandle", ".ctor")]
@@ -34,7 +34,7 @@ public sealed class OtherFrameworkTests(OtherFramework framework) : FrameworkTes
     protected override int Assemblies => 173;
 
     /// <inheritdoc/>
-    protected override string[] Statistics => ["ExceptionMapping: 1 = 1 + 0", "HandleReads: 3 = 2 + 1", "SyncEntry: 4 = 4 + 0", "BlockingImports: 2 = 2 + 0", "BlockMoves: 4 = 4 + 0", "StringHashes: 4 = 4 + 0", "ReferencesForPointers: 11 = 11 + 0", "NativeCallPins: 0 = 0 + 0", "NativeDelegatePins: 40 = 1 + 39", "ReflectedCallPins: 9 = 9 + 0", "TypeIdentity: 2 = 2 + 0", "BoxedContents: 1 = 1 + 0", "ObjectIdentity: 4364 = 3350 + 1014", "ReferenceComparisons: 215 = 51 + 164", "CurrentPointers: 80 = 44 + 36", "CompareExchange: 389 = 191 + 198", "TouchBeforePin: 2088 = 1228 + 860", "NumberAudit: 2257 = 0 + 2257"];
+    protected override string[] Statistics => ["ExceptionMapping: 1 = 1 + 0", "HandleReads: 3 = 2 + 1", "SyncEntry: 4 = 4 + 0", "OwnedParts: 55 = 55 + 0", "BlockingImports: 2 = 2 + 0", "BlockMoves: 4 = 4 + 0", "StringHashes: 4 = 4 + 0", "ReferencesForPointers: 11 = 11 + 0", "NativeCallPins: 0 = 0 + 0", "NativeDelegatePins: 40 = 1 + 39", "ReflectedCallPins: 9 = 9 + 0", "TypeIdentity: 2 = 2 + 0", "BoxedContents: 1 = 1 + 0", "ObjectIdentity: 4365 = 3351 + 1014", "ReferenceComparisons: 215 = 51 + 164", "CurrentPointers: 80 = 44 + 36", "CompareExchange: 389 = 191 + 198", "TouchBeforePin: 2088 = 1228 + 860", "NumberAudit: 2257 = 0 + 2257"];
 }
 
 /// <summary>The passes over the real framework of a supported version.</summary>
@@ -78,6 +78,28 @@ public abstract class FrameworkTests(RewrittenFramework framework)
     [InlineData("ReferencesForPointers.Assign", "System.Threading.ObjectHeader", "AssignHashCode")]
     public void Method_is_as_the_golden_text_says(string golden, string type, string method) =>
         Verify(golden, framework.CoreLib.GetType(type).Methods.Single(candidate => candidate.Name == method));
+
+    [Theory]
+    [InlineData("OwnedParts.Object", "sdk/System.Private.CoreLib", "System.Object")]
+    [InlineData("OwnedParts.Dispatch", "sdk/System.Private.CoreLib", InjectedRuntime.FullName, "CollectParts")]
+    [InlineData("OwnedParts.List", "sdk/System.Private.CoreLib", "System.Collections.Generic.List`1")]
+    [InlineData("OwnedParts.Condition", "sdk/System.Private.CoreLib", "System.IO.MemoryStream")]
+    [InlineData("OwnedParts.Chain", "framework/System.Collections", "System.Collections.Generic.LinkedList`1")]
+    [InlineData("OwnedParts.Nothing", "framework/System.Collections", "System.Collections.Generic.SortedSet`1/TreeSubSet")]
+    [InlineData("OwnedParts.Structures", "framework/System.Collections.Concurrent", "System.Collections.Concurrent.ConcurrentDictionary`2/Tables")]
+    [InlineData("OwnedParts.Derived", "framework/System.Text.RegularExpressions", "System.Text.RegularExpressions.Match")]
+    public void Types_name_their_parts(string golden, string assembly, string type, string method = "FreeholdCollectParts")
+    {
+        using ModuleDefinition module = ModuleDefinition.ReadModule(Path.Combine(framework.Output, assembly + ".dll"));
+        Verify(golden, module.GetType(type).Methods.Single(candidate => candidate.Name == method));
+    }
+
+    [Fact]
+    public void A_type_of_the_table_that_no_assembly_has_is_an_error()
+    {
+        RewriteException failure = Assert.Throws<RewriteException>(() => Freehold.Rewriter.Passes.OwnedParts.RequireAll(new PassStatistics("OwnedParts")));
+        Assert.Contains(OwnedPartsTable.Rows[0].Type, failure.Message, StringComparison.Ordinal);
+    }
 
     [Theory]
     [InlineData("Move")]

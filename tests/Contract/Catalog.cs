@@ -11,6 +11,8 @@ internal static class Catalog
         .. Throwing.All(),
         .. Deleting.All(),
         .. Finalizing.All(),
+        .. Owning.All(),
+        .. OwningCollections.All(),
         .. Pinning.All(),
         .. ForeignMemory.All(),
         .. Locking.All(),

@@ -10,6 +10,7 @@
 #include "heap/chunks.h"
 #include "heap/classification.h"
 #include "heap/large.h"
+#include "heap/owned_parts.h"
 #include "heap/pins.h"
 #include "heap/promotion.h"
 #include "heap/running_finalizers.h"
@@ -31,8 +32,8 @@ FREEHOLD_MODULE_STATE(state);
 // From where a thread meets a deleted object to the exception that it makes next. Debug mode.
 [[gnu::tls_model("initial-exec")]] thread_local constinit History met_history = {};
 
-// What is left to be done: all; all but the finalizer; or not the entry of the table of locks either.
-enum class Deletion : uint8_t { kWhole, kFinalized, kKeepingLock };
+// What is left to be done: all; all but the finalizer; not the parts either; or not the entry of the table of locks either.
+enum class Deletion : uint8_t { kWhole, kFinalized, kItself, kKeepingLock };
 
 // The part of deletion behind the deleted bit: pages of its own die at once. `type` is needed in debug mode.
 [[gnu::noinline]] DeleteResult finish_large(uint8_t* start, const MethodTable* type, size_t size) noexcept {
@@ -133,6 +134,10 @@ bool try_to_delete(void* object, uint64_t head, const MethodTable* type, Deletio
       if (!core::try_load(word, &target.sync)) return false;
     }
   }
+  if (deletion <= Deletion::kFinalized && may_own_parts(type) && owns_parts(type)) {
+    *result = DeleteResult::kOwnsParts;
+    return true;
+  }
   if ((target.sync & (core::kSyncIsHashOrIndex | core::kSyncIsHash)) == core::kSyncIsHashOrIndex && deletion != Deletion::kKeepingLock) {
     *result = DeleteResult::kHasSyncEntry;
     return true;
@@ -153,7 +158,7 @@ bool try_to_delete(void* object, uint64_t head, const MethodTable* type, Deletio
   }
 }
 
-// All that the fast path leaves: objects with a finalizer, a hash code, a lock or a deleted bit.
+// All that the fast path leaves: objects with a finalizer, parts, a hash code, a lock or a deleted bit.
 [[gnu::noinline]] DeleteResult delete_unusual(void* object, uint64_t head, const MethodTable* type, Deletion deletion) noexcept {
   DeleteResult result;
   return try_to_delete(object, head, type, deletion, &result) ? result : delete_elsewhere(object, deletion);
@@ -209,6 +214,8 @@ bool try_to_delete(void* object, uint64_t head, const MethodTable* type, Deletio
   if ((head | unusual) != 0) [[unlikely]] {
     return (head | (unusual ^ MethodTable::kHasComponentSize)) == 0 ? delete_array(object, type, deletion) : delete_unusual(object, head, type, deletion);
   }
+  if (may_own_parts(type)) [[unlikely]]
+    return delete_unusual(object, head, type, deletion);
   return delete_plain(object, place - core::kHeaderSize, type->base_size, deletion);
 }
 
@@ -216,6 +223,12 @@ bool try_to_delete(void* object, uint64_t head, const MethodTable* type, Deletio
 
 DeleteResult delete_object(void* object) noexcept { return delete_any(object, Deletion::kWhole); }
 DeleteResult delete_finalized(void* object) noexcept { return delete_indirectly(object, Deletion::kFinalized); }
+DeleteResult delete_itself(void* object) noexcept { return delete_indirectly(object, Deletion::kItself); }
+DeleteResult delete_part(void* object) noexcept {
+  DeleteResult result = delete_any(object, Deletion::kWhole);
+  if (result == DeleteResult::kAlreadyDeleted) thread_heap.double_deletes--;
+  return result;
+}
 DeleteResult delete_keeping_lock(void* object) noexcept { return delete_any(object, Deletion::kKeepingLock); }
 
 void note_dangling_fault(uintptr_t address) noexcept {

@@ -14,15 +14,21 @@ enum class DeleteResult : int32_t {
   kNotDeletable = 3,
   kDangling = 4,
   kHasSyncEntry = 5,
-  kMayBePinned = 6
+  kMayBePinned = 6,
+  kOwnsParts = 7
 };
 // Ends the life of an object. Any thread in cooperative mode. Never faults, never blocks. kNeedsFinalizer is answered to one caller, once: it must
-// run the finalizer and come again. kMayBePinned, in debug mode only: it is deleted, and release_what_no_thread_pins() will take its memory if no pin is left.
+// run the finalizer and come again. kOwnsParts is answered, after the finalizer has run, for what owns other objects: the caller finds out what these are and
+// comes again for the object itself. kMayBePinned, in debug mode only: it is deleted, and release_what_no_thread_pins() will take its memory if no pin is left.
 // Managed code calls it by its symbol, without a wrapper in between (runtime/abi.h).
 DeleteResult delete_object(void* object) noexcept asm("freehold_delete");
 // The same after the finalizer has run, whether or not that has registered the object again: never kNeedsFinalizer.
 DeleteResult delete_finalized(void* object) noexcept;
-// The same, whatever the runtime's table of locks has for the object: a lock that is held stays usable, its entry is not reused. Never kNeedsFinalizer.
+// The same, when the caller sees to the parts too: never kOwnsParts.
+DeleteResult delete_itself(void* object) noexcept;
+// As delete_object(), for what another object owned: that it is gone already is nobody's mistake, and no double delete in the statistics.
+DeleteResult delete_part(void* object) noexcept;
+// The same, whatever the runtime's table of locks has for the object: a lock that is held stays usable, its entry is not reused. Neither kNeedsFinalizer nor kOwnsParts.
 DeleteResult delete_keeping_lock(void* object) noexcept;
 
 // A fault at `address` is answered by a DanglingReferenceException: counts it and, in debug mode, notes what is known of the object. Signal-safe.

@@ -24,6 +24,8 @@ using freehold::core::MethodTable;
 extern "C" {
 
 int32_t freehold_delete_finalized(void* object) noexcept { return static_cast<int32_t>(freehold::heap::delete_finalized(object)); }
+int32_t freehold_delete_itself(void* object) noexcept { return static_cast<int32_t>(freehold::heap::delete_itself(object)); }
+int32_t freehold_delete_part(void* object) noexcept { return static_cast<int32_t>(freehold::heap::delete_part(object)); }
 
 int32_t freehold_take_dead_lock() noexcept { return static_cast<int32_t>(freehold::heap::take_dead_lock()); }
 

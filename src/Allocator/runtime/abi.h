@@ -9,6 +9,8 @@
 extern "C" {
 int32_t freehold_delete(void* object) noexcept;  // heap::delete_object itself
 int32_t freehold_delete_finalized(void* object) noexcept;
+int32_t freehold_delete_itself(void* object) noexcept;
+int32_t freehold_delete_part(void* object) noexcept;
 int32_t freehold_delete_keeping_lock(void* object) noexcept;
 int32_t freehold_take_dead_lock() noexcept;
 // Around a finalizer that a deletion runs: heap::RunningFinalizer.

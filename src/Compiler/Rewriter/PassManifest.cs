@@ -18,6 +18,7 @@ public static class PassManifest
         new ExceptionMapping(),
         new HandleReads(),
         new SyncEntry(),
+        new OwnedParts(),
         new BlockingImports(),
         new BlockMoves(),
         new StringHashes(),

@@ -75,6 +75,11 @@ public static class Program
                 }
             }
 
+            foreach (PassStatistics pass in rewriter.Statistics.Where(pass => pass.Pass == nameof(Passes.OwnedParts)))
+            {
+                Passes.OwnedParts.RequireAll(pass);
+            }
+
             Report(options, rewriter);
             Directory.Move(unfinished, output);
         }

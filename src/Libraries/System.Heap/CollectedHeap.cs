@@ -48,6 +48,51 @@ internal static class CollectedHeap
         RunFinalizer(obj);
     }
 
+    internal static void DeleteAll(System.Collections.IEnumerable collection)
+    {
+        var elements = new HashSet<object>(ReferenceEqualityComparer.Instance);
+        if (collection is System.Collections.IDictionary dictionary)
+        {
+            Add(dictionary.Keys);
+            Add(dictionary.Values);
+        }
+        else
+        {
+            Add(collection);
+        }
+
+        Delete(collection);
+        System.Runtime.ExceptionServices.ExceptionDispatchInfo? first = null;
+        foreach (object element in elements)
+        {
+            try
+            {
+                Delete(element);
+            }
+            catch (Exception exception) when (exception is DoubleDeleteException or ArgumentException)
+            {
+                // Passed over, as by the manual heap.
+            }
+            catch (Exception exception)
+            {
+                first ??= System.Runtime.ExceptionServices.ExceptionDispatchInfo.Capture(exception);
+            }
+        }
+
+        first?.Throw();
+
+        void Add(System.Collections.IEnumerable all)
+        {
+            foreach (object? element in all)
+            {
+                if (element is not null)
+                {
+                    elements.Add(element);
+                }
+            }
+        }
+    }
+
     internal static HeapStatistics GetStatistics() =>
         new(GC.GetTotalAllocatedBytes(), 0, Environment.WorkingSet, Interlocked.Read(ref s_doubleDeletes));
 

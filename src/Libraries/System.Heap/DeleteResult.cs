@@ -10,4 +10,5 @@ internal enum DeleteResult
     Dangling = 4,
     HasSyncEntry = 5,
     MayBePinned = 6,
+    OwnsParts = 7,
 }

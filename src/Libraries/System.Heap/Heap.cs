@@ -20,10 +20,11 @@ public static class Heap
     [FeatureSwitchDefinition("System.Heap.IsManual")]
     public static bool IsManual { get; } = AppContext.TryGetSwitch("System.Heap.IsManual", out bool isManual) && isManual;
 
-    /// <summary>Ends the life of one object: runs its finalizer (once, on this thread), then frees its memory.</summary>
+    /// <summary>Ends the life of one object: runs its finalizer (once, on this thread), then frees its memory and that of the parts that it owns.</summary>
     /// <param name="obj">The object; null does nothing.</param>
     /// <remarks>
-    /// Objects that it refers to live on. Any later use of a reference to it behaves as if it were alive, or throws <see cref="DanglingReferenceException"/>.
+    /// Its parts are what the framework's types keep inside (the array of a list, the nodes of a tree) and what fields marked <see cref="OwnedAttribute"/> refer to;
+    /// all else that it refers to lives on: see <see cref="DeleteAll"/>. Any later use of a reference to it behaves as if it were alive, or throws <see cref="DanglingReferenceException"/>.
     /// Does not wait for other threads. An exception from the finalizer leaves the object undeleted; a second call then frees it.
     /// A finalizer may delete its own object, or register it again for finalization: the call that runs the finalizer ends the object's life all the same.
     /// </remarks>
@@ -117,44 +118,96 @@ public static class Heap
         }
     }
 
-    [StackTraceHidden]
-    [MethodImpl(MethodImplOptions.NoInlining)]
-    private static unsafe void DeleteSlowly(object? obj, DeleteResult result)
+    /// <summary>Deletes a collection and what is in it, as <see cref="Delete"/> does. Of a dictionary, keys and values.</summary>
+    /// <param name="collection">The collection; null does nothing. It must not change meanwhile.</param>
+    /// <remarks>
+    /// Elements that are null, that are in it more than once, that were deleted before or that belong to the runtime (string literals) are passed over.
+    /// An exception from an element's finalizer is thrown when everything else is deleted.
+    /// </remarks>
+    /// <exception cref="DoubleDeleteException">The collection was deleted before.</exception>
+    /// <exception cref="DanglingReferenceException">The collection was deleted before and its memory is gone.</exception>
+    public static void DeleteAll(System.Collections.IEnumerable? collection)
     {
-        if (obj is null)
+        if (collection is null)
         {
             return;
         }
 
+        if (IsManual)
+        {
+            OwnedParts.DeleteWithElements(collection);
+        }
+        else
+        {
+            CollectedHeap.DeleteAll(collection);
+        }
+    }
+
+    // What is left to do after an answer of the native heap; the last answer.
+    [StackTraceHidden]
+    internal static DeleteResult Continue(object obj, DeleteResult result)
+    {
         if (result == DeleteResult.NeedsFinalizer)
         {
-            if (obj is Threading.Thread)
-            {
-                GC.ReRegisterForFinalize(obj);  // takes the claim back
-                throw NotDeletable();
-            }
-
-            RunFinalizer(obj);
-            result = NativeHeap.DeleteFinalized(obj);
+            result = Finalize(obj);
         }
 
+        return result == DeleteResult.OwnsParts ? OwnedParts.Delete(obj) : ReleaseLock(obj, result);
+    }
+
+    // Runs the finalizer that the native heap asks for.
+    [StackTraceHidden]
+    internal static DeleteResult Finalize(object obj)
+    {
+        if (obj is Threading.Thread)
+        {
+            GC.ReRegisterForFinalize(obj);  // takes the claim back
+            return DeleteResult.NotDeletable;
+        }
+
+        RunFinalizer(obj);
+        return NativeHeap.DeleteFinalized(obj);
+    }
+
+    [StackTraceHidden]
+    internal static DeleteResult ReleaseLock(object obj, DeleteResult result)
+    {
         if (result == DeleteResult.HasSyncEntry)
         {
             // A lock that is held, or that another thread makes just now, outlives the object.
-            result = NativeHeap.ReleaseSyncEntry(obj) ? NativeHeap.DeleteFinalized(obj) : DeleteResult.HasSyncEntry;
+            result = NativeHeap.ReleaseSyncEntry(obj) ? NativeHeap.DeleteItself(obj) : DeleteResult.HasSyncEntry;
             if (result == DeleteResult.HasSyncEntry)
             {
                 result = NativeHeap.DeleteKeepingLock(obj);
             }
         }
 
+        if (result == DeleteResult.MayBePinned)
+        {
+            // Debug mode: the object was pinned some time. Unless it still is, its next use must throw.
+            NativeHeap.ReleaseUnpinned();
+            return DeleteResult.Deleted;
+        }
+
+        return result;
+    }
+
+    [StackTraceHidden]
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static void DeleteSlowly(object? obj, DeleteResult result)
+    {
+        if (obj is not null)
+        {
+            Check(Continue(obj, result));
+        }
+    }
+
+    [StackTraceHidden]
+    internal static void Check(DeleteResult result)
+    {
         switch (result)
         {
             case DeleteResult.Deleted:
-                return;
-            case DeleteResult.MayBePinned:
-                // Debug mode: the object was pinned some time. Unless it still is, its next use must throw.
-                NativeHeap.ReleaseUnpinned();
                 return;
             case DeleteResult.AlreadyDeleted:
                 throw new DoubleDeleteException(NativeHeap.TakeHistory());

@@ -23,6 +23,28 @@ internal static unsafe partial class NativeHeap
     [MethodImpl(MethodImplOptions.InternalCall)]
     internal static extern DeleteResult DeleteFinalized(object? obj);
 
+    // As DeleteFinalized, when the caller sees to the parts too: never asks for them again.
+    [RuntimeImport("*", "freehold_delete_itself")]
+    [MethodImpl(MethodImplOptions.InternalCall)]
+    internal static extern DeleteResult DeleteItself(object? obj);
+
+    // As Delete, but a second deletion is not counted as one.
+    [RuntimeImport("*", "freehold_delete_part")]
+    [MethodImpl(MethodImplOptions.InternalCall)]
+    internal static extern DeleteResult DeletePart(object? obj);
+
+    // Whether the object was deleted, without a fault. False for what is not in the heap.
+    [RuntimeImport("*", "freehold_is_deleted")]
+    [MethodImpl(MethodImplOptions.InternalCall)]
+    private static extern int FreeholdIsDeleted(object obj);
+
+    internal static bool IsDeleted(object obj) => FreeholdIsDeleted(obj) != 0;
+
+    /// <summary>Injected into CoreLib by the rewriter: calls <see cref="OwnedParts.Add"/> for all that the object owns.</summary>
+    [RuntimeImport("*", "FreeholdCollectParts")]
+    [MethodImpl(MethodImplOptions.InternalCall)]
+    internal static extern void CollectParts(object obj);
+
     // Around a finalizer: deletions of its object that it makes itself are for the deletion that runs it.
     [RuntimeImport("*", "freehold_begin_finalizer")]
     [MethodImpl(MethodImplOptions.InternalCall)]

@@ -1,0 +1,81 @@
+using System.Collections.Generic;
+
+namespace Freehold.Rewriter;
+
+/// <summary>A type of the framework and the parts that <c>Heap.Delete</c> of an object of it deletes too.</summary>
+/// <param name="Type">Full name, as Cecil writes it; <c>a|b</c> as it is called in the versions.</param>
+/// <param name="Reason">Why nobody else can need them when their owner is gone.</param>
+/// <param name="Parts">
+/// Each a path of fields: <c>a</c> what the field refers to; <c>a.b</c> field b of the structure in a; <c>a{}</c> the array or collection and what is in it; <c>a[].b</c> the array and
+/// field b of the structures in it; <c>a-&gt;b</c> what a refers to and all that hangs on it by field b, in a list or ring;
+/// <c>flag?a</c> only if the field flag is true; <c>a|b</c> as the one is called in one version and the other in another. Empty: nothing, and nothing of the bases either.
+/// </param>
+public sealed record OwnedPartsRow(string Type, string Reason, params string[] Parts);
+
+/// <summary>The reviewed table of what the framework's types own. A type or field that a version does not have fails the rewrite.</summary>
+public static class OwnedPartsTable
+{
+    private const string Copied = "made by the type itself, never given out but as a span or by an unsafe accessor";
+    private const string Node = "nodes are private to the collection";
+    private const string View = "the array, and views that only read their owner";
+
+    /// <summary>All rows. Which assembly has a type differs by version.</summary>
+    public static IReadOnlyList<OwnedPartsRow> Rows { get; } =
+    [
+        new("System.Collections.Generic.List`1", Copied, "_items"),
+        new("System.Collections.Generic.Dictionary`2", View, "_buckets", "_entries", "_keys", "_values"),
+        new("System.Collections.Generic.HashSet`1", Copied, "_buckets", "_entries"),
+        new("System.Collections.Generic.Queue`1", Copied, "_array"),
+        new("System.Collections.ArrayList", Copied, "_items"),
+        new("System.Collections.Hashtable", View, "_buckets", "_keys", "_values"),
+        new("System.Collections.Concurrent.ConcurrentQueue`1", "segments are private to the queue and its enumerators", "_crossSegmentLock", "_head"),
+        new("System.Collections.Concurrent.ConcurrentQueueSegment`1", "made by the queue", "_slots", "_nextSegment"),
+        new("System.Text.StringBuilder", "chunks are builders that only the last one leads to; spans of chunks end with it", "m_ChunkChars", "m_ChunkPrevious"),
+        new("System.IO.MemoryStream", "a buffer that the stream made, which can grow, and not one that it was given; GetBuffer says that it is the stream's", "_expandable?_buffer"),
+        new("System.IO.BufferedStream", Copied, "_buffer"),
+        new("System.IO.FileStream", "the strategy is private; the handle, which is not, stays", "_strategy"),
+        new("System.IO.Strategies.BufferedFileStreamStrategy", Copied, "_strategy", "_buffer"),
+        new("System.IO.StreamReader", "the stream below may be somebody's and stays", "_decoder", "_byteBuffer", "_charBuffer"),
+        new("System.IO.StreamWriter", "the stream below may be somebody's and stays", "_encoder", "_byteBuffer", "_charBuffer"),
+        new("System.IO.BinaryReader", Copied, "_decoder", "_charBuffer"),
+        new("System.Random", "implementations are private", "_impl"),
+        new("System.Random/Net5CompatSeedImpl|System.Random/CompatSeedImpl", Copied, "_prng._seedArray"),
+        new("System.Random/Net5CompatDerivedImpl|System.Random/CompatDerivedImpl", Copied, "_prng._seedArray"),
+        new("System.Collections.Generic.Stack`1", Copied, "_array"),
+        new("System.Collections.Generic.PriorityQueue`2", View, "_nodes", "_unorderedItems|<UnorderedItems>k__BackingField"),
+        new("System.Collections.Generic.LinkedList`1", "a node in a list is the list's; one that was removed is not in it", "head->next"),
+        new("System.Collections.Generic.SortedSet`1", Node, "root"),
+        new("System.Collections.Generic.SortedSet`1/TreeSubSet", "a view: the nodes are those of the set below"),
+        new("System.Collections.Generic.SortedSet`1/Node", Node, "<Left>k__BackingField", "<Right>k__BackingField"),
+        new("System.Collections.Generic.SortedDictionary`2", "the tree is private, the views only read it", "_set", "_keys", "_values"),
+        new("System.Collections.Generic.SortedList`2", View, "keys", "values", "keyList", "valueList"),
+        new("System.Collections.Generic.OrderedDictionary`2", View, "_buckets", "_entries", "_keys|<Keys>k__BackingField", "_values|<Values>k__BackingField"),
+        new("System.Collections.BitArray", Copied, "m_array|_array"),
+        new("System.Collections.Concurrent.ConcurrentDictionary`2", "tables are private; a thread that still reads uses a deleted dictionary", "_tables"),
+        new("System.Collections.Concurrent.ConcurrentDictionary`2/Tables", "made by the dictionary", "_buckets[]._node", "_locks{}", "_countPerLock"),
+        new("System.Collections.Concurrent.ConcurrentDictionary`2/Node", Node, "_next"),
+        new("System.Collections.Concurrent.ConcurrentStack`1", Node, "_head"),
+        new("System.Collections.Concurrent.ConcurrentStack`1/Node", Node, "_next"),
+        new("System.Collections.Concurrent.ConcurrentBag`1", "the queues of the threads are private", "_workStealingQueues"),
+        new("System.Collections.Concurrent.ConcurrentBag`1/WorkStealingQueue", "made by the bag", "_array", "_nextQueue"),
+        new("System.Collections.Queue", Copied, "_array"),
+        new("System.Collections.Stack", Copied, "_array"),
+        new("System.Collections.SortedList", View, "keys", "values", "keyList", "valueList"),
+        new("System.Collections.Specialized.ListDictionary", Node, "head"),
+        new("System.Collections.Specialized.ListDictionary/DictionaryNode", Node, "next"),
+        new("System.Collections.Specialized.HybridDictionary", "made by the type itself", "list", "hashtable"),
+        new("System.Collections.Immutable.ImmutableArray`1/Builder", "ToImmutable copies it; MoveToImmutable and DrainToImmutable leave the builder an empty one", "_elements"),
+        new("System.Buffers.ArrayBufferWriter`1", "WrittenMemory says that it is the writer's", "_buffer"),
+        new("System.Threading.Channels.UnboundedChannel`1", "the queue is private", "_items"),
+        new("System.Threading.Channels.BoundedChannel`1", "the queue is private", "_items"),
+        new("System.Collections.Generic.Deque`1", Copied, "_array"),
+        new("System.Text.Json.JsonDocument", "the document's own table, until it is disposed; a rented copy of the text too", "_parsedData._data", "_extraRentedArrayPoolBytes"),
+        new("System.Text.Json.Nodes.JsonObject", "a node in a tree is its parent's, as XML's are", "_dictionary{}"),
+        new("System.Text.Json.Nodes.JsonArray", "a node in a tree is its parent's", "_list{}"),
+        new("System.Text.RegularExpressions.Match", "groups and captures belong to their match", "_groupcoll", "_matches{}", "_matchcount"),
+        new("System.Text.RegularExpressions.Group", "captures belong to their group", "_caps", "_capcoll"),
+        new("System.Text.RegularExpressions.GroupCollection", "made by the match", "_groups{}"),
+        new("System.Text.RegularExpressions.CaptureCollection", "made by the group", "_captures{}"),
+        new("System.Text.RegularExpressions.MatchCollection", "made by the collection, as far as they were asked for", "_matches{}"),
+    ];
+}

@@ -1,0 +1,270 @@
+using System;
+using System.Collections.Generic;
+using System.Linq;
+using Mono.Cecil;
+using Mono.Cecil.Cil;
+
+namespace Freehold.Rewriter.Passes;
+
+/// <summary>
+/// What <c>Heap.Delete</c> deletes beside its object. <c>System.Object</c> gets a virtual method, <c>FreeholdCollectParts</c>, which does nothing; types in
+/// <see cref="OwnedPartsTable"/>, and the program's types with fields marked <c>[Owned]</c>, override it and name their parts, one after the other, to <c>FreeholdAddPart</c>.
+/// The native heap sees by the vtable which objects own something (heap/owned_parts.h), so nobody else pays for it. After Kedia et al., PLDI 2017, whose
+/// ported libraries have destructors.
+/// </summary>
+public sealed class OwnedParts : IRewritePass
+{
+    private const string Collect = "FreeholdCollectParts";
+    private const string Attribute = "System.OwnedAttribute";
+
+    /// <inheritdoc/>
+    public string Name => nameof(OwnedParts);
+
+    /// <inheritdoc/>
+    public int Version => 1;
+
+    /// <inheritdoc/>
+    public bool AppliesTo(AssemblyRole role) => true;
+
+    /// <summary>Whether the pass may change the assembly: a cheap look.</summary>
+    public static bool Concerns(ModuleDefinition module, AssemblyRole role) => role == AssemblyRole.Application
+        ? module.GetTypes().Any(type => type.Fields.Any(field => Marks(field).Any()))
+        : OwnedPartsTable.Rows.Any(row => TypesOf(row, module).Any());
+
+    /// <summary>Throws <see cref="RewriteException"/> when the assemblies of a framework, together, did not have each type of the table once.</summary>
+    public static void RequireAll(PassStatistics statistics)
+    {
+        foreach (OwnedPartsRow row in OwnedPartsTable.Rows)
+        {
+            int found = statistics.Decisions.Count(decision => decision.Contains($": {row.Type}: ", StringComparison.Ordinal));
+            if (found != 1)
+            {
+                throw new RewriteException("framework", row.Type, $"one such type (found {found})");
+            }
+        }
+    }
+
+    /// <inheritdoc/>
+    public bool Run(AssemblyUnderRewrite assembly, PassStatistics statistics)
+    {
+        bool changed = false;
+        if (assembly.Role == AssemblyRole.CoreLib)
+        {
+            AddToObject(assembly);
+            changed = true;
+        }
+
+        if (assembly.Role == AssemblyRole.Application)
+        {
+            foreach (TypeDefinition type in assembly.Module.GetTypes().ToArray())
+            {
+                (FieldDefinition Field, CustomAttribute Mark)[] owned =
+                    [.. from field in type.Fields from mark in Marks(field) select (field, mark)];
+                if (owned.Length > 0)
+                {
+                    Override(assembly, type, [.. owned.Select(one => PathOf(assembly, one.Field, one.Mark))]);
+                    statistics.Rewrite(type.FullName);
+                    changed = true;
+                }
+            }
+
+            return changed;
+        }
+
+        foreach (OwnedPartsRow row in OwnedPartsTable.Rows)
+        {
+            foreach (TypeDefinition type in TypesOf(row, assembly.Module))
+            {
+                Override(assembly, type, row.Parts);
+                statistics.Rewrite(row.Type);
+                changed = true;
+            }
+        }
+
+        return changed;
+    }
+
+    private static IEnumerable<TypeDefinition> TypesOf(OwnedPartsRow row, ModuleDefinition module) => row.Type.Split('|').Select(module.GetType).Where(type => type is not null);
+
+    private static IEnumerable<CustomAttribute> Marks(FieldDefinition field) => field.CustomAttributes.Where(mark => mark.AttributeType.FullName == Attribute);
+
+    // `a{}` if the mark says that the elements are owned too.
+    private static string PathOf(AssemblyUnderRewrite assembly, FieldDefinition field, CustomAttribute mark)
+    {
+        if (field.IsStatic || field.DeclaringType.IsValueType || field.FieldType.IsValueType || field.FieldType is PointerType or FunctionPointerType or ByReferenceType
+            or GenericParameter { HasReferenceTypeConstraint: false })
+        {
+            throw new RewriteException($"{assembly.Name}: {field.FullName} is marked [Owned], which is for instance fields of a class that are of a reference type. Remove the mark.");
+        }
+
+        return mark.Properties.Any(property => property is { Name: "Elements", Argument.Value: true }) ? field.Name + "{}" : field.Name;
+    }
+
+    private static void AddToObject(AssemblyUnderRewrite coreLib)
+    {
+        TypeDefinition type = coreLib.Type("System.Object");
+        MethodDefinition none = new(Collect, MethodAttributes.Family | MethodAttributes.Virtual | MethodAttributes.NewSlot | MethodAttributes.HideBySig, coreLib.Module.TypeSystem.Void);
+        none.Body.Append(Instruction.Create(OpCodes.Ret));
+        none.CustomAttributes.Add(InjectedRuntime.ExportAttribute(coreLib, "FreeholdCollectNoParts"));
+        type.Methods.Add(none);
+
+        MethodDefinition collect = InjectedRuntime.AddMethod(InjectedRuntime.Class(coreLib), "CollectParts", MethodAttributes.Public, coreLib.Module.TypeSystem.Void, coreLib.Module.TypeSystem.Object);
+        collect.CustomAttributes.Add(InjectedRuntime.ExportAttribute(coreLib, "FreeholdCollectParts"));
+        collect.Body.Append(Instruction.Create(OpCodes.Ldarg_0), Instruction.Create(OpCodes.Callvirt, none), Instruction.Create(OpCodes.Ret));
+
+        // Both are called from everywhere.
+        InjectedRuntime.Import(coreLib, "AddPart", "FreeholdAddPart", coreLib.Module.TypeSystem.Void, coreLib.Module.TypeSystem.Object).IsPublic = true;
+        InjectedRuntime.Import(coreLib, "AddElements", "FreeholdAddElements", coreLib.Module.TypeSystem.Void, coreLib.Module.TypeSystem.Object).IsPublic = true;
+    }
+
+    private static void Override(AssemblyUnderRewrite assembly, TypeDefinition type, string[] parts)
+    {
+        ModuleDefinition module = assembly.Module;
+        MethodDefinition method = new(Collect, MethodAttributes.Family | MethodAttributes.Virtual | MethodAttributes.HideBySig, module.TypeSystem.Void);
+        type.Methods.Add(method);
+        method.Body.InitLocals = true;
+        if (parts.Length > 0 && type.BaseType.FullName != "System.Object")
+        {
+            MethodReference inherited = new(Collect, module.TypeSystem.Void, type.BaseType) { HasThis = true };
+            method.Body.Append(Instruction.Create(OpCodes.Ldarg_0), Instruction.Create(OpCodes.Call, inherited));
+        }
+
+        foreach (string part in parts)
+        {
+            new PartEmitter(assembly, method).Emit(part);
+        }
+
+        method.Body.Append(Instruction.Create(OpCodes.Ret));
+        method.Body.EndEdit();
+    }
+
+    // Appends what names one part.
+    private sealed class PartEmitter(AssemblyUnderRewrite assembly, MethodDefinition method)
+    {
+        private readonly TypeReference _object = assembly.Module.TypeSystem.Object;
+        private readonly Instruction _end = Instruction.Create(OpCodes.Nop);
+
+        public void Emit(string part)
+        {
+            string[] condition = part.Split('?');
+            if (condition.Length == 2)
+            {
+                LoadThisField(Find(method.DeclaringType, condition[0]));
+                Append(Instruction.Create(OpCodes.Brfalse, _end));
+            }
+
+            Path(condition[^1]);
+            Append(_end);
+        }
+
+        private void Path(string path)
+        {
+            if (path.Split("->") is [string head, string link])
+            {
+                Chain(Find(method.DeclaringType, head), link);
+            }
+            else if (path.EndsWith("{}", StringComparison.Ordinal))
+            {
+                foreach (string call in new[] { "AddElements", "AddPart" })
+                {
+                    LoadWhole(Find(method.DeclaringType, path[..^2]));
+                    Append(Call(call));
+                }
+            }
+            else if (path.Split("[].") is [string array, string inner])
+            {
+                Structures(Find(method.DeclaringType, array), inner);
+            }
+            else if (path.Split('.') is [string structure, string field])
+            {
+                FieldDefinition outer = Find(method.DeclaringType, structure);
+                Append(Instruction.Create(OpCodes.Ldarg_0), Instruction.Create(OpCodes.Ldflda, Of(outer)));
+                Append(Instruction.Create(OpCodes.Ldfld, In(outer.FieldType, Find(outer.FieldType.Resolve(), field))), Call("AddPart"));
+            }
+            else
+            {
+                LoadWhole(Find(method.DeclaringType, path));
+                Append(Call("AddPart"));
+            }
+        }
+
+        // node = head; while (node != null) { next = node.next; AddPart(node); if (next == head) break; node = next; }
+        private void Chain(FieldDefinition head, string link)
+        {
+            FieldReference next = In(head.FieldType, Find(head.FieldType.Resolve(), link));
+            VariableDefinition node = new(head.FieldType), following = new(head.FieldType);
+            method.Body.Variables.Add(node);
+            method.Body.Variables.Add(following);
+            Instruction loop = Instruction.Create(OpCodes.Ldloc, node);
+            LoadThisField(head);
+            Append(Instruction.Create(OpCodes.Stloc, node), loop, Instruction.Create(OpCodes.Brfalse, _end));
+            Append(Instruction.Create(OpCodes.Ldloc, node), Instruction.Create(OpCodes.Ldfld, next), Instruction.Create(OpCodes.Stloc, following));
+            Append(Instruction.Create(OpCodes.Ldloc, node), Call("AddPart"), Instruction.Create(OpCodes.Ldloc, following));
+            LoadThisField(head);
+            Append(Instruction.Create(OpCodes.Beq, _end), Instruction.Create(OpCodes.Ldloc, following), Instruction.Create(OpCodes.Stloc, node), Instruction.Create(OpCodes.Br, loop));
+        }
+
+        // if (array != null) { for (int i = array.Length - 1; i >= 0; i--) AddPart(array[i].field); AddPart(array); }
+        private void Structures(FieldDefinition array, string inner)
+        {
+            TypeReference element = ((ArrayType)Unmodified(array.FieldType)).ElementType;
+            VariableDefinition index = new(assembly.Module.TypeSystem.Int32);
+            method.Body.Variables.Add(index);
+            Instruction test = Instruction.Create(OpCodes.Ldloc, index), done = Instruction.Create(OpCodes.Nop);
+            LoadThisField(array);
+            Append(Instruction.Create(OpCodes.Brfalse, _end));
+            LoadThisField(array);
+            Append(Instruction.Create(OpCodes.Ldlen), Instruction.Create(OpCodes.Conv_I4), Instruction.Create(OpCodes.Stloc, index), test, Instruction.Create(OpCodes.Brfalse, done));
+            Append(Instruction.Create(OpCodes.Ldloc, index), Instruction.Create(OpCodes.Ldc_I4_1), Instruction.Create(OpCodes.Sub), Instruction.Create(OpCodes.Stloc, index));
+            LoadThisField(array);
+            Append(Instruction.Create(OpCodes.Ldloc, index), Instruction.Create(OpCodes.Ldelema, element));
+            Append(Instruction.Create(OpCodes.Ldfld, In(element, Find(element.Resolve(), inner))), Call("AddPart"), Instruction.Create(OpCodes.Br, test), done);
+            LoadThisField(array);
+            Append(Call("AddPart"));
+        }
+
+        private void LoadWhole(FieldDefinition field)
+        {
+            LoadThisField(field);
+            if (field.FieldType is GenericParameter)
+            {
+                Append(Instruction.Create(OpCodes.Box, field.FieldType));  // a reference, which IL does not know
+            }
+        }
+
+        private void LoadThisField(FieldDefinition field) => Append(Instruction.Create(OpCodes.Ldarg_0), Instruction.Create(OpCodes.Ldfld, Of(field)));
+
+        private void Append(params IEnumerable<Instruction> instructions) => method.Body.Append(instructions);
+
+        private Instruction Call(string name) =>
+            Instruction.Create(OpCodes.Call, InjectedRuntime.Method(assembly, name, assembly.Module.TypeSystem.Void, _object));
+
+        // The one of `a|b` that this version has.
+        private FieldDefinition Find(TypeDefinition type, string names)
+        {
+            FieldDefinition[] found = [.. type.Fields.Where(field => names.Split('|').Contains(field.Name))];
+            return found.Length == 1 ? found[0] : throw new RewriteException(assembly.Name, $"{type.FullName}::{names}", $"one such field (found {found.Length})");
+        }
+
+        private static TypeReference Unmodified(TypeReference type) => type is RequiredModifierType modified ? modified.ElementType : type;
+
+        private static FieldReference In(TypeReference type, FieldDefinition field) => new(field.Name, field.FieldType, Unmodified(type));
+
+        private static FieldReference Of(FieldDefinition field)
+        {
+            TypeDefinition type = field.DeclaringType;
+            if (!type.HasGenericParameters)
+            {
+                return field;
+            }
+
+            GenericInstanceType self = new(type);
+            foreach (GenericParameter parameter in type.GenericParameters)
+            {
+                self.GenericArguments.Add(parameter);
+            }
+
+            return new FieldReference(field.Name, field.FieldType, self);
+        }
+    }
+}

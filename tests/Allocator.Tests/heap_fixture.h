@@ -29,6 +29,7 @@
 #include "heap/history.h"
 #include "heap/large.h"
 #include "heap/maintenance.h"
+#include "heap/owned_parts.h"
 #include "heap/pinned_blocks.h"
 #include "heap/pins.h"
 #include "heap/stack_store.h"
@@ -41,7 +42,8 @@ namespace freehold::testing {
 template <uint32_t kFlags, uint32_t kBaseSize>
 struct TypeOf {
   int64_t description[4] = {0, -int64_t{kBaseSize} + 8, 8, 1};  // one series: every word behind the MethodTable, if it has pointers
-  core::MethodTable table = {kFlags, kBaseSize, nullptr, 0, 0, 0};
+  core::MethodTable table = {kFlags, kBaseSize, nullptr, 1, 0, 0};
+  const void* first_slot = reinterpret_cast<const void*>(&FreeholdCollectNoParts);  // no parts
 };
 
 inline constexpr uint32_t kClass = 0x14u << 26, kArray = 0x18u << 26;  // what kind of type it is
@@ -49,7 +51,7 @@ inline constexpr uint32_t kClass = 0x14u << 26, kArray = 0x18u << 26;  // what k
 inline TypeOf<kClass, 24> small_type;
 inline TypeOf<core::MethodTable::kHasComponentSize | kArray | 1, 24> bytes_type;  // byte[]
 inline TypeOf<core::MethodTable::kHasPointers | kClass, 40> node_type = {{0, 24 - 40, 8, 1},
-                                                                         {core::MethodTable::kHasPointers | kClass, 40, nullptr, 0, 0, 0}};  // three references
+                                                                         {core::MethodTable::kHasPointers | kClass, 40, nullptr, 1, 0, 0}};  // three references
 inline TypeOf<core::MethodTable::kHasFinalizer | kClass, 32> finalizable_type;
 
 inline void recover(int signal, siginfo_t* info, void* context) {

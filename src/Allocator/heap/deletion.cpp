@@ -134,7 +134,7 @@ bool try_to_delete(void* object, uint64_t head, const MethodTable* type, Deletio
       if (!core::try_load(word, &target.sync)) return false;
     }
   }
-  if (deletion <= Deletion::kFinalized && may_own_parts(type) && owns_parts(type)) {
+  if (deletion <= Deletion::kFinalized && !type->has_component_size() && owns_parts(type)) {
     *result = DeleteResult::kOwnsParts;
     return true;
   }
@@ -211,11 +211,9 @@ bool try_to_delete(void* object, uint64_t head, const MethodTable* type, Deletio
   if (!read_head(object, &head, &type)) [[unlikely]]
     return delete_elsewhere(object, deletion);
   uint32_t unusual = type->flags & (MethodTable::kHasComponentSize | MethodTable::kHasFinalizer);
-  if ((head | unusual) != 0) [[unlikely]] {
+  if ((head | unusual | differs_from_no_owner(type)) != 0) [[unlikely]] {
     return (head | (unusual ^ MethodTable::kHasComponentSize)) == 0 ? delete_array(object, type, deletion) : delete_unusual(object, head, type, deletion);
   }
-  if (may_own_parts(type)) [[unlikely]]
-    return delete_unusual(object, head, type, deletion);
   return delete_plain(object, place - core::kHeaderSize, type->base_size, deletion);
 }
 

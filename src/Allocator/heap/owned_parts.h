@@ -2,25 +2,20 @@
 // vtable, since nothing else of a type can be marked from IL.
 #pragma once
 
-#include <cstddef>
-
 #include "core/object.h"
+
+// The method of System.Object, which names no parts: exported by the rewritten CoreLib. The native tests have one of their own.
+extern "C" void FreeholdCollectNoParts();
 
 namespace freehold::heap {
 
-// The slot of the method, in bytes from the start of a MethodTable, and what is there in types that own nothing. Both are found at the first question.
-// Until then, and without the rewriter, `related` stands for the slot: it is null only in System.Object, which owns nothing.
-struct OwnedPartsSlot {
-  size_t offset = offsetof(core::MethodTable, related);
-  const void* none = nullptr;
-};
-extern constinit OwnedPartsSlot owned_parts_slot;
-
-// Never false for a type that owns parts; owns_parts() knows better. Not for arrays, which own nothing. Any thread.
-inline bool may_own_parts(const core::MethodTable* type) noexcept {
-  const auto* place = reinterpret_cast<const char*>(type) + __atomic_load_n(&owned_parts_slot.offset, __ATOMIC_RELAXED);
-  return *reinterpret_cast<const void* const*>(place) != __atomic_load_n(&owned_parts_slot.none, __ATOMIC_RELAXED);
+// 0 for a type that owns nothing, in a form that goes into one test with others. Its slot is read of arrays too, and means nothing there.
+inline uintptr_t differs_from_no_owner(const core::MethodTable* type) noexcept {
+  return *reinterpret_cast<const uintptr_t*>(type + 1) ^ reinterpret_cast<uintptr_t>(&FreeholdCollectNoParts);
 }
-bool owns_parts(const core::MethodTable* type) noexcept;
+
+// The rewriter makes it the first virtual method, so that its slot is the first one behind the MethodTable. If a compiler laid vtables out otherwise, every
+// object would look like an owner: slow, and right, for who asks such an object for its parts is told none. Not for arrays, which own nothing. Any thread.
+inline bool owns_parts(const core::MethodTable* type) noexcept { return differs_from_no_owner(type) != 0; }
 
 }  // namespace freehold::heap

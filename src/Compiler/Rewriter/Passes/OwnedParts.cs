@@ -106,7 +106,7 @@ public sealed class OwnedParts : IRewritePass
         MethodDefinition none = new(Collect, MethodAttributes.Family | MethodAttributes.Virtual | MethodAttributes.NewSlot | MethodAttributes.HideBySig, coreLib.Module.TypeSystem.Void);
         none.Body.Append(Instruction.Create(OpCodes.Ret));
         none.CustomAttributes.Add(InjectedRuntime.ExportAttribute(coreLib, "FreeholdCollectNoParts"));
-        type.Methods.Add(none);
+        type.Methods.Insert(0, none);  // the first slot of every vtable: heap/owned_parts.h reads it there
 
         MethodDefinition collect = InjectedRuntime.AddMethod(InjectedRuntime.Class(coreLib), "CollectParts", MethodAttributes.Public, coreLib.Module.TypeSystem.Void, coreLib.Module.TypeSystem.Object);
         collect.CustomAttributes.Add(InjectedRuntime.ExportAttribute(coreLib, "FreeholdCollectParts"));

@@ -214,12 +214,14 @@ internal static unsafe partial class Moving
         return exchange(ref place, s_other, b) == b && place == s_other;
     }
 
+#pragma warning disable CS9198 // the parameter is 'ref readonly', and may be changed by nobody here
     private static bool PointersByDelegate(Span<int> a, Span<int> b)
     {
         MakePointer make = Unsafe.AsPointer;
         delegate*<ref int, void*> made = &Unsafe.AsPointer<int>;
         return make(ref a[1]) == made(ref b[1]) && make(ref a[1]) == Unsafe.AsPointer(ref b[1]);
     }
+#pragma warning restore CS9198
 
     // Where no Equals says so, a span equals itself because it is the same.
     private static void SequenceEqualsItself()

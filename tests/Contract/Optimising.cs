@@ -16,8 +16,8 @@ internal static class Optimising
     {
         public int First = 1;
         public int Second = 2;
-        public Wide? Next;
-        public Rest Rest;
+        public Wide? Next = null;
+        public Rest Rest = default;
     }
 
     [InlineArray(Length)]

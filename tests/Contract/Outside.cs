@@ -284,6 +284,7 @@ internal static unsafe partial class Outside
     private static void Processes()
     {
         byte[] path = "/bin/true\0"u8.ToArray();
+        byte** arguments = stackalloc byte*[2];
         for (int i = 0; i < 15; i++)
         {
             using (Process process = Process.Start("/bin/true"))
@@ -293,7 +294,6 @@ internal static unsafe partial class Outside
             }
             fixed (byte* name = path)
             {
-                byte** arguments = stackalloc byte*[2];
                 arguments[0] = name;
                 arguments[1] = null;
                 int child;

@@ -124,10 +124,11 @@ internal static class Weak
     // The table of function pointers has weak references to their delegates.
     private static unsafe void NativeCallback()
     {
+        int* values = stackalloc int[3];
         foreach (bool before in (bool[])[true, false])
         {
             int calls = 0;
-            int* values = stackalloc int[] { 3, 1, 2 };
+            (values[0], values[1], values[2]) = (3, 1, 2);
             Comparison comparison = (left, right) => { calls++; return *left - *right; };
             if (before)
             {

@@ -8,7 +8,7 @@ namespace Freehold.Compiler.Fixtures;
 public static unsafe class Numbers
 {
     private static nint s_kept;
-    private static int s_number;
+    private static int s_number = 0;
 
     /// <summary>A raw pointer of what nothing pins.</summary>
     public static byte UnpinnedPointer(byte[] array) => *(byte*)Unsafe.AsPointer(ref array[0]);
@@ -82,7 +82,11 @@ public static unsafe class Numbers
     /// <summary>A field of a ref struct.</summary>
     public ref struct OnStack
     {
-        private int _value;
+        private int _value = 0;
+
+        public OnStack()
+        {
+        }
 
         /// <summary>This is on the stack.</summary>
         public int Read() => *(int*)Unsafe.AsPointer(ref _value);

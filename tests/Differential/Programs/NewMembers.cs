@@ -18,7 +18,9 @@ internal static class NewMembers
 
         private List<T> _history = [];
 
+#pragma warning disable CS0414 // read by an accessor
         private static int s_count = 7;
+#pragma warning restore CS0414
 
         private TOther Swap<TOther>(T value, TOther other)
         {

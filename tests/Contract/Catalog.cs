@@ -28,6 +28,7 @@ internal static class Catalog
         .. Moving.All(),
         .. Debugging.All(),
         .. Outside.All(),
+        .. Outside.Ends(),
         .. Crashing.All(),
         .. Optimising.All(),
         .. StackObjects.All(),

@@ -13,6 +13,7 @@ internal static unsafe partial class Outside
     public static IEnumerable<Case> Ends() =>
     [
         new("outside-ends-by-exit", _ => WhileStopping(() => EndThreads(cancel: false))),
+        new("outside-ends-by-cancel", _ => WhileStopping(() => EndThreads(cancel: true))),
         new("outside-signalfd", _ => WhileStopping(() => RunNative(&ReadSignals))),
         new("outside-sigwait", _ => WhileStopping(() => RunNative(&WaitForSignals))),
         new("outside-processes-of-threads", _ => WhileStopping(ProcessesOfThreads)),
@@ -77,7 +78,7 @@ internal static unsafe partial class Outside
         }
     });
 
-    // void* start(Steps* steps) { steps->First(steps->FirstArgument); steps->Second(steps->SecondArgument); }: a native frame below which there is no managed one.
+    // void* start(Steps* steps) { steps->First(steps->FirstArgument); while (true) steps->Second(steps->SecondArgument); }: a native frame below which there is no managed one.
     private static delegate* unmanaged<void*, void*> NativeFrame()
     {
         ReadOnlySpan<byte> code =
@@ -88,9 +89,7 @@ internal static unsafe partial class Outside
             0xFF, 0x13,              // call [rbx]
             0x48, 0x8B, 0x7B, 0x18,  // mov rdi, [rbx + 24]
             0xFF, 0x53, 0x10,        // call [rbx + 16]
-            0x31, 0xC0,              // xor eax, eax
-            0x5B,                    // pop rbx
-            0xC3,                    // ret
+            0xEB, 0xF7,              // jmp to the second mov rdi: a signal ends pause()
         ];
         const int ReadWriteExecute = 7, PrivateAnonymous = 0x22;
         byte* page = MapCode(null, 4096, ReadWriteExecute, PrivateAnonymous, -1, 0);

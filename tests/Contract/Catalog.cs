@@ -24,6 +24,7 @@ internal static class Catalog
         .. Memory.All(),
         .. Stopping.All(),
         .. UsedUpMappings.All(),
+        .. UsedUpMappings.OfTerabyte(),
         .. AddressSpace.All(),
         .. Moving.All(),
         .. Debugging.All(),

@@ -26,6 +26,8 @@ internal static partial class Crashing
         yield return new("crash-stack-overflow", _ => Console.WriteLine(Overflow(1)));
         yield return new("crash-out-of-memory", _ => HoardWhileThrowing());
         yield return new("crash-fail-fast", _ => Environment.FailFast("on purpose"));
+        yield return new("exit-under-load", arguments => ExitUnderLoad(int.Parse(arguments[0]), fromThread: false));
+        yield return new("exit-under-load-from-thread", arguments => ExitUnderLoad(int.Parse(arguments[0]), fromThread: true));
     }
 
     [LibraryImport("libc")]
@@ -60,6 +62,36 @@ internal static partial class Crashing
     {
         Subject gone = Neighbours<Subject>.Gone(i => new Subject(i), 120);
         var thread = new Thread(() => Console.WriteLine(gone.Value));
+        thread.Start();
+        thread.Join();
+    }
+
+    // Eight threads allocate, delete and make the heap work, and go on doing so while the process ends.
+    private static void ExitUnderLoad(int milliseconds, bool fromThread)
+    {
+        const int ExitCode = 3, Threads = 8;
+        for (int i = 0; i < Threads; i++)
+        {
+            int number = i;
+            new Thread(() =>
+            {
+                while (true)
+                {
+                    var items = new List<object>();
+                    for (int j = 0; j < 3_000; j++)
+                        items.Add(new byte[100 + j % 7]);
+                    items.ForEach(Heap.Delete);
+                    Action[] work = [GC.Collect, () => Heap.Compact(), () => Heap.Reclaim(), () => Heap.Delete(new byte[5_000_000])];
+                    if (number < work.Length)
+                        work[number]();
+                }
+            })
+            { IsBackground = true }.Start();
+        }
+        Thread.Sleep(milliseconds);
+        if (!fromThread)
+            Environment.Exit(ExitCode);
+        var thread = new Thread(() => Environment.Exit(ExitCode));
         thread.Start();
         thread.Join();
     }

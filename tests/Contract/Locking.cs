@@ -21,6 +21,54 @@ internal static class Locking
         yield return new("lock-contended", arguments => Contended(Number(arguments, 5), collect: false));
         yield return new("lock-contended-collect", arguments => Contended(Number(arguments, 5), collect: true));
         yield return new("lock-deleted-waited-for", _ => DeletedWhileWaitedFor());
+        yield return new("lock-deleted-pulsed", _ => DeletedWhenPulsed());
+    }
+
+    // Who was pulsed has yet to take the lock again: it must be the one that there is then, and is let go of without an error.
+    private static void DeletedWhenPulsed()
+    {
+        const int Rounds = 300;
+        for (int round = 0; round < Rounds; round++)
+        {
+            var waitedFor = new Counter();
+            using var locked = new ManualResetEventSlim();
+            Exception? failure = null;
+            bool woken = false;
+            var thread = new Thread(() =>
+            {
+                try
+                {
+                    lock (waitedFor)
+                    {
+                        locked.Set();
+                        woken = Monitor.Wait(waitedFor, 60_000);
+                    }
+                }
+                catch (DanglingReferenceException)
+                {
+                }
+                catch (Exception exception)
+                {
+                    failure = exception;
+                }
+            });
+            thread.Start();
+            locked.Wait();
+            lock (waitedFor)
+            {
+                if (round % 2 == 0)
+                    Monitor.Pulse(waitedFor);
+                else
+                    Monitor.PulseAll(waitedFor);
+                // In two rounds of three while the woken thread stands before the lock.
+                if (round % 3 != 0)
+                    Thread.Yield();
+            }
+            Heap.Delete(waitedFor);
+            thread.Join();
+            Expect.True(failure is null, $"round {round}: {failure}");
+            Expect.True(woken);
+        }
     }
 
     // A pulse that reaches nobody would leave the other thread waiting for ever. It has its lock until it lets go of it.

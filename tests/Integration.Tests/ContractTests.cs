@@ -13,7 +13,7 @@ public sealed class ContractTests
         Publisher.Contract.Run(null, s_limit, "list").Output.Split('\n', StringSplitOptions.RemoveEmptyEntries));
 
     // Needs arguments, a special setting, or is meant to crash: tests of their own, below.
-    private static readonly string[] s_special = ["crash-", "debug-", "out-of-memory-", "out-of-addresses-", "reclaim-", "model"];
+    private static readonly string[] s_special = ["crash-", "exit-", "debug-", "out-of-memory-", "out-of-addresses-", "mappings-terabyte", "reclaim-", "model"];
 
     // Resident memory and the mappings are not the promise of these settings.
     private static readonly string[] s_memory = ["resident-", "mappings"];
@@ -267,6 +267,33 @@ public sealed class ContractTests
         Outcome outcome = Publisher.Contract.Run(null, s_limit, "run", name);
         Assert.True(outcome.ExitCode == exitCode, outcome.ToString());
         Assert.DoesNotContain("ok\n", outcome.Output);
+    }
+
+    [Theory]
+    [InlineData("exit-under-load")]
+    [InlineData("exit-under-load-from-thread")]
+    public void TheProcessEndsWhileOthersUseTheHeap(string name)
+    {
+        foreach (IReadOnlyDictionary<string, string> settings in new[] { Settings.None, Settings.None, Settings.Mprotect, Settings.Sweeping, Settings.Faulting, Settings.Reclaiming, Settings.Preempting })
+        {
+            foreach (string milliseconds in new[] { "1", "30", "200" })
+            {
+                Outcome outcome = Publisher.Contract.Run(settings, s_limit, "run", name, milliseconds);
+                Assert.True(outcome.ExitCode == 3 && outcome.Error.Length == 0, outcome.ToString());
+            }
+        }
+    }
+
+    /// <summary>A terabyte of addresses, then more of them while somebody else has all mappings, or all but 600. Less where everything moves.</summary>
+    [Theory]
+    [InlineData("mappings-terabyte")]
+    [InlineData("mappings-terabyte-almost-used-up")]
+    public void WithoutMappingsNothingAborts(string name)
+    {
+        Passes(Settings.None, "run", name);
+        Passes(Settings.Mprotect, "run", name, "64");
+        foreach (IReadOnlyDictionary<string, string> settings in new[] { Settings.Moving, Settings.Sweeping, Settings.Faulting, Settings.Preempting })
+            Passes(settings, "run", name, "16");
     }
 
     [Fact]

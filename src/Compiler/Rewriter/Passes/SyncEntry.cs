@@ -11,6 +11,7 @@ namespace Freehold.Rewriter.Passes;
 /// <item>injects <c>SyncTable.FreeholdReleaseSyncEntry(object)</c>, exported under that name: detaches the entry from the header, puts it on the
 /// free list and deletes its Lock. It answers false and changes nothing when the lock is held or waited for;</item>
 /// <item>makes <c>SyncTable.AssignEntry</c> create neither the collector nor the handle: both would only leak;</item>
+/// <item>makes <c>Condition.Wait</c> count the threads between their letting go of the lock and their holding it again, pulsed or not;</item>
 /// <item>injects <c>SyncTable.FreeholdReleaseDeadLocks()</c>, exported too, for objects that no root reached and that the heap deleted while the threads
 /// stood still: the finalizer thread calls it before it runs finalizers.</item>
 /// </list>
@@ -23,6 +24,7 @@ public sealed class SyncEntry : IRewritePass
     private const string Lock = "System.Threading.Lock";
     private const string Header = "System.Threading.ObjectHeader";
     private const string Symbol = "FreeholdReleaseSyncEntry";
+    private const string Condition = "System.Threading.Condition";
 
     /// <summary>Lock._state of a lock that this thread holds and nobody waits for or spins on.</summary>
     private const int HeldAndUncontended = 1;
@@ -37,7 +39,7 @@ public sealed class SyncEntry : IRewritePass
     public string Name => nameof(SyncEntry);
 
     /// <inheritdoc/>
-    public int Version => 4;
+    public int Version => 5;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => role == AssemblyRole.CoreLib;
@@ -46,9 +48,45 @@ public sealed class SyncEntry : IRewritePass
     public bool Run(AssemblyUnderRewrite assembly, PassStatistics statistics)
     {
         DropCollector(assembly, statistics);
-        InjectRelease(assembly, statistics);
+        FieldDefinition waiting = CountWaiting(assembly, statistics);
+        InjectRelease(assembly, statistics, waiting);
         InjectReleaseOfDead(assembly, statistics);
         return true;
+    }
+
+    /// <summary>
+    /// The list of waiters forgets who was pulsed, though that thread has yet to take the lock again. So <c>Wait</c> adds one before <c>ExitAll</c> and takes it away behind
+    /// <c>Reenter</c>: both while it holds the lock, which guards the count.
+    /// </summary>
+    private static FieldDefinition CountWaiting(AssemblyUnderRewrite assembly, PassStatistics statistics)
+    {
+        MethodDefinition wait = assembly.Method(Condition, "Wait", "System.Int32", "System.Object");
+        FieldDefinition waiting = new("_freeholdWaiting", FieldAttributes.Assembly, assembly.Module.TypeSystem.Int32);
+        wait.DeclaringType.Fields.Add(waiting);
+        Instruction[] leave = [.. wait.Body.Instructions.Where(instruction => instruction.Calls(Lock, "ExitAll"))];
+        Instruction[] enter = [.. wait.Body.Instructions.Where(instruction => instruction.Calls(Lock, "Reenter"))];
+        if (leave.Length != 1 || enter.Length != 1)
+        {
+            throw assembly.Unexpected(wait, "one call of Lock.ExitAll and one of Lock.Reenter");
+        }
+
+        wait.Body.BeginEdit();
+        // The lock that it leaves is on the stack.
+        wait.Body.InsertBefore(leave[0], Add(OpCodes.Add));
+        wait.Body.InsertAfter(enter[0], Add(OpCodes.Sub));
+        wait.Body.EndEdit();
+        statistics.Rewrite(wait.FullName);
+        return waiting;
+
+        Instruction[] Add(OpCode operation) =>
+        [
+            Instruction.Create(OpCodes.Ldarg_0),
+            Instruction.Create(OpCodes.Ldarg_0),
+            Instruction.Create(OpCodes.Ldfld, waiting),
+            Instruction.Create(OpCodes.Ldc_I4_1),
+            Instruction.Create(operation),
+            Instruction.Create(OpCodes.Stfld, waiting),
+        ];
     }
 
     private static void DropCollector(AssemblyUnderRewrite assembly, PassStatistics statistics)
@@ -90,9 +128,8 @@ public sealed class SyncEntry : IRewritePass
     /// <code>
     /// static bool FreeholdReleaseSyncEntry(object obj)
     /// {
-    ///     if (Monitor.s_conditionTable.TryGetValue(obj, out Condition condition) &amp;&amp; condition._waitersHead != null) return false;
     ///     bool released = true;
-    ///     Lock entryLock = null;
+    ///     Lock entryLock = null, entered = null;
     ///     ref int header = ref the four bytes before the MethodTable pointer of obj;
     ///     s_lock.Enter();
     ///     try
@@ -102,26 +139,22 @@ public sealed class SyncEntry : IRewritePass
     ///             ref Entry entry = ref s_entries[index];
     ///             Lock candidate = entry.Lock;
     ///             int thread = Environment.CurrentManagedThreadId;
-    ///             if (candidate.TryEnterOneShot(thread))
+    ///             if (candidate.TryEnterOneShot(thread) &amp;&amp; (entered = candidate)._state == HeldAndUncontended
+    ///                 &amp;&amp; !(Monitor.s_conditionTable.TryGetValue(obj, out Condition condition) &amp;&amp; condition._freeholdWaiting != 0))
     ///             {
-    ///                 if (candidate._state == HeldAndUncontended)
-    ///                 {
-    ///                     int hash = entry.HashCode;
-    ///                     if (hash != 0) hash |= HeaderHoldsHash;
-    ///                     int old;
-    ///                     do old = header; while (Interlocked.CompareExchange(ref header, old &amp; OtherHeaderBits | hash, old) != old);
-    ///                     entry.Lock = null;
-    ///                     entry.Next = s_freeEntryList;
-    ///                     s_freeEntryList = index;
-    ///                     entryLock = candidate;
-    ///                 }
-    ///                 else released = false;
-    ///                 candidate.Exit(thread);
+    ///                 int hash = entry.HashCode;
+    ///                 if (hash != 0) hash |= HeaderHoldsHash;
+    ///                 int old;
+    ///                 do old = header; while (Interlocked.CompareExchange(ref header, old &amp; OtherHeaderBits | hash, old) != old);
+    ///                 entry.Lock = null;
+    ///                 entry.Next = s_freeEntryList;
+    ///                 s_freeEntryList = index;
+    ///                 entryLock = candidate;
     ///             }
     ///             else released = false;
     ///         }
     ///     }
-    ///     finally { s_lock.Exit(); }
+    ///     finally { if (entered != null) entered.Exit(thread); s_lock.Exit(); }
     ///     if (entryLock != null) FreeholdRuntime.Delete(entryLock);
     ///     return released;
     /// }
@@ -133,7 +166,7 @@ public sealed class SyncEntry : IRewritePass
     /// Who is in <c>Monitor.Wait</c> takes that Lock again and lets go of the one in the table: it must be the same.
     /// Its AutoResetEvent, made only when a thread had to sleep, is left: the thread that signalled it last may still be inside Set.
     /// </summary>
-    private static void InjectRelease(AssemblyUnderRewrite assembly, PassStatistics statistics)
+    private static void InjectRelease(AssemblyUnderRewrite assembly, PassStatistics statistics, FieldDefinition waiting)
     {
         TypeSystem types = assembly.Module.TypeSystem;
         TypeDefinition table = assembly.Type(Table);
@@ -155,11 +188,12 @@ public sealed class SyncEntry : IRewritePass
         VariableDefinition index = Local(types.Int32);
         VariableDefinition entry = Local(new ByReferenceType(entryType));
         VariableDefinition candidate = Local(lockType);
+        VariableDefinition entered = Local(lockType);
         VariableDefinition thread = Local(types.Int32);
         VariableDefinition old = Local(types.Int32);
         VariableDefinition hash = Local(types.Int32);
 
-        TypeDefinition conditionType = assembly.Type("System.Threading.Condition");
+        TypeDefinition conditionType = assembly.Type(Condition);
         FieldDefinition conditions = assembly.Type("System.Threading.Monitor").Fields.Single(field => field.Name == "s_conditionTable");
         TypeDefinition weakTable = assembly.Type("System.Runtime.CompilerServices.ConditionalWeakTable`2");
         MethodReference find = new("TryGetValue", types.Boolean, conditions.FieldType) { HasThis = true };
@@ -167,29 +201,18 @@ public sealed class SyncEntry : IRewritePass
         find.Parameters.Add(new ParameterDefinition(new ByReferenceType(weakTable.GenericParameters[1])));
         VariableDefinition condition = Local(conditionType);
 
-        Instruction begin = Instruction.Create(OpCodes.Ldc_I4_1);
         Instruction tryStart = Instruction.Create(OpCodes.Ldloc, header);
         Instruction retry = Instruction.Create(OpCodes.Ldloc, header);
         Instruction contended = Instruction.Create(OpCodes.Ldc_I4_0);
-        Instruction leaveLock = Instruction.Create(OpCodes.Ldloc, candidate);
-        Instruction held = Instruction.Create(OpCodes.Ldc_I4_0);
+        Instruction unwaited = Instruction.Create(OpCodes.Ldloc, entry);
         Instruction after = Instruction.Create(OpCodes.Ldloc, detached);
         Instruction tryEnd = Instruction.Create(OpCodes.Leave, after);
-        Instruction finallyStart = Instruction.Create(OpCodes.Ldsfld, tableLock);
+        Instruction finallyStart = Instruction.Create(OpCodes.Ldloc, entered);
+        Instruction leaveTable = Instruction.Create(OpCodes.Ldsfld, tableLock);
         Instruction end = Instruction.Create(OpCodes.Ldloc, released);
 
         body.Append(
-            Instruction.Create(OpCodes.Ldsfld, conditions),
-            Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Ldloca, condition),
-            Instruction.Create(OpCodes.Callvirt, find),
-            Instruction.Create(OpCodes.Brfalse, begin),
-            Instruction.Create(OpCodes.Ldloc, condition),
-            Instruction.Create(OpCodes.Ldfld, assembly.Field("System.Threading.Condition", "_waitersHead", "System.Threading.Condition/Waiter")),
-            Instruction.Create(OpCodes.Brfalse, begin),
-            Instruction.Create(OpCodes.Ldc_I4_0),
-            Instruction.Create(OpCodes.Ret),
-            begin,
+            Instruction.Create(OpCodes.Ldc_I4_1),
             Instruction.Create(OpCodes.Stloc, released),
             Instruction.Create(OpCodes.Ldarg_0),
             Instruction.Create(OpCodes.Call, assembly.Method("System.Runtime.CompilerServices.RuntimeHelpers", "GetMethodTableRef", "System.Object")),
@@ -215,12 +238,22 @@ public sealed class SyncEntry : IRewritePass
             Instruction.Create(OpCodes.Ldloc, candidate),
             Instruction.Create(OpCodes.Ldloc, thread),
             Instruction.Create(OpCodes.Callvirt, assembly.Method(Lock, "TryEnterOneShot", "System.Int32")),
-            Instruction.Create(OpCodes.Brfalse, held),
+            Instruction.Create(OpCodes.Brfalse, contended),
+            Instruction.Create(OpCodes.Ldloc, candidate),
+            Instruction.Create(OpCodes.Stloc, entered),
             Instruction.Create(OpCodes.Ldloc, candidate),
             Instruction.Create(OpCodes.Ldfld, state),
             Instruction.Create(OpCodes.Ldc_I4, HeldAndUncontended),
             Instruction.Create(OpCodes.Bne_Un, contended),
-            Instruction.Create(OpCodes.Ldloc, entry),
+            Instruction.Create(OpCodes.Ldsfld, conditions),
+            Instruction.Create(OpCodes.Ldarg_0),
+            Instruction.Create(OpCodes.Ldloca, condition),
+            Instruction.Create(OpCodes.Callvirt, find),
+            Instruction.Create(OpCodes.Brfalse, unwaited),
+            Instruction.Create(OpCodes.Ldloc, condition),
+            Instruction.Create(OpCodes.Ldfld, waiting),
+            Instruction.Create(OpCodes.Brtrue, contended),
+            unwaited,
             Instruction.Create(OpCodes.Call, assembly.Method(Entry, "get_HashCode")),
             Instruction.Create(OpCodes.Stloc, hash),
             Instruction.Create(OpCodes.Ldloc, hash),
@@ -252,17 +285,16 @@ public sealed class SyncEntry : IRewritePass
             Instruction.Create(OpCodes.Stsfld, freeList),
             Instruction.Create(OpCodes.Ldloc, candidate),
             Instruction.Create(OpCodes.Stloc, detached),
-            Instruction.Create(OpCodes.Br, leaveLock),
-            contended,
-            Instruction.Create(OpCodes.Stloc, released),
-            leaveLock,
-            Instruction.Create(OpCodes.Ldloc, thread),
-            Instruction.Create(OpCodes.Callvirt, assembly.Method(Lock, "Exit", "System.Int32")),
             Instruction.Create(OpCodes.Br, tryEnd),
-            held,
+            contended,
             Instruction.Create(OpCodes.Stloc, released),
             tryEnd,
             finallyStart,
+            Instruction.Create(OpCodes.Brfalse, leaveTable),
+            Instruction.Create(OpCodes.Ldloc, entered),
+            Instruction.Create(OpCodes.Ldloc, thread),
+            Instruction.Create(OpCodes.Callvirt, assembly.Method(Lock, "Exit", "System.Int32")),
+            leaveTable,
             Instruction.Create(OpCodes.Callvirt, exit),
             Instruction.Create(OpCodes.Endfinally),
             after,

@@ -18,7 +18,8 @@ namespace freehold::heap {
 bool initialize(size_t limit) noexcept {
   if (!core::create_arena(core::knobs.address_space)) {
     os::write_error(
-        "Freehold: no address space for the heap (64 GB at least). Raise the limit of virtual memory (ulimit -v), or set FREEHOLD_ADDRESS_SPACE.\n");
+        "Freehold: the heap needs 64 GB of addresses at least, which take no memory, and the process may not have them. Raise the limit of virtual memory\n"
+        "(ulimit -v) or lift it; FREEHOLD_HEAP_LIMIT or a control group limits memory.\n");
     return false;
   }
   if (!initialize_protection()) {

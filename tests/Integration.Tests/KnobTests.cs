@@ -51,6 +51,16 @@ public sealed class KnobTests
     }
 
     [Fact]
+    public void WithoutAddressesTheProgramSaysWhatHelps()
+    {
+        Outcome outcome = new Executable("/bin/sh").Run(null, s_limit, "-c", "ulimit -v 50000000; exec \"$0\" list", Publisher.Contract.Path);
+        Assert.NotEqual(0, outcome.ExitCode);
+        Assert.NotNull(outcome.ExitCode);
+        Assert.Contains("ulimit -v", outcome.Error);
+        Assert.Empty(outcome.Output);
+    }
+
+    [Fact]
     public void StatisticsAreATableAtExit()
     {
         Outcome with = Run("FREEHOLD_STATS", "1");

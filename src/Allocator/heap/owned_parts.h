@@ -4,12 +4,12 @@
 
 #include "core/object.h"
 
-// The method of System.Object, which names no parts: exported by the rewritten CoreLib. The native tests have one of their own.
+// The method of System.Object, which names no parts: exported by the rewritten CoreLib.
 extern "C" void FreeholdCollectNoParts();
 
 namespace freehold::heap {
 
-// 0 for a type that owns nothing, in a form that goes into one test with others. Its slot is read of arrays too, and means nothing there.
+// 0 for a type that owns nothing, in a form that goes into one test with others. It may be asked of arrays too; the answer means nothing there.
 inline uintptr_t differs_from_no_owner(const core::MethodTable* type) noexcept {
   return *reinterpret_cast<const uintptr_t*>(type + 1) ^ reinterpret_cast<uintptr_t>(&FreeholdCollectNoParts);
 }

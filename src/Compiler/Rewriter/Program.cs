@@ -75,11 +75,7 @@ public static class Program
                 }
             }
 
-            foreach (PassStatistics pass in rewriter.Statistics.Where(pass => pass.Pass == nameof(Passes.OwnedParts)))
-            {
-                Passes.OwnedParts.RequireAll(pass);
-            }
-
+            Passes.OwnedParts.RequireAll(rewriter.Statistics.Single(pass => pass.Pass == nameof(Passes.OwnedParts)));
             Report(options, rewriter);
             Directory.Move(unfinished, output);
         }

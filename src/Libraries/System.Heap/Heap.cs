@@ -121,7 +121,7 @@ public static class Heap
     /// <summary>Deletes a collection and what is in it, as <see cref="Delete"/> does. Of a dictionary, keys and values.</summary>
     /// <param name="collection">The collection; null does nothing. It must not change meanwhile.</param>
     /// <remarks>
-    /// Elements that are null, that are in it more than once, that were deleted before or that belong to the runtime (string literals) are passed over.
+    /// A dictionary is what implements <see cref="System.Collections.IDictionary"/>. Elements that are null, that are in it more than once, that were deleted before or that belong to the runtime (string literals) are passed over.
     /// An exception from an element's finalizer is thrown when everything else is deleted.
     /// </remarks>
     /// <exception cref="DoubleDeleteException">The collection was deleted before.</exception>
@@ -143,100 +143,13 @@ public static class Heap
         }
     }
 
-    // What is left to do after an answer of the native heap; the last answer.
-    [StackTraceHidden]
-    internal static DeleteResult Continue(object obj, DeleteResult result)
-    {
-        if (result == DeleteResult.NeedsFinalizer)
-        {
-            result = Finalize(obj);
-        }
-
-        return result == DeleteResult.OwnsParts ? OwnedParts.Delete(obj) : ReleaseLock(obj, result);
-    }
-
-    // Runs the finalizer that the native heap asks for.
-    [StackTraceHidden]
-    internal static DeleteResult Finalize(object obj)
-    {
-        if (obj is Threading.Thread)
-        {
-            GC.ReRegisterForFinalize(obj);  // takes the claim back
-            return DeleteResult.NotDeletable;
-        }
-
-        RunFinalizer(obj);
-        return NativeHeap.DeleteFinalized(obj);
-    }
-
-    [StackTraceHidden]
-    internal static DeleteResult ReleaseLock(object obj, DeleteResult result)
-    {
-        if (result == DeleteResult.HasSyncEntry)
-        {
-            // A lock that is held, or that another thread makes just now, outlives the object.
-            result = NativeHeap.ReleaseSyncEntry(obj) ? NativeHeap.DeleteItself(obj) : DeleteResult.HasSyncEntry;
-            if (result == DeleteResult.HasSyncEntry)
-            {
-                result = NativeHeap.DeleteKeepingLock(obj);
-            }
-        }
-
-        if (result == DeleteResult.MayBePinned)
-        {
-            // Debug mode: the object was pinned some time. Unless it still is, its next use must throw.
-            NativeHeap.ReleaseUnpinned();
-            return DeleteResult.Deleted;
-        }
-
-        return result;
-    }
-
     [StackTraceHidden]
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static void DeleteSlowly(object? obj, DeleteResult result)
     {
         if (obj is not null)
         {
-            Check(Continue(obj, result));
+            Deletion.Check(Deletion.Continue(obj, result));
         }
     }
-
-    [StackTraceHidden]
-    internal static void Check(DeleteResult result)
-    {
-        switch (result)
-        {
-            case DeleteResult.Deleted:
-                return;
-            case DeleteResult.AlreadyDeleted:
-                throw new DoubleDeleteException(NativeHeap.TakeHistory());
-            case DeleteResult.Dangling:
-                throw new DanglingReferenceException(NativeHeap.TakeHistory());
-            case DeleteResult.NotDeletable:
-                throw NotDeletable();
-            default:
-                throw new UnreachableException($"The native heap answered {result}.");
-        }
-    }
-
-    [StackTraceHidden]
-    private static unsafe void RunFinalizer(object obj)
-    {
-#pragma warning disable CS8500 // the address of a reference on the stack, which the runtime keeps current
-        RunningFinalizer running = new(&obj);
-#pragma warning restore CS8500
-        NativeHeap.BeginFinalizer(&running);
-        try
-        {
-            NativeHeap.GetFinalizer(obj)(obj);
-        }
-        finally
-        {
-            NativeHeap.EndFinalizer(&running);
-        }
-    }
-
-    private static ArgumentException NotDeletable() =>
-        new("The object belongs to the runtime (a literal, a frozen object, a Type, a Thread) and cannot be deleted.", "obj");
 }

@@ -75,13 +75,8 @@ internal static class OwnedParts
         int floor = t_count;
         try
         {
-            NativeHeap.CollectParts(obj);
-            DeleteResult result = Heap.ReleaseLock(obj, NativeHeap.DeleteItself(obj));
-            if (result == DeleteResult.Deleted)
-            {
-                DeleteAbove(floor);
-            }
-
+            DeleteResult result = NotePartsAndDelete(obj);
+            DeleteAbove(floor);
             return result;
         }
         finally
@@ -102,13 +97,7 @@ internal static class OwnedParts
             }
 
             AddElements(collection);
-            DeleteResult result = NativeHeap.Delete(collection);
-            if (result != DeleteResult.Deleted)
-            {
-                result = Heap.Continue(collection, result);
-            }
-
-            Heap.Check(result);
+            Heap.Delete(collection);
             DeleteAbove(floor);
         }
         finally
@@ -148,23 +137,31 @@ internal static class OwnedParts
         DeleteResult result = NativeHeap.DeletePart(part);
         if (result == DeleteResult.NeedsFinalizer)
         {
-            result = Heap.Finalize(part);
+            result = Deletion.RunFinalizer(part);
         }
 
         if (result == DeleteResult.OwnsParts)
         {
-            int floor = t_count;
-            NativeHeap.CollectParts(part);
-            result = Heap.ReleaseLock(part, NativeHeap.DeleteItself(part));
-            if (result != DeleteResult.Deleted)
-            {
-                Forget(floor);
-            }
+            NotePartsAndDelete(part);
+        }
+        else
+        {
+            Deletion.ReleaseLock(part, result);
+        }
+    }
 
-            return;
+    // Its parts stay noted if it was there to be deleted.
+    private static DeleteResult NotePartsAndDelete(object obj)
+    {
+        int floor = t_count;
+        NativeHeap.CollectParts(obj);
+        DeleteResult result = Deletion.ReleaseLock(obj, NativeHeap.DeleteItself(obj));
+        if (result != DeleteResult.Deleted)
+        {
+            Forget(floor);
         }
 
-        Heap.ReleaseLock(part, result);
+        return result;
     }
 
     // An empty array is one that all collections of its type share.

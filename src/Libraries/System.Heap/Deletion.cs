@@ -1,0 +1,89 @@
+using System.Diagnostics;
+
+namespace System;
+
+/// <summary>The steps of a deletion that the native heap leaves to managed code, in their order: finalizer, parts (<see cref="OwnedParts"/>), lock.</summary>
+internal static class Deletion
+{
+    /// <summary>Does what an answer of the native heap asks for.</summary>
+    /// <returns>The last answer: deleted, or why not.</returns>
+    [StackTraceHidden]
+    internal static DeleteResult Continue(object obj, DeleteResult result)
+    {
+        if (result == DeleteResult.NeedsFinalizer)
+        {
+            result = RunFinalizer(obj);
+        }
+
+        return result == DeleteResult.OwnsParts ? OwnedParts.Delete(obj) : ReleaseLock(obj, result);
+    }
+
+    /// <summary>The first step, after <see cref="DeleteResult.NeedsFinalizer"/>.</summary>
+    [StackTraceHidden]
+    internal static unsafe DeleteResult RunFinalizer(object obj)
+    {
+        if (obj is Threading.Thread)
+        {
+            GC.ReRegisterForFinalize(obj);  // takes the claim back
+            return DeleteResult.NotDeletable;
+        }
+
+#pragma warning disable CS8500 // the address of a reference on the stack, which the runtime keeps current
+        RunningFinalizer running = new(&obj);
+#pragma warning restore CS8500
+        NativeHeap.BeginFinalizer(&running);
+        try
+        {
+            NativeHeap.GetFinalizer(obj)(obj);
+        }
+        finally
+        {
+            NativeHeap.EndFinalizer(&running);
+        }
+
+        return NativeHeap.DeleteFinalized(obj);
+    }
+
+    /// <summary>The last step, for an object whose parts, if it has any, were noted.</summary>
+    [StackTraceHidden]
+    internal static DeleteResult ReleaseLock(object obj, DeleteResult result)
+    {
+        if (result == DeleteResult.HasSyncEntry)
+        {
+            // A lock that is held, or that another thread makes just now, outlives the object.
+            result = NativeHeap.ReleaseSyncEntry(obj) ? NativeHeap.DeleteItself(obj) : DeleteResult.HasSyncEntry;
+            if (result == DeleteResult.HasSyncEntry)
+            {
+                result = NativeHeap.DeleteKeepingLock(obj);
+            }
+        }
+
+        if (result == DeleteResult.MayBePinned)
+        {
+            // Debug mode: the object was pinned some time. Unless it still is, its next use must throw.
+            NativeHeap.ReleaseUnpinned();
+            return DeleteResult.Deleted;
+        }
+
+        return result;
+    }
+
+    /// <summary>Throws what <see cref="Heap.Delete"/> says of a last answer.</summary>
+    [StackTraceHidden]
+    internal static void Check(DeleteResult result)
+    {
+        switch (result)
+        {
+            case DeleteResult.Deleted:
+                return;
+            case DeleteResult.AlreadyDeleted:
+                throw new DoubleDeleteException(NativeHeap.TakeHistory());
+            case DeleteResult.Dangling:
+                throw new DanglingReferenceException(NativeHeap.TakeHistory());
+            case DeleteResult.NotDeletable:
+                throw new ArgumentException("The object belongs to the runtime (a literal, a frozen object, a Type, a Thread) and cannot be deleted.", "obj");
+            default:
+                throw new UnreachableException($"The native heap answered {result}.");
+        }
+    }
+}

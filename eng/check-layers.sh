@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# The layers of src/Allocator include downwards only: platform → core → heap → diag → runtime (docs/internals/README.md). All may include
+# The layers of src/Allocator include downwards only: os → core → heap → diag → runtime (docs/internals/README.md). All may include
 # src/Platform. Within a layer no modules include each other in a circle; a module is a header with the source file of its name.
 #   eng/check-layers.sh [folder]      default: src/Allocator
+# Beside src/Allocator, folders that are there: src/Platform includes nothing but itself, each part of src/NativeBridge itself and src/Platform.
 # Prints each include that leads upwards, to nowhere, or to no layer, and each circle, then 'N passed, N failed': one check for each source file, and one for
 # each layer.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 cd "${1:-$root/src/Allocator}"
 
-layers=(platform core heap diag runtime)
+layers=(os core heap diag runtime)
 declare -A rank
 for i in "${!layers[@]}"; do rank[${layers[i]}]=$i; done
 passed=0
@@ -52,6 +53,22 @@ for layer in "${layers[@]}"; do
     echo "$layer: modules include each other in a circle:" $circle
     failed=$((failed + 1))
   fi
+done
+
+for folder in ../Platform ../NativeBridge/*/; do
+  folder=${folder%/}
+  if [ ! -d "$folder" ] || [ "${folder##*/}" = include ]; then continue; fi
+  while IFS= read -r file; do
+    good=true
+    while IFS= read -r included; do
+      # The compiler and the library of handles have one file in common, which says how they fit together.
+      case $included in Platform/*) at=../$included ;; abi.h) at=../NativeBridge/Runtime/abi.h ;; freehold/*) at=$folder/include/$included ;; *) at=$folder/$included ;; esac
+      if [ -f "$at" ]; then continue; fi
+      echo "${file#../}: includes \"$included\", which is neither in its folder nor in Platform"
+      good=false
+    done < <(sed -nE 's/^[[:space:]]*#[[:space:]]*include[[:space:]]*"([^"]*)".*/\1/p' "$file")
+    if $good; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+  done < <(find "$folder" -type f \( -name '*.h' -o -name '*.cpp' -o -name '*.inc' \) | LC_ALL=C sort)
 done
 
 echo "$passed passed, $failed failed"

@@ -20,15 +20,16 @@ eng/prerequisites.sh
 build="$artifacts/sanitize-$kind"
 run cmake -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=RelWithDebInfo "-DFREEHOLD_INSTRUMENT=$kind"
 run cmake --build "$build" --parallel "$(nproc)" --target allocator_tests mesh_tests
-# The heap answers SIGSEGV and SIGBUS itself. tests/Sanitizers has the suppressions, each with its reason.
+# The heap answers SIGSEGV and SIGBUS itself. tests/Sanitizers has the suppressions, and the tests that are left out, each with its reason.
 export ASAN_OPTIONS="handle_segv=0:handle_sigbus=0:allow_user_segv_handler=1:detect_leaks=0:suppressions=$root/tests/Sanitizers/address.txt"
 export UBSAN_OPTIONS="print_stacktrace=1:suppressions=$root/tests/Sanitizers/undefined.txt"
-export TSAN_OPTIONS="handle_segv=0:handle_sigbus=0:second_deadlock_stack=1:suppressions=$root/tests/Sanitizers/thread.txt"
+# The thread sanitizer has four bytes for each byte that was ever used, and the heap's addresses are always new: it forgets them at 4 GB.
+export TSAN_OPTIONS="memory_limit_mb=4000:hard_rss_limit_mb=12000:handle_segv=0:handle_sigbus=0:second_deadlock_stack=1:history_size=7:suppressions=$root/tests/Sanitizers/thread.txt"
 log="$artifacts/logs/sanitize-$kind.log"
 mkdir -p "$artifacts/logs"
 code=0
 for suite in allocator_tests mesh_tests; do
-  run "$build/bin/$suite" 2>&1 || code=$?
+  run "$build/bin/$suite" "--gtest_filter=-$(sed -n "s/^$kind $suite \([^ ]*\) .*/\1/p" tests/Sanitizers/left-out.txt | paste -sd:)" 2>&1 || code=$?
 done > "$log"
 passed=$(grep -c '^\[       OK \]' "$log" || true)
 failed=$(grep -c '^\[  FAILED  \].*ms)' "$log" || true)

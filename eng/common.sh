@@ -12,3 +12,12 @@ run() {
 
 # A property of eng/Versions.props.
 version_of() { sed -n "s:.*<$1>\(.*\)</$1>.*:\1:p" "$root/eng/Versions.props"; }
+
+# Temporary files of what follows, of tools too, go to a folder that goes with the script: dotnet build, publish and format leave empty folders in TMPDIR each
+# time (SDK 10.0.401), and a test that is cut off leaves its own.
+own_temporary_files() {
+  TMPDIR=$(mktemp -d /tmp/freehold-XXXXXX)
+  chmod 711 "$TMPDIR"  # a test runs a program as nobody
+  export TMPDIR
+  trap 'rm -rf "$TMPDIR"' EXIT
+}

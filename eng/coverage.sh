@@ -1,38 +1,113 @@
 #!/usr/bin/env bash
-# ./build.sh coverage: which lines of src/Allocator no native test runs. The table of files, the fewest covered first, and artifacts/coverage/never-run.txt
-# with each such line.
+# ./build.sh coverage: which lines of src/Allocator no test runs. The native tests, then the cases of tests/Contract as a published program with a libfreehold.a that
+# counts. Prints a table of files, the fewest covered first. artifacts/coverage/never-run.txt has each line that never ran. Fails if one of heap/ or runtime/ is
+# not in tests/Coverage/cannot-run.txt, which says why, or if one there did run.
+#   eng/coverage.sh [--report | --cases]     --report: only the report, of the runs so far; --cases: the published program again
 set -euo pipefail
 source "$(dirname "$0")/common.sh"
 cd "$root"
-eng/prerequisites.sh
 build="$artifacts/coverage/build"
-run cmake -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DFREEHOLD_INSTRUMENT=coverage
-run cmake --build "$build" --parallel "$(nproc)" --target allocator_tests
-find "$build" -name '*.gcda' -delete
-run "$build/bin/allocator_tests" > "$artifacts/coverage/tests.log" 2>&1 || { tail -n 40 "$artifacts/coverage/tests.log"; exit 1; }
-
 reports="$artifacts/coverage/gcov"
+never="$artifacts/coverage/never-run.txt"
+
+run_native() {
+  run "$build/bin/allocator_tests" > "$artifacts/coverage/tests.log" 2>&1 || { tail -n 40 "$artifacts/coverage/tests.log"; exit 1; }
+}
+
+# one <setting…> -- <case>: a case of the contract in these settings. Programs that end by a signal write no counts.
+one() {
+  local settings=()
+  while [ "$1" != -- ]; do settings+=("$1"); shift; done
+  env "${settings[@]}" FREEHOLD_HEAP_LIMIT=2G timeout -k 5 120 "$artifacts/coverage/Contract/Contract" run "$2" > "$artifacts/coverage/case.log" 2>&1 ||
+    echo "${settings[*]} $2: $(tail -n 1 "$artifacts/coverage/case.log")" >> "$artifacts/coverage/failed-cases.txt"
+}
+
+run_published() {
+  source "$root/tests/Stress/programs.sh"
+  forget_settings
+  local version native="$artifacts/coverage/native" case cases i settings
+  version=$(version_of FreeholdRuntimeVersions)
+  version=${version%%;*}
+  mkdir -p "$native/$version"
+  cp "$build/lib/$version/libfreehold.a" "$native/$version/"
+  cp "$build/lib/libfreehold_jit.so" "$native/"
+  run dotnet publish "$root/tests/Contract" -c Release -nologo -v quiet "-p:FreeholdNativePath=$native/" "-p:CoverageLibrary=$(gcc -print-file-name=libgcov.a)" \
+    --artifacts-path "$artifacts/coverage/obj" -o "$artifacts/coverage/Contract"
+  rm -f "$artifacts/coverage/failed-cases.txt"
+  "$artifacts/coverage/Contract/Contract" list > "$artifacts/coverage/cases.txt"
+  mapfile -t cases < <(grep -vE "$left_out" "$artifacts/coverage/cases.txt")
+  # Each case in one of four settings: all of them in all is what the stress suites are for.
+  for i in "${!cases[@]}"; do
+    case $((i % 4)) in
+      0) settings=(FREEHOLD_VERIFY=1) ;;
+      1) settings=(FREEHOLD_STRESS=promote:2000,dedangle,delay:50,seed:1 FREEHOLD_PROTECTION=mprotect) ;;
+      2) settings=(FREEHOLD_STRESS=deletion:50,sites,seed:1) ;;
+      3) settings=(FREEHOLD_STRESS=promote:3000,reclaim:20000,reuse,delay:50,seed:1 FREEHOLD_RECLAIM_CONCURRENT=1) ;;
+    esac
+    one "${settings[@]}" -- "${cases[i]}"
+  done
+  for case in $(grep -E '^moving-' "$artifacts/coverage/cases.txt"); do one FREEHOLD_STRESS=promote:1000,fault,seed:1 -- "$case"; done
+  for case in $(grep '^debug-' "$artifacts/coverage/cases.txt"); do one FREEHOLD_DEBUG=stacks -- "$case"; done
+  # Ends at its start, with a message.
+  FREEHOLD_PROTECTION=userfaultfd FREEHOLD_FAIL=userfaultfd:1 "$artifacts/coverage/Contract/Contract" list > "$artifacts/coverage/case.log" 2>&1 || true
+  (ulimit -v 50000000 && exec "$artifacts/coverage/Contract/Contract" list) > "$artifacts/coverage/case.log" 2>&1 || true
+  if [ -f "$artifacts/coverage/failed-cases.txt" ]; then
+    echo "cases that failed (their lines are counted none the less):"
+    cat "$artifacts/coverage/failed-cases.txt"
+  fi
+}
+
+if [ "${1:-}" = --cases ]; then run_published; fi
+if [ $# -eq 0 ]; then
+  eng/prerequisites.sh
+  eng/pack.sh
+  run cmake -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DFREEHOLD_INSTRUMENT=coverage
+  run cmake --build "$build" --parallel "$(nproc)" --target freehold freehold_jit allocator_tests
+  find "$build" -name '*.gcda' -delete
+  run_native
+  run_published
+fi
+
 rm -rf "$reports"
 mkdir -p "$reports"
-(cd "$reports" && find "$build/src/Allocator" -name '*.gcda' -print0 | xargs -0 gcov -r -s "$root" -p > /dev/null)
-never="$artifacts/coverage/never-run.txt"
-# gcov: "count:line:text"; '#####' is a line that never ran. A header is in the report of many files: it ran if it did in one.
-awk -F: '
-  FNR == 1 { file = "" }
+(cd "$reports" && find "$build/src/Allocator" "$build/tests/Allocator.Tests" -name '*.gcda' -print0 | xargs -0 gcov -r -s "$root" -p > /dev/null)
+# gcov: "count:line:text"; '#####' is a line that never ran. A file is in several reports, a header in those of many files: a line ran if it did in one.
+awk -F: -v never="$never" '
   $1 ~ /-/ && $3 == "Source" { file = $4 }
   { count = $1; gsub(/ /, "", count); line = $2 + 0 }
-  file ~ /^src\/Allocator/ && line > 0 && count != "-" { key = file ":" line; seen[key] = 1; if (count !~ /^[#=]+$/) ran[key] = 1; text[key] = substr($0, index($0, $3)) }
-  END { for (key in seen) if (!(key in ran)) print key ": " text[key]; else ok++; }
-' "$reports"/*.gcov | LC_ALL=C sort -t: -k1,1 -k2,2n > "$never"
-awk -F: '
-  FNR == 1 { file = "" }
-  $1 ~ /-/ && $3 == "Source" { file = $4 }
-  { count = $1; gsub(/ /, "", count); line = $2 + 0 }
-  file ~ /^src\/Allocator/ && line > 0 && count != "-" { key = file SUBSEP line; lines[key] = 1; if (count !~ /^[#=]+$/) ran[key] = 1 }
+  file ~ /^src\/Allocator/ && line > 0 && count != "-" {
+    key = file SUBSEP line
+    lines[key] = 1
+    text[key] = substr($0, index($0, $2 ":") + length($2) + 1)
+    if (count !~ /^[#=]+$/) ran[key] = 1
+  }
   END {
-    for (key in lines) { split(key, part, SUBSEP); all[part[1]]++; total++; if (key in ran) { good[part[1]]++; covered++ } }
+    for (key in lines) {
+      split(key, part, SUBSEP)
+      all[part[1]]++
+      total++
+      if (key in ran) { good[part[1]]++; covered++ } else print part[1] ":" part[2] ":" text[key] > never ".part"
+    }
     for (file in all) printf "%5.1f %% of %4d  %s\n", 100 * good[file] / all[file], all[file], file
     printf "%5.1f %% of %4d  all\n", 100 * covered / total, total
   }
 ' "$reports"/*.gcov | LC_ALL=C sort -n
+LC_ALL=C sort -t: -k1,1 -k2,2n "$never.part" > "$never"
+rm "$never.part"
 echo "$(wc -l < "$never") lines never ran: $never"
+
+# Each of them in heap/ and runtime/ has a row in cannot-run.txt. A row that nothing needs is an error, too, unless it says that the line runs now and then.
+awk -F ' \\| ' '
+  FNR == NR { if ($0 !~ /^#/ && NF == 4) { rows++; file[rows] = $1; part[rows] = $2; often[rows] = $3 } next }
+  /^src\/Allocator\/(heap|runtime)\// {
+    name = substr($0, 1, index($0, ":") - 1)
+    for (i = 1; i <= rows; i++) if (name == "src/Allocator/" file[i] && index($0, part[i]) != 0) { used[i] = 1; next }
+    print "no test runs " $0
+    wrong++
+  }
+  END {
+    for (i = 1; i <= rows; i++) if (!(i in used) && often[i] != "rarely") { print "runs, or is gone: " file[i] ": " part[i]; wrong++ }
+    printf "%d lines of heap/ and runtime/ without a test or a reason\n", wrong
+    exit wrong != 0
+  }
+' tests/Coverage/cannot-run.txt "$never"

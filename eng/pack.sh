@@ -26,8 +26,9 @@ rm -rf "$artifacts/rewriter.new"
 run dotnet publish -c Release -v quiet -nologo -clp:NoSummary -p:UseAppHost=false -o "$artifacts/rewriter.new" "$root/src/Compiler/Rewriter"
 
 rm -rf "$stage"
-mkdir -p "$stage"/{lib/net9.0,tools/net10.0,tools/rewriter,tools/linux-x64,tools/runtime-patches,docs}
-cp -r "$root/src/Compiler/Package/build" "$root/src/Compiler/Package/buildTransitive" "$stage/"
+mkdir -p "$stage"/{aspnetcore,lib/net9.0,tools/net10.0,tools/rewriter,tools/linux-x64,tools/runtime-patches,docs}
+cp -r "$root/src/Package/build" "$root/src/Package/buildTransitive" "$stage/"
+cp "$root/src/Libraries/AspNetCore/UseHeapScopes.cs" "$stage/aspnetcore/"
 cp "$root/src/Libraries/System.Heap/bin/Release/net9.0/Freehold".{dll,pdb,xml} "$stage/lib/net9.0/"
 cp "$root/src/Compiler/Tasks/bin/Release/net10.0/Freehold.Tasks.dll" "$stage/tools/net10.0/"
 cp "$artifacts/rewriter.new"/*.dll "$artifacts/rewriter.new"/*.json "$stage/tools/rewriter/"
@@ -69,6 +70,10 @@ for runtime in "${runtimes[@]}"; do supported="$supported${supported:+, }$(frame
     for symbol in $(wrapped "$runtime"); do echo "    <FreeholdWrappedSymbol Include=\"$symbol\" />"; done
     echo '  </ItemGroup>'
   done
+  echo '  <!-- The counterparts of the environment variables; the variable wins over the property. -->'
+  echo '  <ItemGroup>'
+  "$root/eng/settings.sh" items "$root/src/Allocator/core/knobs.inc"
+  echo '  </ItemGroup>'
   echo '</Project>'
 } > "$stage/buildTransitive/Freehold.Generated.targets"
 
@@ -76,12 +81,12 @@ dependencies=
 for runtime in "${runtimes[@]}"; do
   dependencies+="      <group targetFramework=\"$(framework_of "$runtime")\"><dependency id=\"runtime.linux-x64.Microsoft.DotNet.ILCompiler\" version=\"$runtime\" /></group>"$'\n'
 done
-awk -v text="${dependencies%$'\n'}" '$0 == "$dependencies$" { print text; next } { print }' "$root/src/Compiler/Package/Freehold.nuspec" > "$artifacts/Freehold.nuspec"
+awk -v text="${dependencies%$'\n'}" '$0 == "$dependencies$" { print text; next } { print }' "$root/src/Package/Freehold.nuspec" > "$artifacts/Freehold.nuspec"
 
 content=$(cd "$stage" && find . -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | cat - "$artifacts/Freehold.nuspec" | sha256sum | cut -c1-12)
 dev="$version-dev.h$content"
 if [ ! -f "$artifacts/packages/dev/Freehold.$dev.nupkg" ]; then
-  pack=(run dotnet pack -v quiet -nologo -clp:NoSummary "$root/src/Compiler/Package/Freehold.Package.csproj" "-p:FreeholdStage=$stage/")
+  pack=(run dotnet pack -v quiet -nologo -clp:NoSummary "$root/src/Package/Freehold.Package.csproj" "-p:FreeholdStage=$stage/")
   "${pack[@]}" "-p:PackageVersion=$version" -o "$artifacts/packages"
   "${pack[@]}" "-p:PackageVersion=$dev" -o "$artifacts/packages/dev"
 fi

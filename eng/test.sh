@@ -7,6 +7,7 @@
 set -euo pipefail
 source "$(dirname "$0")/common.sh"
 cd "$root"
+own_temporary_files
 logs="$artifacts/logs"
 mkdir -p "$logs"
 passed=0

@@ -15,6 +15,7 @@ internal sealed class Options
           gc-simulator      a tree of up to 2^23 objects, its subtrees replaced at random, short-lived objects beside
           red-black-tree    ten million nodes, ten million operations
           random-replacement  one table of a million objects, each replaced at random; the cost model beside it
+          growth              a ConcurrentDictionary that grows, then replaces under garbage; nothing is deleted
           micro             small operations, with BenchmarkDotNet: allocation, barriers, comparisons, calls, casts
           compute-only      programs that do not allocate
           publish-cost      time to publish with a warm cache, size of the executable
@@ -34,7 +35,7 @@ internal sealed class Options
         Results: artifacts/bench/*.csv and artifacts/bench/summary.md.
         """;
 
-    public static readonly string[] AllSuites = ["allocate-delete", "random-deletion", "gc-simulator", "red-black-tree", "random-replacement", "micro", "compute-only", "publish-cost"];
+    public static readonly string[] AllSuites = ["allocate-delete", "random-deletion", "gc-simulator", "red-black-tree", "random-replacement", "growth", "micro", "compute-only", "publish-cost"];
 
     public List<string> Suites { get; } = [];
 

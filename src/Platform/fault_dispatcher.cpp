@@ -4,9 +4,9 @@
 
 #include <atomic>
 
-#define ONE_FOR_ALL __attribute__((weak, visibility("hidden")))
+#include "Platform/one_for_all.h"
 
-namespace freehold::platform {
+namespace freehold::os {
 
 constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGTRAP};
 constexpr unsigned kSignalCount = 3, kOwners = 8;
@@ -22,7 +22,7 @@ struct FaultDispatcher {
   struct sigaction previous[kSignalCount][kLevels];
 };
 extern FaultDispatcher fault_dispatcher;
-ONE_FOR_ALL constinit FaultDispatcher fault_dispatcher = {};
+FREEHOLD_ONE_FOR_ALL constinit FaultDispatcher fault_dispatcher = {};
 
 void dispatch_fault(unsigned level, int signal, siginfo_t* information, void* context) noexcept;
 
@@ -120,7 +120,7 @@ bool ask(bool ranges, int signal, siginfo_t* information, ucontext_t* context) n
 
 }  // namespace
 
-ONE_FOR_ALL void dispatch_fault(unsigned level, int signal, siginfo_t* information, void* context) noexcept {
+FREEHOLD_ONE_FOR_ALL void dispatch_fault(unsigned level, int signal, siginfo_t* information, void* context) noexcept {
   int saved = errno;
   bool answered = false;
   if (information->si_code > 0 && !(asked.information == information && level < asked.level)) {
@@ -136,7 +136,7 @@ ONE_FOR_ALL void dispatch_fault(unsigned level, int signal, siginfo_t* informati
   errno = saved;
 }
 
-ONE_FOR_ALL bool add_fault_owner(const FaultOwner& owner, FaultStack stack) noexcept {
+FREEHOLD_ONE_FOR_ALL bool add_fault_owner(const FaultOwner& owner, FaultStack stack) noexcept {
   Guard guard;
   std::atomic<const FaultOwner*>* unused = nullptr;
   bool known = false;
@@ -155,7 +155,7 @@ ONE_FOR_ALL bool add_fault_owner(const FaultOwner& owner, FaultStack stack) noex
   return true;
 }
 
-ONE_FOR_ALL void remove_fault_owner(const FaultOwner& owner) noexcept {
+FREEHOLD_ONE_FOR_ALL void remove_fault_owner(const FaultOwner& owner) noexcept {
   Guard guard;
   uint32_t needed = 0;
   for (std::atomic<const FaultOwner*>& entry : fault_dispatcher.owners) {
@@ -173,12 +173,12 @@ ONE_FOR_ALL void remove_fault_owner(const FaultOwner& owner) noexcept {
   }
 }
 
-ONE_FOR_ALL bool receives_faults(int signal) noexcept {
+FREEHOLD_ONE_FOR_ALL bool receives_faults(int signal) noexcept {
   struct sigaction now;
   return sigaction(signal, nullptr, &now) == 0 && is_ours(now);
 }
 
-ONE_FOR_ALL bool exchange_foreign_handler(int signal, const struct sigaction* action, struct sigaction* before) noexcept {
+FREEHOLD_ONE_FOR_ALL bool exchange_foreign_handler(int signal, const struct sigaction* action, struct sigaction* before) noexcept {
   Guard guard;
   int index = index_of(signal);
   unsigned level = index >= 0 ? fault_dispatcher.levels[index].load(std::memory_order_relaxed) : 0;
@@ -189,4 +189,4 @@ ONE_FOR_ALL bool exchange_foreign_handler(int signal, const struct sigaction* ac
   return true;
 }
 
-}  // namespace freehold::platform
+}  // namespace freehold::os

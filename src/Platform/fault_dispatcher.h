@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace freehold::platform {
+namespace freehold::os {
 
 constexpr uint32_t fault_bit(int signal) noexcept { return uint32_t{1} << signal; }
 
@@ -37,4 +37,4 @@ bool receives_faults(int signal) noexcept;
 // What the dispatcher takes for the handler that was there before, as sigaction would have it; either may be null. False: the dispatcher does not have this signal.
 bool exchange_foreign_handler(int signal, const struct sigaction* action, struct sigaction* before) noexcept;
 
-}  // namespace freehold::platform
+}  // namespace freehold::os

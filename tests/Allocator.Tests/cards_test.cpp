@@ -1,5 +1,8 @@
 // The card table: barriers mark the pages of fields that get young references, and a short round of promotion patches what they lead to, and no more.
+#include <atomic>
+#include <cstdio>
 #include <random>
+#include <thread>
 #include <vector>
 
 #include "heap/cards.h"
@@ -26,6 +29,9 @@ using core::arena;
 using core::kPageSize;
 using core::Object;
 using heap::PromotionScope;
+
+TypeOf<core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | 8, 24> references_type = {
+    {0, -24, 16, 1}, {core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | 8, 24, nullptr, 0, 0, 0}};
 
 void assign_by_ref(void* to, void* reference) {
   void** from = &reference;
@@ -150,8 +156,8 @@ TEST_F(CardsTest, ABlockMoveMarksItsPages) {
   RhBulkMoveWithWriteBarrier(outside, source, sizeof outside);
 }
 
-// During a sweep a barrier stores current names, and marks as ever.
-TEST_F(CardsTest, ASweepsBarrierMarksToo) {
+// During a remap a barrier stores current names, and marks as ever.
+TEST_F(CardsTest, ARemapsBarrierMarksToo) {
   Object* object = allocate(&node_type.table);
   grow_old();
   std::vector<Object*> kept = young_blocks(8, 10);
@@ -160,7 +166,7 @@ TEST_F(CardsTest, ASweepsBarrierMarksToo) {
   Object* moved = kept[kept.size() / 2];
   ASSERT_NE(name(moved), number(moved));
   heap::remember_from(number(kept.front()));
-  heap::set_sweeping(true);
+  heap::set_remapping(true);
   for (auto barrier : kBarriers) {
     barrier(fields(object), moved);
     EXPECT_EQ(fields(object)[0], name(moved));
@@ -171,12 +177,42 @@ TEST_F(CardsTest, ASweepsBarrierMarksToo) {
     barrier(fields(object), nullptr);
     EXPECT_EQ(fields(object)[0], 0u);
   }
-  heap::set_sweeping(false);
+  heap::set_remapping(false);
+}
+
+// Another thread stores names that it reads where the walk has been, all the while that a round is under way: afterwards hardly any field has an old one.
+TEST_F(CardsTest, ARoundPatchesWhatIsStoredMeanwhile) {
+  core::knobs.stress.delay = 50;
+  constexpr size_t kFields = 40'000;
+  Object* huge = allocate(&references_type.table, 2 * kFields);  // it does not move
+  uint64_t *read = fields(huge) + 1, *written = read + kFields;
+  for (PromotionScope scope : {PromotionScope::kAll, PromotionScope::kYoung}) {
+    std::vector<Object*> kept = young_blocks(40, 20);
+    for (size_t i = 0; i < kFields; i++) RhpAssignRef(read + i, kept[i % kept.size()]);
+    std::atomic<bool> ended{false};
+    std::atomic<size_t> stored{0};
+    std::thread program([&] {
+      std::mt19937_64 random(11);
+      while (!ended) {
+        RhpAssignRef(written + random() % kFields, reinterpret_cast<void*>(__atomic_load_n(read + random() % kFields, __ATOMIC_RELAXED)));
+        stored++;
+      }
+    });
+    while (stored < 1'000) std::this_thread::yield();
+    uint64_t moved = heap::promote(scope);
+    ended = true;
+    program.join();
+    size_t stale = 0;
+    for (size_t i = 0; i < 2 * kFields; i++) stale += read[i] != 0 && heap::current_address(read[i]) != read[i] ? 1 : 0;
+    printf("%llu moved, %zu stored meanwhile, %zu stale\n", static_cast<unsigned long long>(moved), stored.load(), stale);
+    EXPECT_GT(moved, 10'000u);
+    EXPECT_GT(stored.load(), 2'000u);
+    // A name may be on its way when the last page is looked at.
+    EXPECT_LE(stale, 2u);
+  }
 }
 
 TEST_F(CardsTest, AShortRoundPatchesWhatIsMarked) {
-  static TypeOf<core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | 8, 24> references_type = {
-      {0, -24, 16, 1}, {core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | 8, 24, nullptr, 0, 0, 0}};
   std::vector<Object*> old;
   for (size_t i = 0; i < 2'000; i++) old.push_back(allocate(&node_type.table));
   Object *large = allocate(&references_type.table, 20'000), *huge = allocate(&references_type.table, 600'000);

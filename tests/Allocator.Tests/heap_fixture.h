@@ -8,6 +8,7 @@
 #include <ucontext.h>
 
 #include <algorithm>
+#include <random>
 #include <vector>
 
 #include "core/arena.h"
@@ -37,6 +38,12 @@
 #include "heap/walk.h"
 
 namespace freehold::testing {
+
+// FREEHOLD_TEST_SEED repeats a run of random tests.
+inline uint64_t seed_of_run() {
+  const char* given = getenv("FREEHOLD_TEST_SEED");
+  return given != nullptr ? strtoull(given, nullptr, 10) : std::random_device()();
+}
 
 // A MethodTable with room for the GCDesc before it.
 template <uint32_t kFlags, uint32_t kBaseSize>
@@ -87,7 +94,7 @@ class HeapTest : public ::testing::Test {
     heap::unregister_thread();
     heap::reset_heap();
     core::destroy_arena();
-    os::inject_failures("mmap:18446744073709551615,membarrier:18446744073709551615");
+    os::inject_failures("mmap:18446744073709551615,mprotect:18446744073709551615,membarrier:18446744073709551615");
   }
 
   virtual void configure(core::Knobs&) {}
@@ -98,6 +105,7 @@ class HeapTest : public ::testing::Test {
   static core::Object* allocate_with(heap::AllocationContext* context, const core::MethodTable* type, uint32_t length = 0, uint32_t flags = 0) {
     size_t size = core::align_up(type->base_size + size_t{type->has_component_size() ? type->component_size() : 0u} * length, 8);
     core::Object* object;
+    if (type->has_finalizer()) flags |= heap::kAllocFinalize;
     if (flags == 0 && size <= static_cast<size_t>(context->alloc_limit - context->alloc_ptr)) {
       object = reinterpret_cast<core::Object*>(context->alloc_ptr);
       context->alloc_ptr += size;
@@ -108,6 +116,31 @@ class HeapTest : public ::testing::Test {
     object->type = type;
     if (type->has_component_size()) object->length = length;
     return object;
+  }
+
+  // A deleted node whose header's page has lost its memory, and whose last field's page has not.
+  core::Object* headless() {
+    std::vector<core::Object*> nodes;
+    for (int i = 0; i < 600; i++) {
+      nodes.push_back(allocate(&node_type.table));
+      for (size_t field = 1; field <= 3; field++) reinterpret_cast<uint64_t*>(nodes.back())[field] = 0;
+    }
+    auto number = [](core::Object* node) { return reinterpret_cast<uint64_t>(node); };
+    auto across = std::find_if(nodes.begin() + 200, nodes.end(), [number](core::Object* node) {
+      return (number(node) - 8) / core::kPageSize != (number(node) + 31) / core::kPageSize && (number(node) + 24) % core::kPageSize < 24;
+    });
+    if (across == nodes.end()) return nullptr;
+    size_t page = core::arena.page_index(number(*across) - 8);
+    for (core::Object* node : nodes) {
+      if (core::arena.page_index(number(node) - 8) == page || core::arena.page_index(number(node) + 31) == page) {
+        EXPECT_EQ(heap::delete_object(node), heap::DeleteResult::kDeleted);
+      }
+    }
+    heap::collect();
+    // Asked so: a recovery address of try_load cannot be in an inline function.
+    EXPECT_EQ(bytes_with_memory(core::arena.page_start(page), core::kPageSize), 0u);
+    EXPECT_EQ(bytes_with_memory(core::arena.page_start(page + 1), core::kPageSize), core::kPageSize);
+    return *across;
   }
 
   static void expect_valid(const char* when) {

@@ -4,19 +4,14 @@
 #include <random>
 #include <thread>
 
+#include "Platform/lock.h"
 #include "heap_fixture.h"
-#include "platform/lock.h"
 
 namespace freehold::testing {
 namespace {
 
 using core::Object;
 using heap::DeleteResult;
-
-uint64_t seed_of_run() {
-  const char* given = getenv("FREEHOLD_TEST_SEED");
-  return given != nullptr ? strtoull(given, nullptr, 10) : std::random_device()();
-}
 
 struct Entry {
   Object* object;

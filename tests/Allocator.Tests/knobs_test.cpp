@@ -8,7 +8,7 @@
 namespace freehold::testing {
 namespace {
 
-bool read(std::initializer_list<const char*> variables, std::string* error, core::ConfigurationLookup lookup = nullptr) {
+bool read(std::initializer_list<const char*> variables, std::string* error, settings::Lookup lookup = nullptr) {
   core::knobs = {};
   std::vector<const char*> environment(variables);
   environment.push_back(nullptr);
@@ -43,12 +43,19 @@ TEST(Knobs, UnknownAndMalformedAreNamed) {
 TEST(Knobs, Reclaim) {
   std::string error;
   ASSERT_TRUE(read({}, &error)) << error;
-  EXPECT_TRUE(core::knobs.reclaim);
-  EXPECT_EQ(core::knobs.reclaim_growth, 0u);
-  ASSERT_TRUE(read({"FREEHOLD_RECLAIM=0", "FREEHOLD_RECLAIM_GROWTH=100"}, &error)) << error;
-  EXPECT_FALSE(core::knobs.reclaim);
+  EXPECT_EQ(core::knobs.reclaim, core::Reclaim::kAuto);
+  EXPECT_TRUE(core::knobs.reclaims() && core::knobs.reclaims_by_itself() && core::knobs.reclaim_concurrent);
   EXPECT_EQ(core::knobs.reclaim_growth, 100u);
-  for (const char* bad : {"FREEHOLD_RECLAIM=100", "FREEHOLD_RECLAIM_GROWTH=0", "FREEHOLD_RECLAIM_GROWTH=50%"}) EXPECT_FALSE(read({bad}, &error)) << bad;
+  ASSERT_TRUE(read({"FREEHOLD_RECLAIM=off", "FREEHOLD_RECLAIM_GROWTH=50"}, &error)) << error;
+  EXPECT_FALSE(core::knobs.reclaims());
+  EXPECT_FALSE(core::knobs.reclaims_by_itself());
+  EXPECT_EQ(core::knobs.reclaim_growth, 50u);
+  ASSERT_TRUE(read({"FREEHOLD_RECLAIM=manual", "FREEHOLD_RECLAIM_GROWTH=50", "FREEHOLD_RECLAIM_CONCURRENT=0"}, &error)) << error;
+  EXPECT_TRUE(core::knobs.reclaims());
+  EXPECT_FALSE(core::knobs.reclaims_by_itself());
+  EXPECT_FALSE(core::knobs.reclaim_concurrent);
+  for (const char* bad : {"FREEHOLD_RECLAIM=1", "FREEHOLD_RECLAIM=automatic", "FREEHOLD_RECLAIM_GROWTH=0", "FREEHOLD_RECLAIM_GROWTH=50%"})
+    EXPECT_FALSE(read({bad}, &error)) << bad;
 }
 
 TEST(Knobs, StressIsAListOfModes) {

@@ -1,4 +1,4 @@
-// Threads that come late: to a block that promotion has taken away, to a table that a sweep drops, to a page whose way there is not walkable yet. And the
+// Threads that come late: to a block that promotion has taken away, to a table that a remap drops, to a page whose way there is not walkable yet. And the
 // kernel's own lateness: write protection that moves along with frames (before Linux 6.13).
 #include <atomic>
 #include <thread>
@@ -10,7 +10,7 @@
 #include "heap/forwarding.h"
 #include "heap/promotion.h"
 #include "heap_fixture.h"
-#include "platform/watching.h"
+#include "os/watching.h"
 
 namespace freehold::testing {
 namespace {
@@ -32,10 +32,10 @@ class LateReadersTest : public HeapTest, public ::testing::WithParamInterface<co
   void SetUp() override {
     HeapTest::SetUp();
     kept.clear();
-    heap::set_sweep_support(&kSupport);
+    heap::set_remap_support(&kSupport);
   }
 
-  static inline std::vector<Object*> kept;  // what the program holds: a sweep makes it current
+  static inline std::vector<Object*> kept;  // what the program holds: a remap makes it current
   static bool stop(void (*patch)(uint64_t*), void (*stopped)(void*), void* argument) {
     for (Object*& object : kept) {
       if (patch != nullptr) patch(reinterpret_cast<uint64_t*>(&object));
@@ -43,7 +43,7 @@ class LateReadersTest : public HeapTest, public ::testing::WithParamInterface<co
     stopped(argument);
     return true;
   }
-  static constexpr heap::SweepSupport kSupport = {stop, [](void (*)(uint8_t*, uint8_t*, void*), void*) {}, nullptr};
+  static constexpr heap::RemapSupport kSupport = {stop, [](void (*)(uint8_t*, uint8_t*, void*), void*) {}, nullptr};
 
   // Blocks of nodes of which every `n`-th lives. Returns names of the dead ones.
   std::vector<Object*> sparse_blocks(size_t blocks, size_t n) {
@@ -84,11 +84,11 @@ TEST_P(LateReadersTest, PagesFoundDeadBehindPromotionAreNotCounted) {
       .join();
   EXPECT_EQ(heap::dead_pages(), before);
   EXPECT_TRUE(heap::dedangle());
-  expect_valid("after a sweep");
+  expect_valid("after a remap");
   EXPECT_EQ(heap::dead_pages(), before);
 }
 
-// The link of a list is no table, nor is the table of another block: who asks for a dead name beside a sweep is told that it is dead.
+// The link of a list is no table, nor is the table of another block: who asks for a dead name beside a remap is told that it is dead.
 TEST_P(LateReadersTest, DeadNamesStayDeadWhileTheirTablesGo) {
   constexpr int kRounds = 150;
   std::atomic<uint64_t> asked{0};  // the name that the readers ask for

@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include "heap/accounting.h"
 #include "heap/addresses.h"
 #include "heap_fixture.h"
 
@@ -185,6 +186,73 @@ TEST_F(MappingsTest, AfterAFailureAnArrayOfHundredsOfKilobytesHasRoom) {
   memset(reinterpret_cast<uint8_t*>(array) + 16, 1, 700'000);
   expect_valid("with an array in the reserve");
   EXPECT_EQ(heap::delete_object(array), heap::DeleteResult::kDeleted);
+}
+
+// Smaller allocations that still have room, between the failure and its handling, take nothing from the handling; and a program that goes on as before, and fails
+// again and again, leaves room for each.
+TEST_F(MappingsTest, EachFailureLeavesRoomForItsHandling) {
+  for (int i = 0; i < 40'000; i++) ASSERT_NE(allocate(&bytes_type.table, 1000), nullptr);
+  be_thrifty();
+  os::inject_failures("mprotect:1+,mremap:1+");
+  // The list of the program that fails grows.
+  for (int failure = 0; failure < 25; failure++) {
+    size_t grown = 100'000;
+    while (allocate(&bytes_type.table, grown) != nullptr) grown = std::min<size_t>(grown * 2, 30'000'000);
+    for (int i = 0; i < 20; i++) ASSERT_NE(allocate(&node_type.table), nullptr) << failure << ": what throws";
+    Object* array = allocate(&bytes_type.table, 700'000);
+    ASSERT_NE(array, nullptr) << failure << ": the first text";
+    memset(reinterpret_cast<uint8_t*>(array) + 16, 1, 700'000);
+    for (int i = 0; i < 100; i++) ASSERT_NE(allocate(&bytes_type.table, 1000), nullptr) << failure << ": what handles it";
+    heap::delete_object(array);
+    // Whatever of it was used: the next failure begins with all.
+    for (int i = 0; i < failure * 50 && allocate(&bytes_type.table, 1000) != nullptr; i++) continue;
+  }
+  EXPECT_LT(heap::reserve_blocks(), 64u);
+  os::inject_failures("mprotect:18446744073709551615,mremap:18446744073709551615");
+  expect_valid("with failures that were handled");
+}
+
+// The same where memory is what is short; arrays take no more than half of what is there for emergencies.
+TEST_F(MappingsTest, AtTheLimitAnArrayHasRoomAfterAFailure) {
+  heap::set_limit(16 * kBlockSize);
+  std::vector<Object*> all;
+  for (int failure = 0; failure < 10; failure++) {
+    while (Object* object = allocate(&bytes_type.table, 1000)) all.push_back(object);
+    Object* array = allocate(&bytes_type.table, 700'000);
+    ASSERT_NE(array, nullptr) << failure;
+    for (int i = 0; i < 100; i++) all.push_back(allocate(&bytes_type.table, 1000));
+    ASSERT_NE(all.back(), nullptr) << failure;
+    EXPECT_LE(heap::resident_memory(), heap::limit() + heap::kEmergencyMemory);
+    heap::delete_object(array);
+    // Every second object: promotion has a block to begin with.
+    for (size_t i = 0; i < all.size(); i++) {
+      if (i % 2 == 0) heap::delete_object(all[i]);
+      else all[i / 2] = all[i];
+    }
+    all.resize(all.size() / 2);
+    heap::collect();
+  }
+  while (allocate(&bytes_type.table, 1000) != nullptr) continue;
+  // One after the other, kept by a program that goes on: they do not take all.
+  for (int i = 0; i < 100; i++) allocate(&bytes_type.table, 700'000);
+  EXPECT_LE(heap::resident_memory(), heap::limit() + heap::kEmergencyMemory / 2 + kBlockSize);
+  for (int i = 0; i < 20; i++) ASSERT_NE(allocate(&node_type.table), nullptr) << "what throws";
+  expect_valid("at the limit");
+}
+
+// What an old failure left is not for later: a thread that allocates as ever has recovered.
+TEST_F(MappingsTest, WhoRecoversTakesNothingFromTheReserve) {
+  for (int i = 0; i < 40'000; i++) ASSERT_NE(allocate(&bytes_type.table, 1000), nullptr);
+  be_thrifty();
+  os::inject_failures("mprotect:1+,mremap:1+");
+  while (allocate(&bytes_type.table, 30'000'000) != nullptr) continue;
+  os::inject_failures("mprotect:18446744073709551615,mremap:18446744073709551615");
+  for (int i = 0; i < 2'000; i++) ASSERT_NE(allocate(&bytes_type.table, 1000), nullptr);
+  size_t before = heap::reserve_blocks();
+  os::inject_failures("mprotect:1+,mremap:1+");
+  while (allocate(&bytes_type.table, 30'000) != nullptr) continue;
+  os::inject_failures("mprotect:18446744073709551615,mremap:18446744073709551615");
+  EXPECT_EQ(heap::reserve_blocks(), before) << "the first failure is one";
 }
 
 class UsedUpTest : public MappingsTest, public ::testing::WithParamInterface<core::Protection> {

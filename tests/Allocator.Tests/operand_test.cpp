@@ -14,13 +14,13 @@
 #include <string>
 #include <vector>
 
-#include "runtime/operand.h"
+#include "Platform/operand.h"
 
 namespace {
 
-using freehold::runtime::decode_operands;
-using freehold::runtime::Operand;
-using freehold::runtime::Operands;
+using freehold::os::decode_operands;
+using freehold::os::Operand;
+using freehold::os::Operands;
 
 int8_t number_of(ZydisRegister name) { return name == ZYDIS_REGISTER_NONE ? Operand::kNone : static_cast<int8_t>(ZydisRegisterGetId(name)); }
 

@@ -58,6 +58,23 @@ class PinsTest : public HeapTest, public ::testing::WithParamInterface<bool> {
   }
 };
 
+// What stacks hold cannot be noted: then a look for pins forgets none.
+TEST_P(PinsTest, WithoutMemoryForTheFindingsNothingIsForgotten) {
+  std::vector<Object*> objects = fill_blocks();
+  Object *object = objects[objects.size() / 2], *other = objects[objects.size() / 4];
+  for (Object* pinned : {object, other}) ASSERT_EQ(heap::pin(pinned), pinned);
+  delete_all(objects);
+  held.push_back(other);
+  ASSERT_TRUE(os::inject_failures("mmap:1+"));
+  heap::look_for_pins();
+  ASSERT_TRUE(os::inject_failures("mmap:18446744073709551615"));
+  EXPECT_TRUE(heap::is_pinned(block_of(object)));
+  EXPECT_EQ(state_of(object), BlockState::kPooled);
+  look();
+  EXPECT_TRUE(heap::is_pinned(block_of(other)));
+  EXPECT_TRUE(block_of(object) == block_of(other) || !heap::is_pinned(block_of(object)));
+}
+
 // A thread that the runtime does not stop buries a block while another looks for pins: it must not seem to have forgotten one.
 TEST_P(PinsTest, ScanDoesNotHidePins) {
   std::vector<Object*> objects = fill_blocks();
@@ -271,7 +288,7 @@ TEST_P(PinsTest, AddressesOfOthersAreTheirOwn) {
   EXPECT_EQ(core::arena.blocks[block_of(array)].stack_pins.load(), 1);
 }
 
-TEST_P(PinsTest, PinWaitsWhileTheBlockIsFrozenAndFollowsItsObject) {
+TEST_P(PinsTest, PinWaitsWhileTheBlockIsEvacuatedAndFollowsItsObject) {
   std::vector<Object*> objects = fill_blocks();
   Object* from = objects[10];
   Object* to = objects[objects.size() - 10];

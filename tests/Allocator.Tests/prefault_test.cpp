@@ -43,7 +43,7 @@ TEST_P(PrefaultTest, IsTakenWithItsMemory) {
   ASSERT_TRUE(heap::prefault_block(2));
   EXPECT_EQ(waiting(), 1);
   EXPECT_EQ(heap::resident_memory(), kBlockSize);
-  EXPECT_EQ(heap::held_memory(), 0);
+  EXPECT_EQ(heap::memory_footprint(), 0);
   expect_valid("with a block that waits");
   size_t block = heap::acquire_block(BlockKind::kSmall);
   const core::BlockRecord& record = arena.blocks[block];

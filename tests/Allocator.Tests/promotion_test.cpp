@@ -1,245 +1,10 @@
 // Promotion under threads that go on allocating, linking, checking and deleting through names that are as old as they like. The model holds what
 // every object must contain and whom it must refer to; nothing is compared by address, only by current_address().
-#include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <cstdio>
-#include <fstream>
-#include <list>
-#include <map>
-#include <mutex>
-#include <random>
-#include <set>
-#include <thread>
-
-#include "heap/cards.h"
-#include "heap/dedangling.h"
-#include "heap/forwarding.h"
-#include "heap/pacing.h"
-#include "heap/phases.h"
-#include "heap/promotion.h"
-#include "heap/promotion_counters.h"
-#include "heap/promotion_policy.h"
-#include "heap_fixture.h"
+#include "heap/block_evacuation.h"
+#include "promotion_fixture.h"
 
 namespace freehold::testing {
 namespace {
-
-using core::Object;
-using heap::DeleteResult;
-using heap::PromotionScope;
-
-uint64_t seed_of_run() {
-  const char* given = getenv("FREEHOLD_TEST_SEED");
-  return given != nullptr ? strtoull(given, nullptr, 10) : std::random_device()();
-}
-
-// Word `index` of an object, by whatever name: 0 is its type. Faults are answered as the runtime answers them.
-uint64_t* word_of(Object* object, size_t index) { return reinterpret_cast<uint64_t*>(heap::current_address(reinterpret_cast<uintptr_t>(object))) + index; }
-
-uint64_t load(Object* object, size_t index) {
-  uint64_t value;
-  while (!core::try_load(word_of(object, index), &value)) heap::wait_while_evacuating(reinterpret_cast<uintptr_t>(object));
-  return value;
-}
-
-// References: with the write barrier.
-void store(Object* object, size_t index, uint64_t value) {
-  if (__atomic_load_n(&freehold_sweeping, __ATOMIC_RELAXED) != 0) value = freehold_current_name(value);
-  while (true) {
-    uint64_t* word = word_of(object, index);
-    uint64_t before;
-    bool swapped;
-    if (heap::is_young(value)) heap::mark_cards(reinterpret_cast<uint8_t*>(word), sizeof value);
-    if (core::try_load(word, &before) && core::try_compare_and_swap(word, before, value, &swapped)) {
-      if (swapped) return;
-    } else {
-      heap::wait_while_evacuating(reinterpret_cast<uintptr_t>(word));
-    }
-  }
-}
-
-uint64_t name(uint64_t reference) { return heap::current_address(reference); }
-uint64_t name(Object* object) { return heap::current_address(reinterpret_cast<uintptr_t>(object)); }
-
-class PromotionTest : public HeapTest, public ::testing::WithParamInterface<core::Protection> {
- protected:
-  void configure(core::Knobs& knobs) override {
-    knobs.protection = GetParam();
-    knobs.promotion = true;
-  }
-
-  struct Entry {
-    Object* object;                   // a name of it, the first or a later one
-    uint64_t content;                 // strings of bytes: their second word
-    int64_t links[3] = {-1, -1, -1};  // nodes: to which entries
-    bool node;
-  };
-
-  // A thread, and what it holds: what a sweep makes current while it has `safe`, which the thread has while it is not at a safe point.
-  struct Mutator {
-    std::mutex safe;
-    std::map<int64_t, Entry> live;
-  };
-
-  static bool stop(void (*patch)(uint64_t*), void (*stopped)(void*), void* argument) {
-    for (Mutator& mutator : mutators) mutator.safe.lock();
-    for (Mutator& mutator : mutators) {
-      for (auto& [id, entry] : mutator.live) {
-        if (patch != nullptr) patch(reinterpret_cast<uint64_t*>(&entry.object));
-      }
-    }
-    stopped(argument);
-    for (Mutator& mutator : mutators) mutator.safe.unlock();
-    return true;
-  }
-  static inline std::list<Mutator> mutators;
-  static constexpr heap::SweepSupport kSweepSupport = {stop, [](void (*)(uint8_t*, uint8_t*, void*), void*) {}, nullptr};
-
-  void SetUp() override {
-    HeapTest::SetUp();
-    mutators.clear();
-    heap::set_sweep_support(&kSweepSupport);
-  }
-
-  static constexpr int kStepsToABlock = 45'000;
-
-  // One thread's program.
-  void run(uint64_t seed, int steps, Mutator& mutator) {
-    std::mt19937_64 random(seed);
-    heap::AllocationContext context = {};
-    struct Leave {
-      heap::AllocationContext* context;
-      ~Leave() { heap::retire(context); }
-    } leave = {&context};
-    std::map<int64_t, Entry>& live = mutator.live;
-    std::vector<int64_t> ids;
-    int64_t next_id = 0;
-    size_t target = 40'000;
-    auto check = [&](int64_t id) {
-      Entry& entry = live.at(id);
-      if (!entry.node) {
-        ASSERT_EQ(load(entry.object, 2), entry.content) << "seed " << seed;
-        return;
-      }
-      for (size_t i = 0; i < 3; i++) {
-        uint64_t reference = load(entry.object, 1 + i);
-        auto other = entry.links[i] < 0 ? live.end() : live.find(entry.links[i]);
-        if (entry.links[i] < 0) {
-          ASSERT_EQ(reference, 0u) << "seed " << seed;
-        } else if (other != live.end()) {
-          ASSERT_TRUE(heap::is_same(reference, reinterpret_cast<uintptr_t>(other->second.object))) << "seed " << seed;
-          if (random() % 4 == 0) other->second.object = reinterpret_cast<Object*>(reference);  // another name
-        }
-      }
-    };
-    for (int step = 0; step < steps; step++) {
-      // By then a block is complete, and much of it lives. On a busy machine the threads could be done before the first round.
-      if (step == kStepsToABlock) {
-        for (uint64_t wanted = heap::promotion_counters.rounds.load() + 2; heap::promotion_counters.rounds.load() < wanted;)
-          std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      }
-      std::lock_guard guard(mutator.safe);
-      uint64_t draw = random();
-      if (draw % 50'000 == 0 && step >= kStepsToABlock) target = size_t{1} << (8 + random() % 9);
-      if (ids.size() < target || draw % 4 == 0) {
-        Entry entry = {};
-        entry.node = random() % 3 != 0;
-        entry.object = entry.node ? allocate_with(&context, &node_type.table)
-                                  : allocate_with(&context, &bytes_type.table, 8 + static_cast<uint32_t>(random() % (random() % 50 == 0 ? 20'000 : 100)));
-        if (entry.object == nullptr) continue;  // an injected failure
-        if (!entry.node) {
-          entry.content = random();
-          store(entry.object, 2, entry.content);
-        }
-        live[next_id] = entry;
-        ids.push_back(next_id++);
-      }
-      if (ids.empty()) continue;
-      size_t at = (draw >> 20) % ids.size();
-      int64_t id = ids[at];
-      ASSERT_NO_FATAL_FAILURE(check(id));
-      if (Entry& entry = live.at(id); entry.node && draw % 2 == 0) {
-        int64_t other = ids[(draw >> 40) % ids.size()];
-        size_t link = draw % 3;
-        store(entry.object, 1 + link, reinterpret_cast<uint64_t>(live.at(other).object));
-        entry.links[link] = other;
-      }
-      while (ids.size() > target || (draw % 5 == 0 && !ids.empty())) {
-        size_t which = random() % ids.size();
-        int64_t gone = ids[which];
-        ids[which] = ids.back();
-        ids.pop_back();
-        ASSERT_NO_FATAL_FAILURE(check(gone));
-        Object* object = live.at(gone).object;
-        live.erase(gone);
-        ASSERT_EQ(heap::delete_object(object), DeleteResult::kDeleted) << "seed " << seed;
-        DeleteResult again = heap::delete_object(object);
-        ASSERT_TRUE(again == DeleteResult::kAlreadyDeleted || again == DeleteResult::kDangling) << "seed " << seed;
-        draw = 1;
-      }
-    }
-    std::lock_guard guard(mutator.safe);
-    for (auto& [id, entry] : live) ASSERT_NO_FATAL_FAILURE(check(id));
-    for (auto& [id, entry] : live) ASSERT_EQ(heap::delete_object(entry.object), DeleteResult::kDeleted) << "seed " << seed;
-  }
-
-  void run_threads(int threads, int steps, PromotionScope scope, bool sweep = false) {
-    uint64_t seed = seed_of_run();
-    SCOPED_TRACE("FREEHOLD_TEST_SEED=" + std::to_string(seed));
-    printf("FREEHOLD_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
-    size_t in_use = heap::total_bytes_in_use();
-    std::atomic<int> running{threads};
-    std::vector<std::thread> workers;
-    for (int i = 0; i < threads; i++) mutators.emplace_back();
-    for (int i = 0; i < threads; i++) {
-      workers.emplace_back([&, i] {
-        run(seed + static_cast<uint64_t>(i), steps, *std::next(mutators.begin(), i));
-        running--;
-      });
-    }
-    while (running.load() != 0) {
-      heap::promote(scope);
-      if (sweep) heap::dedangle();
-      // Each round makes the way from an old name to the current one a step longer.
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    for (std::thread& worker : workers) worker.join();
-    if (HasFatalFailure()) return;
-    printf("promoted %llu objects of %llu blocks, %llu refused; %llu references patched\n", (unsigned long long)heap::promotion_counters.objects.load(),
-           (unsigned long long)heap::promotion_counters.blocks.load(), (unsigned long long)heap::promotion_counters.refused.load(),
-           (unsigned long long)heap::promotion_counters.patched.load());
-    EXPECT_GT(heap::promotion_counters.objects.load(), 0u);
-    if (sweep) {
-      const heap::SweepCounters& sweeps = heap::sweep_counters;
-      printf("%llu sweeps made %llu fields and %llu roots current\n", (unsigned long long)sweeps.sweeps.load(), (unsigned long long)sweeps.fields.load(),
-             (unsigned long long)sweeps.roots.load());
-      EXPECT_GT(sweeps.sweeps.load(), 0u);
-      EXPECT_GT(sweeps.roots.load(), 0u);
-      EXPECT_EQ(sweeps.abandoned.load(), 0u);
-    }
-    expect_valid("at the end of the threads");
-    heap::unregister_thread();
-    heap::collect();
-    expect_valid("after everything was deleted");
-    EXPECT_EQ(heap::total_bytes_in_use(), in_use);
-  }
-
-  // Fills blocks with objects of 40 bytes and deletes all but every n-th.
-  std::vector<Object*> sparse_blocks(size_t blocks, size_t n) {
-    std::vector<Object*> kept, all;
-    for (size_t bytes = 0; bytes < blocks * core::kBlockSize; bytes += 40) all.push_back(allocate(&node_type.table));
-    for (size_t i = 0; i < all.size(); i++) {
-      if (i % n == 0) {
-        *word_of(all[i], 1) = reinterpret_cast<uint64_t>(kept.empty() ? all[i] : kept.back());
-        kept.push_back(all[i]);
-      } else {
-        EXPECT_EQ(heap::delete_object(all[i]), DeleteResult::kDeleted);
-      }
-    }
-    return kept;
-  }
-};
 
 TEST_P(PromotionTest, SparseBlocksBecomeOne) {
   std::vector<Object*> kept = sparse_blocks(20, 10);
@@ -294,7 +59,7 @@ TEST_P(PromotionTest, IsDueWhenThreeEighthsAreWasted) {
   EXPECT_TRUE(heap::should_promote());
   EXPECT_GT(heap::promote(PromotionScope::kFragmented), 0u);
   double live = static_cast<double>(heap::total_bytes_in_use());
-  EXPECT_LT(static_cast<double>(heap::held_memory()), live * 19 / 16 + 2.0 * core::kBlockSize);
+  EXPECT_LT(static_cast<double>(heap::memory_footprint()), live * 19 / 16 + 2.0 * core::kBlockSize);
   expect_valid("after promotion");
 }
 
@@ -381,7 +146,7 @@ TEST_P(PromotionTest, WhatWasPinnedForAMomentIsTriedAgain) {
   expect_valid("after a second attempt");
 }
 
-TEST_P(PromotionTest, ASweepMakesEveryNameCurrent) {
+TEST_P(PromotionTest, ARemapMakesEveryNameCurrent) {
   core::knobs.stress.fault = true;  // promotion patches nothing
   std::vector<Object*> kept = sparse_blocks(8, 10);
   Mutator& thread = mutators.emplace_back();
@@ -398,7 +163,7 @@ TEST_P(PromotionTest, ASweepMakesEveryNameCurrent) {
   ASSERT_TRUE(heap::dedangle());
   EXPECT_EQ(heap::forwarding_bytes(), 0u);
   EXPECT_EQ(heap::block_counters.forwarded.load(), 0u);
-  EXPECT_EQ(heap::sweep_counters.abandoned.load(), 0u);
+  EXPECT_EQ(heap::remap_counters.abandoned.load(), 0u);
   for (size_t i = 0; i < kept.size(); i++) {
     auto* object = reinterpret_cast<uint64_t*>(thread.live.at(static_cast<int64_t>(i)).object);
     ASSERT_EQ(reinterpret_cast<uint64_t>(object), before[i]);
@@ -414,7 +179,7 @@ TEST_P(PromotionTest, ASweepMakesEveryNameCurrent) {
     }
   }
   heap::collapse_moved(0);
-  expect_valid("after a sweep");
+  expect_valid("after a remap");
   // A second one finds nothing to do.
   EXPECT_FALSE(heap::dedangle());
 }
@@ -428,7 +193,7 @@ TEST_P(PromotionTest, TheTablesOfDeadCopiesGo) {
     sparse_blocks(1, 1'000'000);
     ASSERT_TRUE(heap::dedangle());
     heap::collapse_moved(0);
-    expect_valid("after a sweep");
+    expect_valid("after a remap");
   }
   size_t visited = 0, used = heap::promoted_frontier(), table = used * core::kPagesPerBlock * sizeof(core::PageRecord);
   heap::for_each_lower_block([&](size_t block) { visited += block % core::kBlocksPerSegment >= core::kBlocksInGeneration0 ? 1 : 0; });
@@ -437,19 +202,19 @@ TEST_P(PromotionTest, TheTablesOfDeadCopiesGo) {
   EXPECT_LT(bytes_with_memory(&core::arena.pages[heap::promoted_block(0) * core::kPagesPerBlock], table), table / 2);
 }
 
-TEST_P(PromotionTest, WithoutAStopNothingIsSwept) {
+TEST_P(PromotionTest, WithoutAStopNothingIsRemapped) {
   core::knobs.stress.fault = true;
   std::vector<Object*> kept = sparse_blocks(8, 10);
   ASSERT_GT(heap::promote(PromotionScope::kSparse), 0u);
-  static constexpr heap::SweepSupport kNone = {[](void (*)(uint64_t*), void (*)(void*), void*) { return false; }, nullptr, nullptr};
-  heap::set_sweep_support(&kNone);
+  static constexpr heap::RemapSupport kNone = {[](void (*)(uint64_t*), void (*)(void*), void*) { return false; }, nullptr, nullptr};
+  heap::set_remap_support(&kNone);
   EXPECT_FALSE(heap::dedangle());
-  EXPECT_EQ(freehold_sweeping, 0);
+  EXPECT_EQ(freehold_remapping, 0);
   EXPECT_GT(heap::forwarding_bytes(), 0u);
   for (size_t i = 1; i < kept.size(); i++) ASSERT_EQ(name(load(kept[i], 1)), name(kept[i - 1]));
 }
 
-TEST_P(PromotionTest, MovesDuringASweepAreMadeCurrent) {
+TEST_P(PromotionTest, MovesDuringARemapAreMadeCurrent) {
   core::knobs.stress.fault = true;
   // References, and structures of one reference and 8 bytes that are none.
   static TypeOf<core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | 8, 24> references_type = {
@@ -468,9 +233,9 @@ TEST_P(PromotionTest, MovesDuringASweepAreMadeCurrent) {
     auto* words = reinterpret_cast<uint64_t*>(array) + 2;
     for (size_t i = 0; i < 100; i++) words[i] = old;
     // Words 11 to 40 were moved.
-    heap::set_sweeping(true);
+    heap::set_remapping(true);
     freehold_after_move(reinterpret_cast<uint8_t*>(words + 11), nullptr, 30 * 8);
-    heap::set_sweeping(false);
+    heap::set_remapping(false);
     for (size_t i = 0; i < 100; i++) {
       bool changed = i >= 11 && i < 41 && (array != pairs || i % 2 == 0);
       EXPECT_EQ(words[i], changed ? current : old) << i;
@@ -497,7 +262,7 @@ TEST_P(PromotionTest, TheBlockThatCopiesGoToIsNotPromoted) {
 // A collection makes what is left of that block a filler: then it looks complete, and only a walk of its references, which this setting leaves out, would tell.
 TEST_P(PromotionTest, TheBlockThatTakesTheCopiesStays) {
   core::knobs.stress.fault = true;
-  heap::hold_sweeps(true);
+  heap::refuse_remaps(true);
   for (size_t n : {100, 130, 170}) {
     std::vector<Object*> kept = sparse_blocks(4, n);
     ASSERT_GT(heap::promote(PromotionScope::kSparse), 0u);
@@ -527,7 +292,7 @@ TEST_P(PromotionTest, AllocationsWaitWhilePromotionIsBehind) {
   heap::trim_pool(0);
   allocate(&bytes_type.table, 30'000);
   EXPECT_EQ(heap::promotion_counters.frame_waits.load(), 0u) << "nothing is promoted";
-  // Freezing a block and forwarding it now take some milliseconds.
+  // Evacuating a block now take some milliseconds.
   core::knobs.stress.delay = 10'000;
   std::atomic<bool> done{false};
   std::thread promoter([&] {
@@ -547,8 +312,8 @@ TEST_P(PromotionTest, AllocationsWaitWhilePromotionIsBehind) {
   expect_valid("at the end");
 }
 
-// Between the plan of a block's copies and its freeze: the copies are made, deleted, and count for the pages where they are.
-TEST_P(PromotionTest, ObjectsMayDieBetweenPlanAndFreeze) {
+// Between the plan of a block's copies and its evacuation: the copies are made, deleted, and count for the pages where they are.
+TEST_P(PromotionTest, ObjectsMayDieBetweenPlanAndEvacuation) {
   uint64_t seed = seed_of_run();
   std::cerr << "FREEHOLD_TEST_SEED=" << seed << "\n";
   std::mt19937_64 random(seed);
@@ -680,10 +445,47 @@ TEST_P(PromotionTest, FailuresLeaveEverythingInPlace) {
   }
 }
 
+// Neither can the block's memory move, nor be given back: it is as it was, at each call where the second refusal may come.
+TEST_P(PromotionTest, ABlockThatCannotGoStays) {
+  for (int mapping = 1; mapping <= 12; mapping++) {
+    std::string failures = "mremap:1+,madvise:1+,mmap:" + std::to_string(mapping) + "+";
+    SCOPED_TRACE(failures);
+    std::vector<Object*> kept = sparse_blocks(4, 5);
+    ASSERT_TRUE(os::inject_failures(failures.c_str()));
+    heap::promote(PromotionScope::kSparse);
+    ASSERT_TRUE(os::inject_failures("mremap:18446744073709551615,madvise:18446744073709551615,mmap:18446744073709551615"));
+    for (size_t i = 1; i < kept.size(); i++) ASSERT_EQ(name(load(kept[i], 1)), name(kept[i - 1]));
+    expect_valid("after refusals");
+    for (Object* object : kept) ASSERT_EQ(heap::delete_object(object), DeleteResult::kDeleted);
+  }
+}
+
+// A block that has lost pages and whose evacuation is given up: the others can be written again, those stay dead.
+TEST_P(PromotionTest, AnEvacuationThatIsGivenUpLeavesDeadPagesDead) {
+  std::vector<Object*> objects;
+  while (objects.size() < 2 * core::kBlockSize / 40) objects.push_back(allocate(&node_type.table));
+  size_t block = core::arena.block_index(reinterpret_cast<uintptr_t>(objects[objects.size() / 2]));
+  auto in_block = [block](Object* object) { return core::arena.block_index(reinterpret_cast<uintptr_t>(object)) == block; };
+  auto first = std::find_if(objects.begin(), objects.end(), in_block);
+  for (size_t i = 1'000; i < 11'000; i++) ASSERT_EQ(heap::delete_object(first[static_cast<ptrdiff_t>(i)]), DeleteResult::kDeleted);
+  heap::collect();
+  ASSERT_TRUE(core::arena.blocks[block].partly_released);
+  ASSERT_TRUE(heap::begin_evacuation(block));
+  uint64_t value;
+  EXPECT_TRUE(core::try_load(reinterpret_cast<uint64_t*>(first[0]), &value));
+  EXPECT_FALSE(core::try_store(reinterpret_cast<uint32_t*>(first[0]) + 2, 7));
+  heap::give_up_evacuation(block);
+  EXPECT_TRUE(core::try_store(reinterpret_cast<uint32_t*>(first[0]) + 2, 7));
+  EXPECT_TRUE(core::try_store(reinterpret_cast<uint32_t*>(first[20'000]) + 2, 7));
+  EXPECT_FALSE(core::try_load(reinterpret_cast<uint64_t*>(first[5'000]), &value));
+  EXPECT_EQ(heap::delete_object(first[5'000]), DeleteResult::kDangling);
+  expect_valid("afterwards");
+}
+
 TEST_P(PromotionTest, OneThreadAndEverythingMoves) { run_threads(1, 150'000, PromotionScope::kAll); }
 TEST_P(PromotionTest, FourThreadsAndEverythingMoves) { run_threads(4, 60'000, PromotionScope::kAll); }
-TEST_P(PromotionTest, FourThreadsAndSweeps) { run_threads(4, 100'000, PromotionScope::kAll, true); }
-TEST_P(PromotionTest, FourThreadsAndSweepsAreAllThatPatches) {
+TEST_P(PromotionTest, FourThreadsAndRemaps) { run_threads(4, 100'000, PromotionScope::kAll, true); }
+TEST_P(PromotionTest, FourThreadsAndRemapsAreAllThatPatches) {
   core::knobs.stress.fault = true;
   run_threads(4, 60'000, PromotionScope::kAll, true);
 }
@@ -692,9 +494,9 @@ TEST_P(PromotionTest, FourThreadsAndSparseBlocksMove) { run_threads(4, 200'000, 
 
 // What it frees is there then: no reason for an OutOfMemoryException.
 TEST_P(PromotionTest, AnAllocationAtTheLimitWaitsForTheRoundOfAnother) {
-  static constexpr heap::SweepSupport kSupport = {stop, [](void (*)(uint8_t*, uint8_t*, void*), void*) {},
+  static constexpr heap::RemapSupport kSupport = {stop, [](void (*)(uint8_t*, uint8_t*, void*), void*) {},
                                                   [](void (*work)(void*), void* argument) { work(argument); }};
-  heap::set_sweep_support(&kSupport);
+  heap::set_remap_support(&kSupport);
   constexpr size_t kLimit = size_t{64} << 20;
   size_t before = heap::limit();
   heap::set_limit(kLimit);

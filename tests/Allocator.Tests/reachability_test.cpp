@@ -17,98 +17,14 @@
 #include "heap/promotion.h"
 #include "heap/promotion_counters.h"
 #include "heap/reclaim_policy.h"
-#include "heap_fixture.h"
+#include "reachability_fixture.h"
 
 namespace freehold::testing {
 namespace {
 
-using core::Object;
 using heap::DeleteResult;
-using heap::SearchResult;
+using heap::MarkingResult;
 using heap::UnreachableType;
-
-TypeOf<core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | kArray | 8, 24> references_type = {
-    {0, -24, 16, 1}, {core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | kArray | 8, 24, nullptr, 0, 0, 0}};  // object[]
-TypeOf<core::MethodTable::kHasPointers | core::MethodTable::kHasFinalizer | kClass, 40> finalizable_node_type = {
-    {0, 24 - 40, 8, 1}, {core::MethodTable::kHasPointers | core::MethodTable::kHasFinalizer | kClass, 40, nullptr, 0, 0, 0}};
-
-uint64_t seed_of_run() {
-  const char* given = getenv("FREEHOLD_TEST_SEED");
-  return given != nullptr ? strtoull(given, nullptr, 10) : std::random_device()();
-}
-
-uintptr_t address(Object* object) { return reinterpret_cast<uintptr_t>(object); }
-size_t arena_block(Object* object) { return core::arena.block_index(address(object)); }
-Object* current(Object* object) { return reinterpret_cast<Object*>(heap::current_address(address(object))); }
-
-class ReachabilityTest : public HeapTest {
- protected:
-  struct Root {
-    uintptr_t address;
-    bool interior;
-  };
-  static inline std::vector<Root> roots;
-  static inline std::vector<std::pair<Object*, Object*>> dependents;
-  static inline std::vector<std::pair<uint8_t*, uint8_t*>> frozen;
-  static inline std::vector<uint64_t> weak;
-  static inline int finalizer_requests = 0;
-  static inline int collections_begun = 0, collections_done = 0, collections_abandoned = 0;
-  static inline bool can_stop = true;
-
-  static constexpr heap::RootSupport kSupport = {[](void (*stopped)(void*), void* argument) {
-                                                   if (can_stop) stopped(argument);
-                                                   return can_stop;
-                                                 },
-                                                 [](void (*fn)(uintptr_t, bool, void*), void* argument) {
-                                                   for (const Root& root : roots) fn(root.address, root.interior, argument);
-                                                 },
-                                                 [](void (*fn)(uintptr_t, uintptr_t, void*), void* argument) {
-                                                   for (auto [primary, secondary] : dependents) fn(address(primary), address(secondary), argument);
-                                                 },
-                                                 [](void (*fn)(uint8_t*, uint8_t*, void*), void* argument) {
-                                                   for (auto [first, end] : frozen) fn(first, end, argument);
-                                                 },
-                                                 [](void (*fn)(uint64_t*, void*), void* argument) {
-                                                   for (uint64_t& handle : weak) fn(&handle, argument);
-                                                 },
-                                                 []() { finalizer_requests++; },
-                                                 []() { collections_begun++; },
-                                                 [](bool done) { (done ? collections_done : collections_abandoned)++; }};
-
-  void SetUp() override {
-    HeapTest::SetUp();
-    roots.clear();
-    dependents.clear();
-    frozen.clear();
-    weak.clear();
-    finalizer_requests = 0;
-    can_stop = true;
-    heap::set_root_support(&kSupport);
-  }
-
-  static void add_root(Object* object) { roots.push_back({address(object), false}); }
-
-  Object* node(std::initializer_list<Object*> references = {}, const core::MethodTable* type = &node_type.table) {
-    Object* object = allocate(type);
-    size_t word = 1;
-    for (Object* reference : references) set(object, word++, reference);
-    return object;
-  }
-  static void set(Object* object, size_t word, Object* reference) { reinterpret_cast<uint64_t*>(object)[word] = address(reference); }
-
-  static std::set<Object*> unreachable() {
-    std::set<Object*> found;
-    EXPECT_TRUE(heap::find_unreachable(
-        [](Object* object, const core::MethodTable* type, size_t size, void* found) {
-          EXPECT_EQ(object->type, type);
-          EXPECT_EQ(object->size(), size);
-          EXPECT_TRUE(static_cast<std::set<Object*>*>(found)->insert(object).second);
-        },
-        &found));
-    return found;
-  }
-  using Objects = std::set<Object*>;
-};
 
 TEST_F(ReachabilityTest, WhatRootsReachIsNotFound) {
   Object *leaf = node(), *root = node({leaf}), *lost_leaf = node(), *lost = node({lost_leaf});
@@ -231,10 +147,10 @@ TEST_F(ReachabilityTest, EachDeletionOfWhatIsUnreachableIsTold) {
 }
 
 TEST_F(ReachabilityTest, WhatIsNoTypeIsDeletedAndNotTold) {
-  TypeOf<core::MethodTable::kHasPointers, 40> statics = {{0, 24 - 40, 8, 1}, {core::MethodTable::kHasPointers, 40, nullptr, 0, 0, 0}};
+  static TypeOf<core::MethodTable::kHasPointers, 40> statics = {{0, 24 - 40, 8, 1}, {core::MethodTable::kHasPointers, 40, nullptr, 0, 0, 0}};
   node({node()}, &statics.table);
   UnreachableType entries[4];
-  ASSERT_EQ(heap::find_unreachable_types(entries, 4), SearchResult::kDone);
+  ASSERT_EQ(heap::find_unreachable_types(entries, 4), MarkingResult::kDone);
   for (const UnreachableType& entry : entries) EXPECT_TRUE(entry.type == nullptr || entry.type == &node_type.table);
   EXPECT_EQ(heap::reclaim(), 2);
 }
@@ -247,7 +163,7 @@ TEST_F(ReachabilityTest, FinalizersRunBeforeTheDeletion) {
   EXPECT_EQ(unreachable().size(), 5u);
   EXPECT_EQ(heap::reclaim(), 2);
   EXPECT_TRUE(heap::is_deleted(finalized));
-  // Both wait, although one reaches the other; a second search does not queue them again, and finds nothing.
+  // Both wait, although one reaches the other; a second marking does not queue them again, and finds nothing.
   EXPECT_EQ(finalizer_requests, 1);
   EXPECT_EQ(heap::finalizable_count(), 2u);
   EXPECT_EQ(unreachable(), Objects{});
@@ -313,7 +229,7 @@ TEST_F(ReachabilityTest, TypesAreAddedUp) {
   for (int i = 0; i < 2; i++) allocate(&bytes_type.table, 100);
   allocate(&references_type.table, 2);
   UnreachableType entries[4];
-  ASSERT_EQ(heap::find_unreachable_types(entries, 4), SearchResult::kDone);
+  ASSERT_EQ(heap::find_unreachable_types(entries, 4), MarkingResult::kDone);
   std::map<const core::MethodTable*, std::pair<uint64_t, uint64_t>> found;
   for (const UnreachableType& entry : entries) {
     if (entry.type != nullptr) found[entry.type] = {entry.objects, entry.bytes};
@@ -322,7 +238,7 @@ TEST_F(ReachabilityTest, TypesAreAddedUp) {
   EXPECT_EQ(found[&node_type.table], (std::pair<uint64_t, uint64_t>{3, 120}));
   EXPECT_EQ(found[&bytes_type.table], (std::pair<uint64_t, uint64_t>{2, 256}));
   EXPECT_EQ(found[&references_type.table], (std::pair<uint64_t, uint64_t>{1, 40}));
-  EXPECT_EQ(heap::find_unreachable_types(entries, 2), SearchResult::kNoRoom);
+  EXPECT_EQ(heap::find_unreachable_types(entries, 2), MarkingResult::kNoRoom);
 }
 
 TEST_F(ReachabilityTest, WithoutMemoryForMarksNothingIsDeleted) {
@@ -334,7 +250,7 @@ TEST_F(ReachabilityTest, WithoutMemoryForMarksNothingIsDeleted) {
     EXPECT_EQ(heap::reclaim(), -1) << failures;
     UnreachableType entries[4];
     ASSERT_TRUE(os::inject_failures(failures));
-    EXPECT_EQ(heap::find_unreachable_types(entries, 4), SearchResult::kNotPossible) << failures;
+    EXPECT_EQ(heap::find_unreachable_types(entries, 4), MarkingResult::kNotPossible) << failures;
     ASSERT_TRUE(os::inject_failures("mmap:18446744073709551615,mprotect:18446744073709551615"));
     EXPECT_FALSE(heap::is_deleted(lost)) << failures;
   }
@@ -346,7 +262,7 @@ TEST_F(ReachabilityTest, WithoutMemoryForMarksNothingIsDeleted) {
 class ReclaimTest : public ReachabilityTest {
  protected:
   static constexpr size_t kLimit = size_t{64} << 20;
-  static constexpr heap::SweepSupport kSweepSupport = {[](void (*)(uint64_t*), void (*stopped)(void*), void* argument) {
+  static constexpr heap::RemapSupport kRemapSupport = {[](void (*)(uint64_t*), void (*stopped)(void*), void* argument) {
                                                          stopped(argument);
                                                          return true;
                                                        },
@@ -355,7 +271,7 @@ class ReclaimTest : public ReachabilityTest {
 
   void SetUp() override {
     ReachabilityTest::SetUp();
-    heap::set_sweep_support(&kSweepSupport);
+    heap::set_remap_support(&kRemapSupport);
     before_ = heap::limit();
     heap::set_limit(kLimit);
   }
@@ -387,11 +303,11 @@ TEST_F(ReclaimTest, WhatNobodyReachesGoesBeforeAnAllocationFails) {
   EXPECT_LT(heap::reclaims(), 20u);
   EXPECT_FALSE(heap::is_deleted(root) || heap::is_deleted(last));
   EXPECT_GT(heap::reachability_counters.bytes.load(), 10 * kLimit);
-  expect_valid("after the searches");
+  expect_valid("after the markings");
 }
 
 TEST_F(ReclaimTest, NotIfTheKnobIsOff) {
-  core::knobs.reclaim = false;
+  core::knobs.reclaim = core::Reclaim::kOff;
   EXPECT_FALSE(allocate_bytes(2 * kLimit));
   EXPECT_EQ(heap::reclaims(), 0u);
 }
@@ -432,6 +348,26 @@ TEST_F(ReclaimTest, FinalizersAreWaitedFor) {
   EXPECT_FALSE(allocate_bytes(2 * kLimit, &finalizable_node_type.table));
 }
 
+// Another marking has found them, and the one before the failure finds nothing more.
+TEST_F(ReclaimTest, FinalizersThatWaitAlreadyAreWaitedFor) {
+  EXPECT_TRUE(allocate_bytes(kLimit - 4 * core::kBlockSize, &finalizable_node_type.table));
+  EXPECT_EQ(heap::reclaim(), 0);
+  ASSERT_GT(heap::finalizable_count(), 1'000u);
+  static std::thread finalizers;
+  heap::RootSupport support = kSupport;
+  support.run_finalizers = []() {
+    if (finalizers.joinable()) return;
+    finalizers = std::thread([] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      while (heap::next_finalizable() != 0) {}
+    });
+  };
+  heap::set_root_support(&support);
+  EXPECT_TRUE(allocate_bytes(kLimit / 2));
+  finalizers.join();
+  heap::set_root_support(&kSupport);
+}
+
 TEST_F(ReclaimTest, WithoutMemoryForMarksTheAllocationFails) {
   EXPECT_TRUE(allocate_bytes(kLimit - 4 * core::kBlockSize));
   ASSERT_TRUE(os::inject_failures("mmap:1+"));
@@ -446,8 +382,8 @@ TEST_F(ReclaimTest, GrowthIsCountedFromTheLastTime) {
   EXPECT_FALSE(heap::should_reclaim());
   core::knobs.reclaim_growth = 50;
   EXPECT_FALSE(heap::should_reclaim());
-  // At first, and in small heaps, 16 MB.
-  Object* root = allocate(&bytes_type.table, 15 << 20);
+  // At first, and in small heaps, 32 MB.
+  Object* root = allocate(&bytes_type.table, 31 << 20);
   EXPECT_FALSE(heap::should_reclaim());
   allocate(&bytes_type.table, 2 << 20);
   EXPECT_TRUE(heap::should_reclaim());
@@ -457,11 +393,62 @@ TEST_F(ReclaimTest, GrowthIsCountedFromTheLastTime) {
   add_root(allocate(&bytes_type.table, 60 << 20));
   EXPECT_TRUE(heap::should_reclaim());
   EXPECT_EQ(heap::reclaim(), 0);
-  // 75 MB live.
-  allocate(&bytes_type.table, 35 << 20);
+  // 91 MB live.
+  allocate(&bytes_type.table, 42 << 20);
   EXPECT_FALSE(heap::should_reclaim());
-  allocate(&bytes_type.table, 4 << 20);
+  allocate(&bytes_type.table, 6 << 20);
   EXPECT_TRUE(heap::should_reclaim());
+}
+
+TEST_F(ReclaimTest, ByItselfOnlyForWhatIsNotDeleted) {
+  heap::set_limit(size_t{1} << 30);
+  for (int i = 0; i < 50; i++) {
+    ASSERT_EQ(heap::delete_object(allocate(&bytes_type.table, 20 << 20)), DeleteResult::kDeleted);
+    ASSERT_FALSE(heap::should_reclaim());
+  }
+  allocate(&bytes_type.table, 33 << 20);
+  EXPECT_TRUE(heap::should_reclaim());
+  core::knobs.reclaim = core::Reclaim::kManual;
+  EXPECT_FALSE(heap::should_reclaim());
+}
+
+// Threads that allocate more than half as much again as a marking began for wait for it, a little each time.
+TEST_F(ReclaimTest, AllocationsThatOutrunAMarkingArePaced) {
+  heap::set_limit(size_t{1} << 30);
+  heap::note_reclaim_begins();
+  Object* first = allocate(&bytes_type.table, 40 << 20);
+  uint64_t waits = heap::promotion_counters.frame_waits.load();
+  allocate_bytes(2 * core::kBlockSize);
+  EXPECT_FALSE(heap::is_reclaim_behind());
+  EXPECT_EQ(heap::promotion_counters.frame_waits.load(), waits);
+  allocate(&bytes_type.table, 10 << 20);
+  EXPECT_TRUE(heap::is_reclaim_behind());
+  allocate_bytes(3 * core::kBlockSize);
+  EXPECT_GE(heap::promotion_counters.frame_waits.load(), waits + 2);
+  waits = heap::promotion_counters.frame_waits.load();
+  allocate(&bytes_type.table, 100'000);
+  EXPECT_EQ(heap::promotion_counters.frame_waits.load(), waits + 1);
+  core::knobs.reclaim = core::Reclaim::kManual;
+  EXPECT_FALSE(heap::is_reclaim_behind());
+  core::knobs.reclaim = core::Reclaim::kAuto;
+  heap::delete_object(first);
+  EXPECT_FALSE(heap::is_reclaim_behind());
+  allocate(&bytes_type.table, 40 << 20);
+  EXPECT_TRUE(heap::is_reclaim_behind());
+  heap::note_reclaim(heap::thread_totals().live_bytes());
+  EXPECT_FALSE(heap::is_reclaiming() || heap::is_reclaim_behind());
+}
+
+TEST_F(ReclaimTest, NearTheLimitLessGrowthSuffices) {
+  heap::set_limit(size_t{128} << 20);
+  add_root(allocate(&bytes_type.table, 100 << 20));
+  EXPECT_EQ(heap::reclaim(), 0);
+  allocate(&bytes_type.table, 7 << 20);
+  EXPECT_FALSE(heap::should_reclaim());
+  allocate(&bytes_type.table, 8 << 20);
+  EXPECT_TRUE(heap::should_reclaim());
+  EXPECT_EQ(heap::reclaim(), 2);
+  EXPECT_FALSE(heap::should_reclaim());
 }
 
 TEST_F(ReachabilityTest, BeforeThereIsARuntimeNothingIsFound) {
@@ -495,6 +482,7 @@ TEST_F(ReachabilityTest, TheQueueOfFinalizersIsUsedAgainBeforeItIsEmpty) {
 class FinalizationQueueTest : public ReachabilityTest, public ::testing::WithParamInterface<core::Protection> {
  protected:
   void configure(core::Knobs& knobs) override {
+    ReachabilityTest::configure(knobs);
     knobs.promotion = true;
     knobs.protection = GetParam();
   }
@@ -520,6 +508,7 @@ INSTANTIATE_TEST_SUITE_P(Protections, FinalizationQueueTest, ::testing::Values(c
 class ReachabilityModelTest : public ReachabilityTest {
  protected:
   void configure(core::Knobs& knobs) override {
+    ReachabilityTest::configure(knobs);
     knobs.promotion = true;
     knobs.stress.fault = true;  // fields keep their old names
   }

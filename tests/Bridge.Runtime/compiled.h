@@ -52,7 +52,7 @@ inline void move_everything(void* live = nullptr) {
   threads::leave(thread);
   defragmenter.move_everything();
   threads::enter(thread);
-  threads::unlink(record);
+  threads::unlink(thread, record);
 }
 
 }  // namespace freehold::bridge::test

@@ -1,7 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <random>
+#include <thread>
 #include <vector>
 
 #include "compiled.h"
@@ -21,6 +24,12 @@ TEST(SizeClasses, EverySizeHasTheSmallestClassThatHoldsIt) {
     // Slots and their words fit into a unit.
     ASSERT_LE(Spans::first_slot(c) + Spans::slots_in(c) * size_of_class(c), kUnit);
     ASSERT_GE(Spans::first_slot(c), Spans::slots_in(c) * sizeof(uint32_t));
+  }
+}
+
+TEST(SizeClasses, AnAddressLeadsToItsSlotWithoutADivision) {
+  for (uint32_t c = 0; c < kClasses; c++) {
+    for (uint64_t offset = 0; offset < kUnit; offset++) ASSERT_EQ(offset * kShapes.of[c].reciprocal >> 32, offset / size_of_class(c));
   }
 }
 
@@ -255,6 +264,58 @@ TEST(Defragmenter, GivesBackTheSpansOfASparseHeap) {
     __freehold_free(pointer);
   }
   EXPECT_LT(threads::stop_figures().longest_nanoseconds, uint64_t{5'000'000'000});
+}
+
+// A thread that empties spans between the stops of a round: what was a span when the round made its lists is none any more, and lies in a free run, or in a large object.
+TEST(Defragmenter, SpansThatEmptyDuringARoundAreNoTargets) {
+  std::atomic<bool> ends{false};
+  std::thread rounds([&] {
+    Bounds bounds;
+    bounds.overhead = 0.9;
+    while (!ends.load()) defragmenter.run_round(bounds);
+  });
+  [&] {
+    Compiled compiled;
+    std::mt19937 random(11);
+    std::vector<std::pair<void*, int>> sparse, large;
+    for (int round = 0; round < 30; round++) {
+      std::vector<void*> all;
+      for (int i = 0; i < 20'000; i++) all.push_back(__freehold_malloc(static_cast<size_t>(200 + i % 3 * 300)));
+      for (size_t i = 0; i < all.size(); i++) {
+        if (i % 6 == 0) {
+          *at<int>(all[i]) = static_cast<int>(i);
+          sparse.emplace_back(all[i], static_cast<int>(i));
+        } else {
+          __freehold_free(all[i]);
+        }
+        if (i % 64 == 0) poll();
+      }
+      std::shuffle(sparse.begin(), sparse.end(), random);
+      for (; sparse.size() > 500; sparse.pop_back()) {
+        ASSERT_EQ(*at<int>(sparse.back().first), sparse.back().second) << round;
+        __freehold_free(sparse.back().first);
+        if (sparse.size() % 64 == 0) poll();
+      }
+      for (int i = 0; i < 20; i++) {
+        size_t size = 70'000 + random() % 200'000;
+        large.emplace_back(__freehold_malloc(size), static_cast<int>(size));
+        memset(at(large.back().first), 0x5a, size);
+      }
+      for (; large.size() > 30; large.pop_back()) {
+        for (int byte = 0; byte < large.back().second; byte += 64) ASSERT_EQ(at(large.back().first)[byte], 0x5a) << round;
+        __freehold_free(large.back().first);
+      }
+      ASSERT_EQ(heap.verify(), nullptr) << round;
+    }
+    for (auto& [pointer, number] : sparse) {
+      ASSERT_EQ(*at<int>(pointer), number);
+      __freehold_free(pointer);
+    }
+    for (auto& [pointer, size] : large) __freehold_free(pointer);
+    EXPECT_EQ(heap.verify(), nullptr);
+  }();
+  ends = true;
+  rounds.join();
 }
 
 TEST(Os, AFailedMappingIsNoMemory) {

@@ -1,4 +1,6 @@
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 
 #include <atomic>
@@ -9,6 +11,8 @@
 #include "compiled.h"
 #include "faults.h"
 #include "os.h"
+
+extern "C" int __freehold_sigaction(int signal, const struct sigaction* action, struct sigaction* before);
 
 namespace freehold::bridge::test {
 namespace {
@@ -60,19 +64,113 @@ TEST(Threads, AThreadThatIsOutsideDelaysNoStopAndWaitsBeforeItComesIn) {
   EXPECT_EQ(step.load(), 3);
 }
 
+bool is_kept(void* handle) {
+  bool found = false;
+  threads::current().pins.for_each([&](uint64_t one) { found |= one == reinterpret_cast<uint64_t>(handle); });
+  return found;
+}
+
 TEST(Threads, RecordsLeaveInAnyOrder) {
   Compiled compiled;
   Thread& thread = threads::current();
-  PinRecord* newest = __freehold_newest_pin();
-  OneRecord a, b, c;
-  threads::link(thread, a);
-  threads::link(thread, b);
-  threads::link(thread, c);
-  threads::unlink(b);
-  threads::unlink(a);
-  EXPECT_EQ(__freehold_newest_pin(), &c);
-  __freehold_unwind_pins(newest);
-  EXPECT_EQ(__freehold_newest_pin(), newest);
+  uint64_t before = __freehold_returning_twice();
+  void* objects[] = {__freehold_malloc(10), __freehold_malloc(20)};
+  // On another stack, as those of coroutines are: nobody but the records themselves says which of them live.
+  std::vector<OneRecord> records(2);
+  for (int first : {0, 1}) {
+    for (int i : {0, 1}) {
+      records[static_cast<size_t>(i)].slot = objects[i];
+      threads::link(thread, records[static_cast<size_t>(i)]);
+    }
+    threads::unlink(thread, records[static_cast<size_t>(first)]);
+    EXPECT_EQ(is_kept(objects[0]), first == 1);
+    EXPECT_EQ(is_kept(objects[1]), first == 0);
+    threads::unlink(thread, records[static_cast<size_t>(1 - first)]);
+    EXPECT_EQ(__freehold_returning_twice(), before);
+  }
+  for (auto& record : records) threads::link(thread, record);
+  __freehold_returned(before);
+  EXPECT_EQ(__freehold_returning_twice(), before);
+  for (void* object : objects) __freehold_free(object);
+}
+
+// As setjmp's second return is when uncompiled code has called longjmp, from a handler that interrupted the thread inside.
+TEST(Threads, ASecondReturnComesInsideAndOutOfHandlers) {
+  Compiled compiled;
+  Thread& thread = threads::current();
+  uint64_t before = __freehold_returning_twice();
+  threads::begin_handler(thread);
+  EXPECT_FALSE(threads::may_leave(thread));
+  OneRecord record;
+  __freehold_call_out(&record);
+  threads::leave(thread);
+  __freehold_returned(before);
+  EXPECT_FALSE(threads::is_outside(thread));
+  EXPECT_TRUE(threads::may_leave(thread));
+  EXPECT_EQ(__freehold_returning_twice(), before);
+}
+
+// Between the words that say so and the look at the stop word a thread is not inside, and a handler there must not be.
+std::atomic<int> handled{0};
+TEST(Threads, AHandlerThatInterruptsTheWayInsideIsOutside) {
+  Compiled compiled;
+  struct sigaction action{};
+  action.sa_handler = [](int) { handled = threads::is_outside(threads::current()) && threads::may_leave(threads::current()) ? 1 : 2; };
+  ASSERT_EQ(__freehold_sigaction(SIGUSR1, &action, nullptr), 0);
+  threads::current().entering = 1;
+  raise(SIGUSR1);
+  EXPECT_EQ(handled.exchange(0), 1);
+  EXPECT_FALSE(threads::is_outside(threads::current()));
+  EXPECT_EQ(threads::current().entering, 0u);
+  raise(SIGUSR1);
+  EXPECT_EQ(handled.exchange(0), 2);
+  signal(SIGUSR1, SIG_DFL);
+}
+
+// A call whose frame ends without a call back. Its memory is written over before the next stop.
+__attribute__((noinline)) void leave_frame(void* object) {
+  OneRecord record;
+  record.slot = object;
+  __freehold_call_out(&record);
+  memset(static_cast<void*>(&record), 0xee, sizeof record);
+  asm volatile("" : : "r"(&record) : "memory");
+}
+
+TEST(Threads, FramesThatWereLeftDoNoHarmAndKeepNothingForLong) {
+  Compiled compiled;
+  void* object = __freehold_malloc(10);
+  OneRecord record;
+  __freehold_call_out(&record);
+  for (int i = 0; i < 1000; i++) leave_frame(object);
+  uint32_t depth = threads::current().pins.depth();
+  EXPECT_LT(depth, 10u);
+  threads::stop();
+  EXPECT_TRUE(table.is_pinned(id(object)));
+  threads::resume();
+  __freehold_call_back(&record);
+  EXPECT_FALSE(is_kept(object));
+  __freehold_free(object);
+}
+
+TEST(Threads, MorePinsThanTheThreadHasRoomFor) {
+  Compiled compiled;
+  Thread& thread = threads::current();
+  std::vector<void*> objects;
+  struct : PinRecord {
+    void* slots[3];
+  } records[500];
+  // As calls are nested: each further down the stack.
+  for (size_t i = 500; i-- > 0;) {
+    records[i].count = 3;
+    for (void*& slot : records[i].slots) objects.push_back(slot = __freehold_malloc(10));
+    threads::link(thread, records[i]);
+  }
+  for (void* object : objects) EXPECT_TRUE(is_kept(object));
+  for (auto& record : records) threads::unlink(thread, record);
+  for (void* object : objects) {
+    EXPECT_FALSE(is_kept(object));
+    __freehold_free(object);
+  }
 }
 
 TEST(Threads, TheChildOfAForkGoesOn) {
@@ -233,6 +331,32 @@ TEST(Faults, AHandleInUncompiledCodeIsAsGoodAsAnAddress) {
   __freehold_free(other);
 }
 
+// Uncompiled code reads through a handle all the time; a handler that interrupts it does so too.
+std::atomic<void*> read_by_handler{nullptr};
+std::atomic<uint64_t> wrong_reads{0}, handler_reads{0};
+TEST(Faults, AHandlerMayFaultWhereverItComes) {
+  Compiled compiled;
+  void* made = __freehold_malloc(16 * sizeof(int));
+  for (int i = 0; i < 16; i++) at<int>(made)[i] = i;
+  read_by_handler = made;
+  struct sigaction action{};
+  action.sa_handler = [](int) {
+    if (sum(static_cast<int*>(read_by_handler.load()), 16) != 120) wrong_reads++;
+    handler_reads++;
+  };
+  ASSERT_EQ(__freehold_sigaction(SIGPROF, &action, nullptr), 0);
+  itimerval often{{0, 300}, {0, 300}}, never{};
+  setitimer(ITIMER_PROF, &often, nullptr);
+  // Processor time passes, so the handler runs.
+  while (handler_reads < 20) {
+    if (sum(static_cast<int*>(made), 16) != 120) wrong_reads++;
+  }
+  setitimer(ITIMER_PROF, &never, nullptr);
+  signal(SIGPROF, SIG_DFL);
+  EXPECT_EQ(wrong_reads, 0u);
+  __freehold_free(made);
+}
+
 TEST(FaultsDeathTest, AUseAfterFreeIsReported) {
   Compiled compiled;
   void* made = __freehold_malloc(100);
@@ -254,8 +378,8 @@ TEST(Interposed, FreeTakesHandlesAndAddressesOfObjects) {
   }
   free(first);
   free(address);
-  EXPECT_TRUE(HandleTable::is_freed(reinterpret_cast<uint64_t>(first)));
-  EXPECT_TRUE(HandleTable::is_freed(reinterpret_cast<uint64_t>(second)));
+  EXPECT_TRUE(table.is_freed(reinterpret_cast<uint64_t>(first)));
+  EXPECT_TRUE(table.is_freed(reinterpret_cast<uint64_t>(second)));
   free(malloc(10));
   void* grown;
   {

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The handle compiler against clang: every program of programs/ is compiled by both, at each level, and must print the same, also while everything
 # that is not pinned moves all the time. What the compiler must refuse is in rejected/, one reason a file, with the message in its first line.
+# Programs of which a part is compiled without handles are in mixed/ and outside/.
 #   tests/Bridge/run.sh [part of a program's name…]
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -41,7 +42,7 @@ for source in "$here"/programs/*.c "$here"/programs/*.cpp; do
     *.cpp) clang=clang++-19; freehold="$tools/bin/freehold-c++" ;;
     *) clang=clang-19; freehold="$tools/bin/freehold-cc" ;;
   esac
-  for flags in "-O0" "-O1 -g" "-O2" "-O3 -mavx2" "-O2 -flto" "-O2 -fPIC -fno-inline"; do
+  for flags in "-O0" "-O1 -g" "-O2" "-O3 -mavx2" "-O2 -flto" "-O2 -fPIC -fno-inline" "-O2 -fno-pic -no-pie"; do
     # shellcheck disable=SC2086
     $clang -w -mavx2 ${flags/-flto/} -pthread "$source" -o "$work/stock" -lm
     code=0
@@ -85,6 +86,23 @@ for source in "$here"/codegen/*.c; do
   fi
 done
 
+# Single steps on LLVM IR: the first line names them; the second may say which error must come. Else FileCheck, and LLVM's own verifier.
+for source in "$here"/steps/*.ll; do
+  name=$(basename "$source")
+  wanted "steps/$name" || continue
+  steps=$(sed -n '1s/^; steps: //p' "$source" | sed 's/[^, ]*/freehold-&/g; s/ //g')
+  message=$(sed -n '2s/^; fails: //p' "$source")
+  code=0
+  rm -f "$work/check"
+  FREEHOLD_COMPILER_VERIFY=1 opt-19 -load-pass-plugin="$tools/lib/libfreehold_handle_pass.so" -passes="$steps,verify" -S "$source" -o "$work/code.ll" > "$work/log" 2>&1 || code=$?
+  if [ -n "$message" ]; then
+    if [ "$code" != 0 ] && grep -qF -- "$message" "$work/log"; then ok; else bad "steps/$name: exit $code, no '$message'"; fi
+  elif [ "$code" = 0 ] && cat "$work/log" "$work/code.ll" | FileCheck-19 "$source" > "$work/check" 2>&1; then ok; else
+    bad "steps/$name: exit $code"
+    cat "$work/log" "$work/check" 2> /dev/null | head -n 20 || true
+  fi
+done
+
 # What an object file compiled with handles needs is named when it is linked without the runtime.
 if wanted link; then
   printf '#include <stdlib.h>\nint main(void) { free(malloc(3)); return 0; }\n' > "$work/link.c"
@@ -94,9 +112,13 @@ fi
 
 # Code of the two kinds in one program, each calling the other, in both directions and through pointers; a shared library; a use after free.
 if wanted mixed; then
-  clang-19 -O2 -w -fPIC -shared "$here/mixed/plain.c" -o "$work/libplain.so"
+  for words in 3 6; do
+    clang-19 -O2 -w -fPIC -DBLOCK_WORDS=$words -c "$here/mixed/plain_blocks.c" -o "$work/plain_blocks$words.o"
+    "$tools/bin/freehold-cc" -O2 -w -DBLOCK_WORDS=$words -c "$here/mixed/blocks.c" -o "$work/blocks$words.o"
+  done
+  clang-19 -O2 -w -fPIC -shared "$here/mixed/plain.c" "$work"/plain_blocks*.o -o "$work/libplain.so"
   "$tools/bin/freehold-cc" -O2 -w -fPIC -shared "$here/mixed/shared.c" -o "$work/libshared.so"
-  "$tools/bin/freehold-cc" -O2 -w "$here/mixed/main.c" -o "$work/mixed" -L"$work" -lplain -lshared -Wl,-rpath,"$work"
+  "$tools/bin/freehold-cc" -O2 -w "$here/mixed/main.c" "$work"/blocks*.o -o "$work/mixed" -L"$work" -lplain -lshared -Wl,-rpath,"$work"
   for stress in "" move:1; do
     if FREEHOLD_NATIVE_STRESS=$stress limited "$work/mixed" > "$work/out" 2>&1 && diff "$work/out" "$here/mixed/expected"; then ok; else bad "mixed, stress '$stress'"; fi
   done
@@ -106,6 +128,20 @@ if wanted mixed; then
     if [ "$code" = 134 ] && grep -q '^freehold: ' "$work/out"; then ok; else bad "mixed $fault: exit $code, $(tail -n 1 "$work/out")"; fi
   done
 fi
+
+# NAME.c is compiled with handles, NAME.plain.c is not: together they do what both do without handles.
+for source in "$here"/outside/*.plain.c; do
+  name=$(basename "$source" .plain.c)
+  wanted "outside/$name" || continue
+  clang-19 -O2 -w -fPIC -c "$source" -o "$work/plain.o"
+  for level in -O0 -O2; do
+    clang-19 $level -w -pthread "$here/outside/$name.c" "$work/plain.o" -o "$work/stock"
+    limited "$work/stock" > "$work/expected" 2>&1
+    echo 0 > "$work/expected.code"
+    "$tools/bin/freehold-cc" $level -w -pthread "$here/outside/$name.c" "$work/plain.o" -o "$work/handles"
+    for stress in "" move:1 move:9 stop:1; do compare "outside/$name $level" "$stress" "$work/expected" "$work/handles"; done
+  done
+done
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -143,6 +143,24 @@ public sealed class ApplicationTests : IDisposable
         Assert.DoesNotContain(module.GetTypes().Where(type => type.Name != "<Freehold>").SelectMany(type => type.Methods), method => method.Name.StartsWith("<native>", StringComparison.Ordinal));
     }
 
+    // Reflection finds the method that pins by an attribute of a type of its own.
+    [Fact]
+    public void A_native_method_with_arguments_to_pin_names_the_method_that_pins()
+    {
+        using ModuleDefinition module = Rewrite();
+        MethodDefinition[] natives = [.. module.GetTypes().SelectMany(type => type.Methods).Where(method => method.IsPInvokeImpl)];
+        static Mono.Cecil.CustomAttribute[] Pins(MethodDefinition method) => [.. method.CustomAttributes.Where(attribute => attribute.AttributeType.Resolve() is { BaseType.Name: "FreeholdPins" })];
+        Assert.All(natives, method => Assert.Equal(method.Name is "Pointer" or "Delegate" or "Copied" or "Defaults" ? 0 : 1, Pins(method).Length));
+        TypeDefinition[] types = [.. natives.SelectMany(Pins).Select(attribute => attribute.AttributeType.Resolve())];
+        Assert.Equal(types.Length, types.Distinct().Count());
+        Assert.All(types, type => Assert.Equal("<Freehold>", type.DeclaringType.Name));
+
+        // Delegates of the P/Invoke's own types pin arrays and refs, not texts and classes with a layout.
+        string Of(string native) => IlText.Format(Pins(natives.Single(method => method.Name == native))[0].AttributeType.Resolve().Methods.Single(method => method.Name == "Address"));
+        Golden.Verify("PinningAttribute.Array", Of(nameof(NativeCalls.Array)));
+        Golden.Verify("PinningAttribute.Layout", Of(nameof(NativeCalls.Layout)));
+    }
+
     [Fact]
     public void Methods_around_calls_are_hidden_and_not_inlined()
     {

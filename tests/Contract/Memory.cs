@@ -21,6 +21,7 @@ internal static partial class Memory
         yield return new("mappings-large", _ => MappingsOfLarge());
         yield return new("out-of-memory-small", arguments => OutOfMemory(long.Parse(arguments[0]), 1_000));
         yield return new("out-of-memory-large", arguments => OutOfMemory(long.Parse(arguments[0]), 1_000_000));
+        yield return new("out-of-memory-text", arguments => TextOfOutOfMemory(long.Parse(arguments[0])));
         yield return new("out-of-memory-often", arguments => OutOfMemoryOften(long.Parse(arguments[0])));
         yield return new("out-of-memory-refreshed", arguments => Refreshed(long.Parse(arguments[0])));
         yield return new("out-of-memory-figures", arguments => FiguresOfMemory(long.Parse(arguments[0])));
@@ -307,6 +308,28 @@ internal static partial class Memory
     }
 
     // Run with a limit of `limit` bytes: the exception comes near the limit, and after deleting the program goes on.
+    // The first text of a stack trace needs an array of hundreds of kilobytes: a handler has room for it, and for the next one.
+    private static void TextOfOutOfMemory(long limit)
+    {
+        for (int round = 0; round < 20; round++)
+        {
+            var items = new List<byte[]>(1 << 20);
+            try
+            {
+                while (items.Count * 1_000L < limit * 3)
+                    items.Add(new byte[1_000]);
+                throw new ContractException("no limit");
+            }
+            catch (OutOfMemoryException exception)
+            {
+                string text = exception.ToString();
+                Expect.True(text.Contains(nameof(TextOfOutOfMemory)), text);
+            }
+            items.ForEach(Heap.Delete);
+            Heap.Delete(items);
+        }
+    }
+
     private static void OutOfMemory(long limit, int size)
     {
         for (int round = 0; round < 3; round++)

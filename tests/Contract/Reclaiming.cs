@@ -18,6 +18,7 @@ internal static class Reclaiming
         yield return new("reclaim-limit", _ => Limit());
         yield return new("reclaim-off", _ => Off());
         yield return new("reclaim-loops", _ => Loops());
+        yield return new("reclaim-nothing-to-do", _ => NothingToDo());
         yield return new("reclaim-growth", arguments => Growth(long.Parse(arguments[0])));
     }
 
@@ -133,12 +134,13 @@ internal static class Reclaiming
     // What is reached stays: an OutOfMemoryException. What the program lets go then is there for the next allocation.
     private static void Limit()
     {
+        const int Tries = 60;
         for (int round = 0; round < 3; round++)
         {
             List<object> items = Fill();
             long start = Stopwatch.GetTimestamp();
             int failures = 0;
-            for (int i = 0; i < 20; i++)
+            for (int i = 0; i < Tries; i++)
             {
                 try
                 {
@@ -154,8 +156,8 @@ internal static class Reclaiming
             for (int i = half; i < items.Count; i++)
                 Heap.Delete(items[i]);
             items.RemoveRange(half, items.Count - half);
-            // Fewer where what moves leaves memory for one of them.
-            Expect.True(failures > 5, $"{failures} of 20 failed");
+            // Some have room: 4 MB beyond the limit are for arrays after a failure, and what moves leaves memory.
+            Expect.True(failures > Tries / 4, $"{failures} of {Tries} failed");
             Console.WriteLine($"{Stopwatch.GetElapsedTime(start).TotalMilliseconds / failures:F1} ms a failure");
             for (int i = 0; i < items.Count; i++)
             {
@@ -198,6 +200,42 @@ internal static class Reclaiming
         }
         Expect.True(resident < most, $"{resident} resident");
         Expect.True(Heap.GetStatistics().ReclaimedBytes > Made / 2, $"{Heap.GetStatistics().ReclaimedBytes} reclaimed");
+    }
+
+    // Nothing is looked for where all is deleted, in any order, by any thread.
+    private static void NothingToDo()
+    {
+        for (long bytes = 0; bytes < Made; bytes += 50_000)
+            Heap.Delete(new byte[50_000]);
+        var queue = new Queue<object>(5_002);
+        for (int i = 0; i < 1_000_000; i++)
+        {
+            queue.Enqueue(i % 100 == 0 ? new byte[2_000] : new string('t', i % 60 + 1));
+            if (queue.Count > 5_000)
+                Heap.Delete(queue.Dequeue());
+        }
+        for (int round = 0; round < 20; round++)
+        {
+            object[] made = new object[10_000];
+            for (int i = 0; i < made.Length; i++)
+                made[i] = new Reference(i);
+            var thread = new Thread(() =>
+            {
+                foreach (object item in made)
+                    Heap.Delete(item);
+            });
+            thread.Start();
+            thread.Join();
+            Heap.Delete(made);
+        }
+        HeapStatistics statistics = Heap.GetStatistics();
+        Expect.Equal(0L, statistics.Reclaims);
+        Expect.Equal(TimeSpan.Zero, statistics.LongestReclaimStop);
+    }
+
+    private sealed class Reference(int number)
+    {
+        public int Number { get; } = number;
     }
 
     private sealed class Sentinel

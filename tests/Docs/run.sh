@@ -51,7 +51,22 @@ frames() { sed -E 's/ \+ 0x[0-9a-f]+/ + 0x…/; s/^ +//'; }
 # publish <sample>
 publish() { run dotnet publish "samples/$1" -r linux-x64 -c Release -nologo -v quiet --artifacts-path "$out/build-$1" -o "$out/$1"; }
 
-while IFS= read -r page; do links "$page"; done < <(git ls-files --cached --others --exclude-standard '*.md')
+mapfile -t pages < <(git ls-files --cached --others --exclude-standard '*.md')
+for page in "${pages[@]}"; do links "$page"; done
+
+# A source file that a page names in back quotes is there, by its name or the end of its path; these a build makes.
+made='^(obj/freehold/FreeholdPackages\.csproj|toolchain\.txt|artifacts/packages/Freehold\.Dev\.props|Freehold\.Generated\.targets)$'
+same "the files that pages name" "" "$(comm -23 <(grep -ohE '`[A-Za-z0-9_./-]+\.(cpp|h|S|inc|cs|sh|props|targets|json|txt|md|csproj|py)`' "${pages[@]}" | tr -d '`' | grep -vE "$made" | LC_ALL=C sort -u) \
+  <(git ls-files --cached --others --exclude-standard | awk '{ while (1) { print; at = index($0, "/"); if (at == 0) break; $0 = substr($0, at + 1) } }' | LC_ALL=C sort -u))"
+same "cells of tables of more than two lines (240 characters)" "" \
+  "$(awk '/^\|/ { cells = split($0, cell, "|"); for (i = 2; i < cells; i++) if (length(cell[i]) > 240) print FILENAME ":" FNR }' "${pages[@]}")"
+same "README: about 600 words" "true" "$(words=$(tr '|' ' ' < README.md | sed 's/---//g' | wc -w); [ "$words" -ge 500 ] && [ "$words" -le 650 ] && echo true || echo "$words")"
+
+same "statistics: the tables are those of the sources" \
+  "$(tests/Docs/figures.sh src/Allocator/diag/figures.inc; tests/Docs/figures.sh src/Allocator/diag/native_figures.inc Native.; tests/Docs/figures.sh src/NativeBridge/Runtime/handle_figures.inc Handles.)" "$(grep '^| `' docs/statistics.md)"
+for table in src/Allocator/core src/NativeBridge/Meshing src/NativeBridge/Runtime; do eng/settings.sh page "$table/knobs.inc"; done > "$artifacts/docs.settings"
+same "settings: the tables are those of the sources" "$(cat "$artifacts/docs.settings")" "$(grep '^| `FREEHOLD_' docs/settings.md)"
+same "abi: the table is that of the sources" "$(tests/Docs/calls.sh)" "$(grep -E '^\| `[a-z0-9_*]+ freehold_' docs/internals/abi.md)"
 
 for sample in FirstDelete Hello Tutorial; do publish "$sample"; done
 

@@ -15,6 +15,7 @@ internal static class Catalog
         new(nameof(Programs.MessageQueue), Programs.MessageQueue.Run),
         new(nameof(Programs.ProtocolBuffers), Programs.ProtocolBuffers.Run),
         new(nameof(Programs.Reactive), Programs.Reactive.Run),
+        new(nameof(Programs.ScopedServer), Programs.ScopedServer.Run),
         new(nameof(Programs.TimeZones), Programs.TimeZones.Run),
         new(nameof(Programs.WebServer), Programs.WebServer.Run),
         new(nameof(Programs.WebSocketServer), Programs.WebSocketServer.Run),

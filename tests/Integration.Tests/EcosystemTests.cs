@@ -13,7 +13,7 @@ public sealed class EcosystemTests
         [nameof(Settings.Moving)] = Settings.Moving,
         [nameof(Settings.Faulting)] = Settings.Faulting,
         [nameof(Settings.FaultingAtSites)] = Settings.FaultingAtSites,
-        [nameof(Settings.Sweeping)] = Settings.Sweeping,
+        [nameof(Settings.Remapping)] = Settings.Remapping,
         [nameof(Settings.Reusing)] = Settings.Reusing,
         [nameof(Settings.Reclaiming)] = Settings.Reclaiming,
         [nameof(Settings.MovingAtDeletions)] = Settings.MovingAtDeletions,

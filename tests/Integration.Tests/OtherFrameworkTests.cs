@@ -42,7 +42,7 @@ public sealed class OtherFrameworkTests
 
     [Theory]
     [MemberData(nameof(SomeCases), 33)]
-    public void KeptWhileReferencesAreMadeCurrent(string name) => Passes(Settings.Sweeping, "run", name);
+    public void KeptWhileReferencesAreMadeCurrent(string name) => Passes(Settings.Remapping, "run", name);
 
     [Theory]
     [InlineData("model", "3", "3000", "4")]

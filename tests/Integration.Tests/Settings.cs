@@ -23,7 +23,7 @@ public static class Settings
     public static IReadOnlyDictionary<string, string> FaultingAtSites { get; } = new Dictionary<string, string> { ["FREEHOLD_STRESS"] = "promote:10000,sites" };
 
     /// <summary>A random half of the heap moves all the time, and each time all references are made current.</summary>
-    public static IReadOnlyDictionary<string, string> Sweeping { get; } = new Dictionary<string, string> { ["FREEHOLD_STRESS"] = "promote:5000,dedangle" };
+    public static IReadOnlyDictionary<string, string> Remapping { get; } = new Dictionary<string, string> { ["FREEHOLD_STRESS"] = "promote:5000,dedangle" };
 
     /// <summary>The same, and addresses that nothing names any more are used again at once.</summary>
     public static IReadOnlyDictionary<string, string> Reusing { get; } = new Dictionary<string, string> { ["FREEHOLD_STRESS"] = "promote:5000,reuse", ["FREEHOLD_HUGE_PAGES"] = "0" };
@@ -31,7 +31,13 @@ public static class Settings
     /// <summary>A random half of the heap moves all the time, and all that no root reaches is deleted as often.</summary>
     public static IReadOnlyDictionary<string, string> Reclaiming { get; } = new Dictionary<string, string> { ["FREEHOLD_STRESS"] = "promote:5000,reclaim:3000" };
 
-    /// <summary>A random half of the heap moves all the time, all references are made current, and threads are held for milliseconds at random instructions.</summary>
+    /// <summary>The same, while the threads are stopped.</summary>
+    public static IReadOnlyDictionary<string, string> ReclaimingStopped { get; } = new Dictionary<string, string>(Reclaiming) { ["FREEHOLD_RECLAIM_CONCURRENT"] = "0" };
+
+    /// <summary>What no root reaches is found while the threads are stopped.</summary>
+    public static IReadOnlyDictionary<string, string> Stopped { get; } = new Dictionary<string, string> { ["FREEHOLD_RECLAIM_CONCURRENT"] = "0" };
+
+    /// <summary>A random half of the heap moves all the time, all references are made current, and threads are preempted for milliseconds at random instructions.</summary>
     public static IReadOnlyDictionary<string, string> Preempting { get; } = new Dictionary<string, string> { ["FREEHOLD_STRESS"] = "promote:2000,preempt" };
 
     /// <summary>So few that programs come to their end.</summary>

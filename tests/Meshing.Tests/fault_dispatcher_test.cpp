@@ -10,7 +10,7 @@
 
 #include <string>
 
-namespace freehold::platform {
+namespace freehold::os {
 namespace {
 
 std::string order;  // who was asked or called
@@ -231,4 +231,4 @@ TEST_F(FaultDispatcherTest, AHandlerThatDoesNotReturnChangesNothingForLaterFault
 }
 
 }  // namespace
-}  // namespace freehold::platform
+}  // namespace freehold::os

@@ -23,6 +23,121 @@ public sealed partial class PublishTests(PackageFixture machine)
         AssertRuns(project, manual: true);
     }
 
+    /// <summary>Asked for by name, the private array of a list may be anywhere: a field of the program has the old one here, which stays what it was. Without that it goes.</summary>
+    [Fact]
+    public void AProgramThatAsksForPrivateFieldsKeepsOutgrownArrays()
+    {
+        const string Source = """
+            using System;
+            using System.Collections.Generic;
+            using System.Linq;
+            using System.Runtime.CompilerServices;
+
+            var list = new List<long>(Enumerable.Range(0, 1000).Select(i => 3L * i));
+            Kept.Array = Kept.ArrayOf(list);
+            for (int round = 0; round < 50; round++)
+            {
+                for (int i = 0; i < 100_000; i++) list.Add(i);
+                list = new List<long>();
+            }
+            Console.WriteLine($"{Kept.Array[..1000].Sum()} {Heap.GetStatistics().OutgrownArrays > 0}");
+
+            static class Kept
+            {
+                public static long[] Array = [];
+                ACCESS
+            }
+            """;
+        foreach ((string access, string keeps) in new[]
+        {
+            ("[UnsafeAccessor(UnsafeAccessorKind.Field, Name = \"_items\")] static extern ref long[] Items(List<long> list); public static long[] ArrayOf(List<long> list) => Items(list);", "1498500 False"),
+            ("public static long[] ArrayOf(List<long> list) => (long[])typeof(List<long>).GetField(\"_items\", System.Reflection.BindingFlags.NonPublic | System.Reflection.BindingFlags.Instance)!.GetValue(list)!;", "1498500 False"),
+            ("public static long[] ArrayOf(List<long> list) => (long[])typeof(List<long>).GetFields(System.Reflection.BindingFlags.NonPublic | System.Reflection.BindingFlags.Instance).Single(field => field.FieldType.IsArray).GetValue(list)!;", "1498500 False"),
+            ("public static long[] ArrayOf(List<long> list) => list.ToArray();", "1498500 True"),
+        })
+        {
+            var project = new SampleProject(machine, source: Source.Replace("ACCESS", access, StringComparison.Ordinal));
+            CommandResult publish = project.Publish();
+            Assert.True(publish.ExitCode == 0, publish.Output);
+            Assert.Equal(keeps, project.Run().Output.Trim());
+        }
+    }
+
+    /// <summary>Two collections have one array: what the one outgrows is still the other's. The same by reflection.</summary>
+    [Theory]
+    [InlineData("(Cloned)MemberwiseClone()")]
+    [InlineData("(Cloned)typeof(object).GetMethod(\"MemberwiseClone\", System.Reflection.BindingFlags.NonPublic | System.Reflection.BindingFlags.Instance)!.Invoke(this, null)!")]
+    [InlineData("((Func<Cloned>)(() => (Cloned)MemberwiseClone()))()")]
+    public void AProgramThatClonesCollectionsKeepsOutgrownArrays(string clone)
+    {
+        const string Source = """
+            using System;
+            using System.Collections.Generic;
+            using System.Linq;
+
+            var list = new Cloned();
+            list.AddRange(Enumerable.Range(0, 1000).Select(i => 3L * i));
+            Cloned.Other = list.Clone();
+            for (int round = 0; round < 50; round++)
+            {
+                for (int i = 0; i < 100_000; i++) list.Add(i);
+                list = new Cloned();
+            }
+            Console.WriteLine($"{Cloned.Other.Sum()} {Heap.GetStatistics().OutgrownArrays > 0}");
+
+            sealed class Cloned : List<long>
+            {
+                public static Cloned Other = [];
+                public Cloned Clone() => CLONE;
+            }
+            """;
+        var project = new SampleProject(machine, source: Source.Replace("CLONE", clone, StringComparison.Ordinal));
+        CommandResult publish = project.Publish();
+        Assert.True(publish.ExitCode == 0, publish.Output);
+        Assert.Equal("1498500 False", project.Run().Output.Trim());
+    }
+
+    /// <summary>A collection's <c>CopyTo</c> fills the array of a list that is made of it, and may keep that array. One that only fills it does not.</summary>
+    [Theory]
+    [InlineData("public void CopyTo(long[] array, int at) { Kept = array; for (int i = 0; i < Count; i++) array[at + i] = 3L * i; }", "1498500 False")]
+    [InlineData("public void CopyTo(long[] array, int at) { Keep(array); for (int i = 0; i < Count; i++) array[at + i] = 3L * i; } static void Keep(long[] array) => Kept = array;", "1498500 False")]
+    [InlineData("public void CopyTo(long[] array, int at) { ArgumentNullException.ThrowIfNull(array); array.AsSpan().Fill(3L); new long[Count].CopyTo(array, at); array[at] = 1L; }", "0 True")]
+    public void AProgramWhoseCollectionsKeepWhatTheyFillKeepsOutgrownArrays(string copy, string keeps)
+    {
+        const string Source = """
+            using System;
+            using System.Collections;
+            using System.Collections.Generic;
+            using System.Linq;
+
+            var list = new List<long>(new Numbers());
+            for (int round = 0; round < 50; round++)
+            {
+                for (int i = 0; i < 100_000; i++) list.Add(i);
+                list = new List<long>();
+            }
+            Console.WriteLine($"{Numbers.Kept.Sum()} {Heap.GetStatistics().OutgrownArrays > 0}");
+
+            sealed class Numbers : ICollection<long>
+            {
+                public static long[] Kept = [];
+                public int Count => 1000;
+                public bool IsReadOnly => true;
+                public void Add(long number) => throw new NotSupportedException();
+                public void Clear() => throw new NotSupportedException();
+                public bool Contains(long number) => false;
+                public bool Remove(long number) => false;
+                public IEnumerator<long> GetEnumerator() => Enumerable.Range(0, 1000).Select(i => 3L * i).GetEnumerator();
+                IEnumerator IEnumerable.GetEnumerator() => GetEnumerator();
+                COPY
+            }
+            """;
+        var project = new SampleProject(machine, source: Source.Replace("COPY", copy, StringComparison.Ordinal));
+        CommandResult publish = project.Publish();
+        Assert.True(publish.ExitCode == 0, publish.Output);
+        Assert.Equal(keeps, project.Run().Output.Trim());
+    }
+
     [Fact]
     public void TheExecutableHoldsNoSymbolOfTheStockCollector()
     {

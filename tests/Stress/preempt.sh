@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every suite of programs while threads are held at random instructions and everything moves (FREEHOLD_STRESS=preempt), in slices.
+# Every suite of programs while threads are preempted at random instructions and everything moves (FREEHOLD_STRESS=preempt), in slices.
 #   tests/Stress/preempt.sh [--slice K/N] [--minutes M] [--seed N] [--again] [--no-publish]      default: all slices, 60 minutes
 # Called by ./build.sh stress preempt, which packs first. The cases of tests/Contract, the programs of tests/Differential and tests/Ecosystem, whose output must
 # be that of the stock collector, and the tests of tests/Integration.Tests that hold threads themselves are dealt out to N slices; a slice is a run of its own.

@@ -2,7 +2,7 @@
 # Long random runs against models that hold no references. Each run has a seed, printed with the command that repeats it.
 #   tests/Stress/stress.sh [minutes] [--seed N] [--no-publish] [--all]      default: 10 minutes, a random seed
 #   tests/Stress/stress.sh --millions N [--seed N] [--no-publish]           so many million steps of each model under each way of moving, and nothing else
-#   tests/Stress/stress.sh preempt [option…]                                every suite while threads are held anywhere, in slices: preempt.sh
+#   tests/Stress/stress.sh preempt [option…]                                every suite while threads are preempted anywhere, in slices: preempt.sh
 # Called by ./build.sh stress, which packs first. In turn, until the time is up and at least once each:
 #   heap         the model tests of tests/Allocator.Tests: 1 and 4 threads, userfaultfd and mprotect
 #   failures     the same with every system call failing somewhere, and racing double deletes
@@ -11,6 +11,7 @@
 #   long         random graphs under each mode, whose whole heap is rarely collected: many more steps
 #   meshing      the model test of tests/Meshing.Tests: random programs of many threads, meshed as often as possible under each barrier; with --all, in the first
 #                round, also tests/MeshingPrograms/run.sh --long
+#   programs     with --all, in the first round: real programs by the handle compiler, tests/Bridge.Programs
 #   cases        with --all, in the first round: every case of tests/Contract, and every program of tests/Differential and tests/Ecosystem, under each of
 #                these modes (hours); then the same on the other target framework, net9.0
 # A failed run of a model is made smaller with tests/Stress/shrink.sh. Ends with how many steps the models made under each setting, 'N passed, N failed'
@@ -53,6 +54,10 @@ tests="$artifacts/native/bin/allocator_tests"
 logs="$artifacts/logs/stress"
 
 "$root/eng/native.sh" allocator_tests mesh_tests
+if $all; then
+  "$root/eng/prerequisites.sh" native
+  "$root/eng/native.sh" freehold_native_half
+fi
 publish Contract freehold true
 if $all; then
   publish Contract freehold true net9.0
@@ -127,6 +132,8 @@ modes_of_moving=(
   "FREEHOLD_STRESS=promote:2000,reuse FREEHOLD_HUGE_PAGES=0"
   "FREEHOLD_STRESS=promote:5000,dedangle FREEHOLD_VERIFY=1"
   "FREEHOLD_STRESS=reclaim:1000"
+  "FREEHOLD_STRESS=reclaim:1000 FREEHOLD_VERIFY=1"
+  "FREEHOLD_STRESS=promote:2000,reclaim:1000 FREEHOLD_RECLAIM_CONCURRENT=0"
   "FREEHOLD_STRESS=promote:2000,reclaim:1000"
   "FREEHOLD_STRESS=promote:2000,reuse,reclaim:2000 FREEHOLD_HUGE_PAGES=0"
   "FREEHOLD_STRESS=promote:2000,preempt"
@@ -211,6 +218,7 @@ while [ "$SECONDS" -lt "$end" ] || [ "$round" -eq 0 ]; do
   one "" "FREEHOLD_TEST_SEED=$next" -- "$tests" '--gtest_filter=*HeapModelTest.*' --gtest_brief=1
   one "" "FREEHOLD_TEST_SEED=$next" -- "$artifacts/native/bin/mesh_tests" '--gtest_filter=*MeshModelTest*' --gtest_brief=1
   if [ "$round" -eq 0 ] && $all; then one "" -- "$root/tests/MeshingPrograms/run.sh" --long; fi
+  if [ "$round" -eq 0 ] && $all; then one "" -- "$root/tests/Bridge.Programs/run.sh" --all; fi
   for i in "${!settings_of_model[@]}"; do
     if [ "$SECONDS" -ge "$end" ] && [ "$round" -ne 0 ]; then break; fi
     threads=${threads_of_model[$(((i + round) % ${#threads_of_model[@]}))]}
@@ -231,7 +239,7 @@ while [ "$SECONDS" -lt "$end" ] || [ "$round" -eq 0 ]; do
     # Where each step is slow by itself, the runs above are long enough.
     if [[ $mode != *VERIFY* && $mode != *deletion:100* ]] && { [ "$SECONDS" -lt "$end" ] || [ "$round" -eq 0 ]; }; then
       steps=$steps_of_long
-      if [[ $mode == *delay* || $mode == *preempt* ]]; then steps=$steps_of_moving; fi  # each fault sleeps, those of Heap.Verify too; threads are held
+      if [[ $mode == *delay* || $mode == *preempt* ]]; then steps=$steps_of_moving; fi  # each fault sleeps, those of Heap.Verify too; threads are preempted
       model "$mode" model "$((next + i + 100))" "$steps" "$threads" 3000 1000
     fi
   done

@@ -17,6 +17,7 @@ size_t block_table_bytes(size_t blocks) noexcept { return blocks * sizeof(BlockR
 size_t page_table_bytes(size_t blocks) noexcept { return blocks * kPagesPerBlock * sizeof(PageRecord); }
 size_t card_table_bytes(size_t blocks) noexcept { return blocks * kPagesPerBlock; }
 size_t group_table_bytes(size_t blocks) noexcept { return align_to_page(blocks / kBlocksPerGroup); }
+size_t finalizable_table_bytes(size_t blocks) noexcept { return align_to_page(blocks / 8); }
 size_t segment_table_bytes(size_t blocks) noexcept { return align_to_page(blocks / kBlocksPerSegment); }
 
 // Gives the tables' memory of whole groups back, beside threads that may still look at one of the blocks: what they find there is kGone, and nothing else
@@ -38,11 +39,17 @@ bool create_arena(size_t most) noexcept {
     void* records = os::reserve(block_table_bytes(blocks), kPageSize, 0);
     void* cards = os::reserve(card_table_bytes(blocks), kPageSize, 0);
     void* gone = os::reserve(group_bytes, kPageSize, 0);
+    void* finalizable = os::reserve(finalizable_table_bytes(blocks), kPageSize, 0);
     void* committed = os::reserve(segment_bytes, kPageSize, 0);
-    if (pages != nullptr && records != nullptr && cards != nullptr && gone != nullptr && committed != nullptr && os::commit(gone, group_bytes) &&
-        os::commit(committed, segment_bytes)) {
-      arena = {reinterpret_cast<uintptr_t>(start),      size, static_cast<PageRecord*>(pages), static_cast<BlockRecord*>(records), static_cast<uint8_t*>(cards),
-               static_cast<std::atomic<uint8_t>*>(gone)};
+    if (pages != nullptr && records != nullptr && cards != nullptr && gone != nullptr && finalizable != nullptr && committed != nullptr &&
+        os::commit(gone, group_bytes) && os::commit(finalizable, finalizable_table_bytes(blocks)) && os::commit(committed, segment_bytes)) {
+      arena = {reinterpret_cast<uintptr_t>(start),
+               size,
+               static_cast<PageRecord*>(pages),
+               static_cast<BlockRecord*>(records),
+               static_cast<uint8_t*>(cards),
+               static_cast<std::atomic<uint8_t>*>(gone),
+               static_cast<std::atomic<uint64_t>*>(finalizable)};
       committed_segments = static_cast<bool*>(committed);
       return true;
     }
@@ -50,6 +57,7 @@ bool create_arena(size_t most) noexcept {
     if (records != nullptr) os::unreserve(records, block_table_bytes(blocks));
     if (cards != nullptr) os::unreserve(cards, card_table_bytes(blocks));
     if (gone != nullptr) os::unreserve(gone, group_bytes);
+    if (finalizable != nullptr) os::unreserve(finalizable, finalizable_table_bytes(blocks));
     if (committed != nullptr) os::unreserve(committed, segment_bytes);
     os::unreserve(start, size);
   }
@@ -63,6 +71,7 @@ void destroy_arena() noexcept {
   os::unreserve(arena.blocks, block_table_bytes(blocks));
   os::unreserve(arena.cards, card_table_bytes(blocks));
   os::unreserve(arena.gone, group_table_bytes(blocks));
+  os::unreserve(arena.finalizable, finalizable_table_bytes(blocks));
   os::unreserve(committed_segments, segment_table_bytes(blocks));
   arena = {};
 }

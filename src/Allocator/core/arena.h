@@ -5,7 +5,7 @@
 //   page     4 KB             unit of bookkeeping: deleted bytes, first object
 //
 // The lower half of the arena holds blocks of small objects, runs of pages for large ones and pinned objects; the upper half
-// objects of more than kHugeObject bytes, each on blocks of its own. Addresses are handed out once, and again after a search has shown that nothing
+// objects of more than kHugeObject bytes, each on blocks of its own. Addresses are handed out once, and again after an address scan has shown that nothing
 // names what was there (heap/addresses.h).
 #pragma once
 
@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "platform/os.h"
+#include "os/kernel.h"
 
 namespace freehold::core {
 
@@ -81,7 +81,7 @@ struct alignas(64) BlockRecord {
     uint32_t forwarding;               // kForwarded: its table (heap/forwarding.h). It stays when the block has become something else: readers may be behind
   };
   std::atomic<uint32_t>
-      holders;  // who may allocate from it, and whether it has ended (heap/block_ends.h: keep_record): 1 before `state` says kLive, then atomic additions
+      users;  // who allocates from it, and whether it has ended (heap/block_ends.h: keep_record): 1 before `state` says kLive, then atomic additions
   uint64_t claimed_last_round;      // what `claimed` was; under the lock of maintenance
   std::atomic<uint8_t> stack_pins;  // 1: a thread may have pinned an object here (heap/pins.h)
   bool backed;                      // it has memory to its end, used or not: frames of another block, or a huge page if the kernel has one. Written, as
@@ -103,12 +103,12 @@ static_assert(kBlocksPerGroup * sizeof(BlockRecord) % kPageSize == 0 && kBlocksP
 struct GroupState {
   static constexpr uint8_t kAllGone = kBlocksPerGroup;
   static constexpr uint8_t kWithoutTables = 17;  // and its part of the tables is gone too: nobody is going to write there
-  static constexpr uint8_t kAsked = 18;          // a search for names is under way, and has met none of this group (heap/addresses.h)
+  static constexpr uint8_t kAsked = 18;          // an address scan is under way, and has met none of this group (heap/addresses.h)
   static constexpr uint8_t kUnnamed = 19;        // nothing names it: its addresses may be handed out again
   static constexpr uint8_t kMask = 31;
   static constexpr uint8_t kContinues = 0x80;  // upper half: an object that begins before the group reaches into it, or the last one to be there did
-  // Who changes it: note_gone up to kWithoutTables, by atomic additions. From there on only a search, and whoever tells it of a name (all of them store the same,
-  // and the stop that ends a search leaves none of them on the way), and under the lock of heap/addresses.cpp who hands a kUnnamed group out, which is in use from then on.
+  // Who changes it: note_gone up to kWithoutTables, by atomic additions. From there on only an address scan, and whoever tells it of a name (all of them store the same,
+  // and the stop that ends a scan leaves none of them on the way), and under the lock of heap/addresses.cpp who hands a kUnnamed group out, which is in use from then on.
 };
 
 // On a cache line of its own: each deletion reads it, and its neighbours in memory are written all the time.
@@ -120,6 +120,8 @@ struct alignas(64) Arena {
   uint8_t* cards;       // a byte for each page of the whole arena (heap/cards.h)
   std::atomic<uint8_t>*
       gone;  // of each group, how many blocks are gone: note_gone adds; a walk that sees fewer visits blocks that are kGone. And more (GroupState)
+  std::atomic<uint64_t>*
+      finalizable;  // a bit for each block: an object whose type has a finalizer was ever put there. Set before anybody else sees that object, never cleared
 
   bool contains(uintptr_t address) const noexcept { return address - start < size; }
   bool in_lower_half(uintptr_t address) const noexcept { return address - start < size / 2; }
@@ -138,6 +140,13 @@ inline bool is_page_dead(size_t page) noexcept {
   size_t in_block = page % kPagesPerBlock;
   return (arena.blocks[page / kPagesPerBlock].dead[in_block / 64].load(std::memory_order_relaxed) >> (in_block % 64) & 1) != 0;
 }
+
+inline void note_finalizable(size_t block) noexcept {
+  uint64_t bit = uint64_t{1} << (block % 64);
+  std::atomic<uint64_t>& word = arena.finalizable[block / 64];
+  if ((word.load(std::memory_order_relaxed) & bit) == 0) word.fetch_or(bit, std::memory_order_relaxed);
+}
+inline bool may_have_finalizable(size_t block) noexcept { return (arena.finalizable[block / 64].load(std::memory_order_relaxed) >> (block % 64) & 1) != 0; }
 
 // Reserves the arena (the largest that the process may have, at most `most` bytes) and its tables. False: no address space.
 bool create_arena(size_t most) noexcept;

@@ -24,6 +24,7 @@ inline constexpr uint32_t kSyncFinalizerRun = 1u << 30;
 inline constexpr uint32_t kSyncIsHashOrIndex = 1u << 27;
 inline constexpr uint32_t kSyncIsHash = 1u << 26;
 inline constexpr uint32_t kSyncHashOrIndex = (1u << 26) - 1;  // what the two before tell of: a hash code, or an index of the runtime's table of locks
+constexpr bool has_lock(uint32_t sync) noexcept { return (sync & (kSyncIsHashOrIndex | kSyncIsHash)) == kSyncIsHashOrIndex; }
 
 struct MethodTable {
   uint32_t flags;

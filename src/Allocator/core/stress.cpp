@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-#include "platform/os.h"
+#include "os/kernel.h"
 
 namespace freehold::core {
 

@@ -9,18 +9,21 @@
 #include "core/stop_counters.h"
 #include "heap/accounting.h"
 #include "heap/addresses.h"
+#include "heap/concurrent_reclaim.h"
 #include "heap/dedangling.h"
 #include "heap/forwarding.h"
 #include "heap/heap.h"
 #include "heap/mappings.h"
+#include "heap/outgrown_arrays.h"
 #include "heap/pins.h"
 #include "heap/promotion.h"
 #include "heap/promotion_counters.h"
 #include "heap/reachability.h"
+#include "heap/scopes.h"
 #include "heap/thread_heap.h"
-#include "platform/meshing.h"
-#include "platform/os.h"
-#include "platform/userfaultfd.h"
+#include "os/kernel.h"
+#include "os/meshing.h"
+#include "os/userfaultfd.h"
 
 extern "C" const char __executable_start[] __attribute__((weak));
 
@@ -50,11 +53,11 @@ void collect_statistics(uint64_t* values, int32_t count) noexcept {
   figures[kRecounts] = load(blocks.recounts);
   figures[kAddressSpaceUsed] = heap::addresses_used();
   figures[kAddressSpaceReused] = heap::addresses_reused();
-  figures[kUserfaultfd] = os::has_userfaultfd() ? 1 : 0;
+  figures[kUsesUserfaultfd] = os::has_userfaultfd() ? 1 : 0;
   figures[kPinnedBlocks] = load(blocks.pinned) + load(blocks.pinned_huge);
   figures[kPinStops] = load(heap::pin_counters.stops);
   figures[kLongestPinStop] = load(heap::pin_counters.longest_stop);
-  figures[kMembarrier] = heap::pins_use_membarrier() ? 1 : 0;
+  figures[kUsesMembarrier] = heap::pins_use_membarrier() ? 1 : 0;
   const core::FaultCounters& faults = core::fault_counters;
   figures[kRepairedFaults] = load(faults.repairs);
   figures[kRepairedSlots] = load(faults.slots);
@@ -68,18 +71,31 @@ void collect_statistics(uint64_t* values, int32_t count) noexcept {
   figures[kMovedObjects] = load(promotion.objects);
   figures[kMovedBytes] = load(promotion.bytes);
   figures[kPatchedFields] = load(promotion.patched);
-  figures[kLongestEvacuation] = load(promotion.longest_freeze);
+  figures[kLongestEvacuation] = load(promotion.longest_evacuation);
   figures[kFrameWaits] = load(promotion.frame_waits);
   figures[kForwardingBytes] = heap::forwarding_bytes();
-  const heap::SweepCounters& sweeps = heap::sweep_counters;
-  figures[kSweeps] = load(sweeps.sweeps);
-  figures[kSweptFields] = load(sweeps.fields);
-  figures[kSweptRoots] = load(sweeps.roots);
-  figures[kLongestSweepStop] = load(sweeps.longest_stop);
-  const heap::ReachabilityCounters& searches = heap::reachability_counters;
-  figures[kReclaimedObjects] = load(searches.objects);
-  figures[kReclaimedBytes] = load(searches.bytes);
-  figures[kLongestReclaimStop] = load(searches.longest_stop);
+  const heap::RemapCounters& remaps = heap::remap_counters;
+  figures[kRemaps] = load(remaps.remaps);
+  figures[kRemappedFields] = load(remaps.fields);
+  figures[kRemappedRoots] = load(remaps.roots);
+  figures[kLongestRemapStop] = load(remaps.longest_stop);
+  const heap::ReachabilityCounters& marking = heap::reachability_counters;
+  figures[kReclaims] = load(marking.reclaims);
+  figures[kReclaimedObjects] = load(marking.objects);
+  figures[kReclaimedBytes] = load(marking.bytes);
+  figures[kLongestReclaimStop] = load(marking.longest_stop);
+  const heap::OutgrownCounters& outgrown = heap::outgrown_counters;
+  figures[kOutgrownArrays] = load(outgrown.arrays);
+  figures[kOutgrownBytes] = load(outgrown.bytes);
+  figures[kOutgrownStops] = load(outgrown.stops);
+  figures[kLongestOutgrownStop] = load(outgrown.longest_stop);
+  const heap::ScopeCounters& scopes = heap::scope_counters;
+  figures[kScopes] = load(scopes.ended);
+  figures[kScopesKept] = load(scopes.kept);
+  figures[kScopeObjects] = load(scopes.objects);
+  figures[kScopeBytes] = load(scopes.bytes);
+  figures[kLongestScopeStop] = load(scopes.longest_stop);
+  figures[kLongestReclaimWork] = load(heap::concurrent_reclaim_counters.longest_work);
   const core::StopCounters& stops = core::stop_counters;
   figures[kStops] = load(stops.stops);
   figures[kLongestTimeToStop] = load(stops.longest);
@@ -116,8 +132,10 @@ void format_statistics(char* text, size_t capacity) noexcept {
   auto spent = [](const std::atomic<uint64_t>& counter) noexcept { return static_cast<double>(counter.load(std::memory_order_relaxed)) / 1e6; };
   add("  compacting took    %14.1f ms of a processor to walk, %.1f ms to copy, %.1f ms to patch\n", spent(promotion.walk_time), spent(promotion.copy_time),
       spent(promotion.patch_time));
-  add("  short rounds       %14llu, which walked %llu marked pages\n", static_cast<unsigned long long>(promotion.short_rounds.load(std::memory_order_relaxed)),
-      static_cast<unsigned long long>(promotion.cards.load(std::memory_order_relaxed)));
+  add("  short rounds       %14llu, which walked %llu marked pages; %llu pages of any round had been stored to meanwhile\n",
+      static_cast<unsigned long long>(promotion.short_rounds.load(std::memory_order_relaxed)),
+      static_cast<unsigned long long>(promotion.cards.load(std::memory_order_relaxed)),
+      static_cast<unsigned long long>(promotion.cards_again.load(std::memory_order_relaxed)));
   add("  patched in bulk    %14llu fields\n", count(kPatchedFields));
   add("  faults repaired    %14llu: %llu slots, %llu fields, %llu operands, %llu without a field\n", count(kRepairedFaults), count(kRepairedSlots),
       count(kRepairedFields), count(kRepairedOperands), count(kRepairsWithoutField));
@@ -125,13 +143,17 @@ void format_statistics(char* text, size_t capacity) noexcept {
     add("  places that faulted%14llu\n", static_cast<unsigned long long>(core::fault_counters.sites.load(std::memory_order_relaxed)));
   add("  compaction waits   %14llu stores, %llu allocations\n", count(kCompactionWaits), count(kFrameWaits));
   add("  forwarding tables  %14.1f MB\n", mega(kForwardingBytes));
-  add("  sweeps             %14llu: %llu fields and %llu roots made current; two stops each, the longest %.3f ms\n", count(kSweeps), count(kSweptFields),
-      count(kSweptRoots), milliseconds(kLongestSweepStop));
-  const heap::ReachabilityCounters& searches = heap::reachability_counters;
-  if (uint64_t made = searches.searches.load(std::memory_order_relaxed), abandoned = searches.abandoned.load(std::memory_order_relaxed);
-      made + abandoned != 0) {
-    add("  reclaimed          %14.1f MB in %llu objects that no root reached; %llu searches, %llu without memory, the longest %.3f ms\n", mega(kReclaimedBytes),
-        count(kReclaimedObjects), static_cast<unsigned long long>(made), static_cast<unsigned long long>(abandoned), milliseconds(kLongestReclaimStop));
+  add("  remaps             %14llu: %llu fields and %llu roots made current; two stops each, the longest %.3f ms\n", count(kRemaps), count(kRemappedFields),
+      count(kRemappedRoots), milliseconds(kLongestRemapStop));
+  const heap::ReachabilityCounters& marking = heap::reachability_counters;
+  if (uint64_t made = marking.markings.load(std::memory_order_relaxed), abandoned = marking.abandoned.load(std::memory_order_relaxed); made + abandoned != 0) {
+    add("  reclaimed          %14.1f MB in %llu objects that no root reached; %llu markings, %llu without memory, the longest stop %.3f ms\n",
+        mega(kReclaimedBytes), count(kReclaimedObjects), static_cast<unsigned long long>(made), static_cast<unsigned long long>(abandoned),
+        milliseconds(kLongestReclaimStop));
+    const heap::ConcurrentReclaimCounters& beside = heap::concurrent_reclaim_counters;
+    if (uint64_t cycles = beside.cycles.load(std::memory_order_relaxed); cycles != 0)
+      add("  beside the threads %14llu markings, %llu stops, with at most %.3f ms of work\n", static_cast<unsigned long long>(cycles),
+          static_cast<unsigned long long>(beside.stops.load(std::memory_order_relaxed)), milliseconds(kLongestReclaimWork));
   }
   add("  dangling faults    %14llu\n", count(kDanglingFaults));
   add("  double deletes     %14llu\n", count(kDoubleDeletes));
@@ -147,8 +169,8 @@ void format_statistics(char* text, size_t capacity) noexcept {
     add("; last \"%.15s\", at %#llx of the executable", name, count(kTimeToStopPlace) - reinterpret_cast<uintptr_t>(__executable_start));
   }
   add("%s", "\n");
-  add("  protection         %14s\n", v[kUserfaultfd] != 0 ? "userfaultfd" : "mprotect");
-  add("  pins are seen by   %14s\n", v[kMembarrier] != 0 ? "membarrier" : "fences");
+  add("  protection         %14s\n", v[kUsesUserfaultfd] != 0 ? "userfaultfd" : "mprotect");
+  add("  pins are seen by   %14s\n", v[kUsesMembarrier] != 0 ? "membarrier" : "fences");
 }
 
 }  // namespace freehold::diag

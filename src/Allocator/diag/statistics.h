@@ -1,4 +1,4 @@
-// The figures of the heap, in the order that System.HeapStatistics reads them.
+// The figures of the heap (diag/figures.inc), and their table as text.
 #pragma once
 
 #include <cstddef>
@@ -6,67 +6,16 @@
 
 namespace freehold::diag {
 
+// In the order that System.HeapStatistics and System.NativeHeapStatistics read them; all three come from the same table.
 enum Figure : int32_t {
-  kAllocatedBytes,
-  kDeletedBytes,
-  kReleasedBytes,
-  kResidentBytes,
-  kLivePages,
-  kDeadPages,
-  kFreshBlocks,
-  kRecycledBlocks,
-  kPooledBlocks,
-  kLiveBlocks,
-  kLargeObjects,
-  kDanglingFaults,
-  kDoubleDeletes,
-  kMappings,
-  kRecounts,
-  kAddressSpaceUsed,
-  kUserfaultfd,
-  kDeletedObjects,
-  kPinnedBlocks,
-  kPinStops,
-  kLongestPinStop,
-  kMembarrier,
-  kRepairedFaults,
-  kRepairedSlots,
-  kRepairedFields,
-  kRepairedOperands,
-  kRepairsWithoutField,
-  kCompactionWaits,
-  kCompactionRounds,
-  kCompactedBlocks,
-  kMovedObjects,
-  kMovedBytes,
-  kPatchedFields,
-  kLongestEvacuation,
-  kForwardingBytes,
-  kSweeps,
-  kSweptFields,
-  kSweptRoots,
-  kLongestSweepStop,
-  kFrameWaits,
-  kAddressSpaceReused,
-  kReclaimedObjects,
-  kReclaimedBytes,
-  kLongestReclaimStop,
-  kStops,
-  kLongestTimeToStop,
-  kTimeToStopPlace,
-  kTimeToStopThread,
-  kTimeToStopThreadEnd,
-  kNativeUsedBytes,
-  kNativeCachedBytes,
-  kNativeLargeBytes,
-  kNativeSavedBytes,
-  kNativeMeshes,
-  kNativePasses,
-  kNativeMappings,
-  kNativeMappingBudget,
+#define FREEHOLD_FIGURE(name, unit, description) k##name,
+#include "diag/figures.inc"
+#undef FREEHOLD_FIGURE
+#define FREEHOLD_FIGURE(name, unit, description) kNative##name,
+#include "diag/native_figures.inc"
+#undef FREEHOLD_FIGURE
   kFigureCount
 };
-static_assert(kFigureCount == 57, "System.HeapStatistics.Count");
 
 // Fills values[0, count). Any thread.
 void collect_statistics(uint64_t* values, int32_t count) noexcept;

@@ -13,6 +13,7 @@
 #include "heap/block_walk.h"
 #include "heap/forwarding.h"
 #include "heap/heap.h"
+#include "heap/scope_deletion.h"
 #include "heap/walk.h"
 
 namespace freehold::diag {
@@ -45,30 +46,37 @@ bool plausible_type(uint64_t table) noexcept {
 }
 
 // A reference may lead outside the arena (frozen objects), to a live object, or to what was deleted; never into the middle of an object, nor to unused memory.
-void check_reference(Report& report, const Object* holder, uint64_t target) noexcept {
+void check_reference(Report& report, const Object* referrer, uint64_t target) noexcept {
   report.references++;
   if (target == 0 || !arena.contains(target)) return;
   target = heap::current_address(target);
   if (core::group_state((target - arena.start) / core::kGroupSize) == core::GroupState::kUnnamed) {
-    violation(report, "object %p refers to %p, which nothing was found to refer to", static_cast<const void*>(holder), reinterpret_cast<void*>(target));
+    violation(report, "object %p refers to %p, which nothing was found to refer to", static_cast<const void*>(referrer), reinterpret_cast<void*>(target));
     return;
   }
   const auto* pointer = reinterpret_cast<const void*>(target);
   switch (heap::classify(pointer)) {
     case heap::AddressState::kNeverUsed:
-      violation(report, "object %p refers to %p, which was never allocated", static_cast<const void*>(holder), reinterpret_cast<void*>(target));
+      violation(report, "object %p refers to %p, which was never allocated", static_cast<const void*>(referrer), reinterpret_cast<void*>(target));
       return;
     case heap::AddressState::kLive: {
       if (!heap::is_whole(pointer)) return;  // deleted
       const Object* found = heap::find_object(target);
       if (found != reinterpret_cast<const Object*>(target)) {
-        violation(report, "object %p refers to %p, which is not the start of an object (that is %p)", static_cast<const void*>(holder),
+        violation(report, "object %p refers to %p, which is not the start of an object (that is %p)", static_cast<const void*>(referrer),
                   reinterpret_cast<void*>(target), static_cast<const void*>(found));
       }
       return;
     }
     default: return;
   }
+}
+
+// A scope that ends looks for references from outside on the pages that are noted only (heap/scope_notes.h).
+void check_field(Report& report, const Object* referrer, const uint64_t* field) noexcept {
+  check_reference(report, referrer, *field);
+  if (arena.contains(*field) && heap::is_missed_by_notes(field, heap::current_address(*field)))
+    violation(report, "object %p refers to %p, of a scope, and its page is not noted", static_cast<const void*>(referrer), reinterpret_cast<void*>(*field));
 }
 
 // Where the walk of a block goes on behind memory that is not used yet or not there any more.
@@ -116,7 +124,9 @@ void verify_shared_block(Report& report, size_t block) noexcept {
                 static_cast<void*>(start + offset), object.size);
       return;
     }
-    bool alive = object.step == heap::Step::kObject && (object.header & core::kDeletedBit) == 0;
+    // A page may have died without a store to its objects (heap/unreached_pages.h).
+    bool alive =
+        object.step == heap::Step::kObject && (object.header & core::kDeletedBit) == 0 && !core::is_page_dead(block * kPagesPerBlock + offset / kPageSize);
     if (object.step == heap::Step::kObject && !plausible_type(*reinterpret_cast<uint64_t*>(start + offset + core::kHeaderSize))) {
       violation(report, "the object at %p has no plausible type: %p", static_cast<void*>(start + offset),
                 *reinterpret_cast<void**>(start + offset + core::kHeaderSize));
@@ -124,12 +134,14 @@ void verify_shared_block(Report& report, size_t block) noexcept {
     }
     if (alive) {
       report.objects++;
+      if (object.type->has_finalizer() && !core::may_have_finalizable(block))
+        violation(report, "the object at %p has a finalizer, and its block is not known to hold such", static_cast<void*>(start + offset));
       for (size_t page = offset / kPageSize; page <= (offset + object.size - 1) / kPageSize; page++) {
         if (core::is_page_dead(block * kPagesPerBlock + page))
           violation(report, "the live object at %p lies on a page that is marked dead", static_cast<void*>(start + offset));
       }
-      const Object* holder = Object::at(start + offset);
-      core::for_each_reference(holder, object.type, object.size, [&](uint64_t* slot) noexcept { check_reference(report, holder, *slot); });
+      const Object* referrer = Object::at(start + offset);
+      core::for_each_reference(referrer, object.type, object.size, [&](uint64_t* slot) noexcept { check_field(report, referrer, slot); });
     }
     offset += object.size;
   }
@@ -145,7 +157,7 @@ void verify_huge_block(Report& report, size_t block) noexcept {
     violation(report, "the huge object at %p has %zu bytes, its blocks were taken for %zu", static_cast<const void*>(object), walked.size, taken);
   if ((walked.header & core::kDeletedBit) != 0) return;
   report.objects++;
-  core::for_each_reference(object, walked.type, walked.size, [&](uint64_t* slot) noexcept { check_reference(report, object, *slot); });
+  core::for_each_reference(object, walked.type, walked.size, [&](uint64_t* slot) noexcept { check_field(report, object, slot); });
 }
 
 // Walks pass by the groups of which every block was counted as gone: none of them may be in use.
@@ -169,6 +181,7 @@ void verify_heap(Report& report) noexcept {
   report.violations = report.objects = report.references = 0;
   if (report.capacity != 0) report.message[0] = 0;
   size_t live = 0, pooled = 0, moved = 0;
+  heap::begin_scope_check();
   heap::for_each_lower_block([&](size_t block) noexcept {
     switch (arena.blocks[block].state.load(std::memory_order_acquire)) {
       case BlockState::kLive:
@@ -194,12 +207,14 @@ void verify_heap(Report& report) noexcept {
     const BlockRecord& record = arena.blocks[block];
     if (record.state.load(std::memory_order_acquire) == BlockState::kLive && record.kind == BlockKind::kHuge) verify_huge_block(report, block);
   });
+  heap::end_scope_check();
   verify_gone(report);
   const heap::BlockCounters& counters = heap::block_counters;
-  if (live != counters.live.load() || pooled != counters.pooled.load() + counters.pinned.load() || moved != counters.moved.load()) {
+  unsigned long long counted_pool = counters.pooled.load() + counters.pinned.load();
+  if (live != counters.live.load() || pooled != counted_pool || moved != counters.moved.load()) {
     violation(report, "blocks found: %zu live, %zu pooled, %zu moved; counted: %llu, %llu (%llu of them pinned), %llu", live, pooled, moved,
-              static_cast<unsigned long long>(counters.live.load()), static_cast<unsigned long long>(counters.pooled.load() + counters.pinned.load()),
-              static_cast<unsigned long long>(counters.pinned.load()), static_cast<unsigned long long>(counters.moved.load()));
+              static_cast<unsigned long long>(counters.live.load()), counted_pool, static_cast<unsigned long long>(counters.pinned.load()),
+              static_cast<unsigned long long>(counters.moved.load()));
   }
 }
 

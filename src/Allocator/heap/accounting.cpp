@@ -37,7 +37,7 @@ size_t resident_memory() noexcept {
          load(block_counters.huge_bytes) - load(block_counters.released_pages) * kPageSize;
 }
 
-size_t held_memory() noexcept {
+size_t memory_footprint() noexcept {
   size_t spare = (block_counters.pooled.load(std::memory_order_relaxed) + block_counters.prefaulted.load(std::memory_order_relaxed)) * kBlockSize,
          resident = resident_memory();
   return resident > spare ? resident - spare : 0;
@@ -56,5 +56,7 @@ void set_limit(size_t bytes) noexcept { state.memory_limit = bytes; }
 size_t limit() noexcept { return state.memory_limit; }
 
 bool is_over_limit(size_t more) noexcept { return resident_memory() + more > state.memory_limit + (thread_heap.emergency != 0 ? kEmergencyMemory : 0); }
+
+bool has_room_for_large() noexcept { return resident_memory() + kBlockSize <= state.memory_limit + kEmergencyMemory / 2; }
 
 }  // namespace freehold::heap

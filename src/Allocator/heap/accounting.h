@@ -26,12 +26,14 @@ uint64_t dead_pages() noexcept;
 // How far an allocation in an emergency (ThreadHeap::emergency) may go beyond the limit.
 inline constexpr size_t kEmergencyMemory = 4 * core::kBlockSize;
 
-size_t resident_memory() noexcept;  // bytes of live, pooled and prefaulted blocks and of huge objects, released pages excepted
-size_t held_memory() noexcept;      // the same without the pool and what is prefaulted
-size_t mappings() noexcept;         // upper bound of the kernel mappings in the arena
+size_t resident_memory() noexcept;   // bytes of live, pooled and prefaulted blocks and of huge objects, released pages excepted
+size_t memory_footprint() noexcept;  // the same without the pool and what is prefaulted
+size_t mappings() noexcept;          // upper bound of the kernel mappings in the arena
 void set_limit(size_t bytes) noexcept;
 size_t limit() noexcept;
 // Whether `more` bytes would be beyond the limit, and what this thread may take in an emergency.
 bool is_over_limit(size_t more) noexcept;
+// Whether a block for a large array may go beyond the limit: half of what emergencies have is for objects and for promotion.
+bool has_room_for_large() noexcept;
 
 }  // namespace freehold::heap

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "Platform/lock.h"
 #include "core/knobs.h"
 #include "core/module_state.h"
 #include "heap/accounting.h"
-#include "platform/lock.h"
-#include "platform/os.h"
+#include "os/kernel.h"
 
 namespace freehold::heap {
 
@@ -19,6 +19,10 @@ using core::kBlocksPerSegment;
 namespace {
 
 constexpr size_t kShortShare = 8;  // are_addresses_short()
+
+// The reserve of a heap that has outgrown its first group: so many blocks more, and no larger share of the addresses.
+constexpr size_t kLargerReserve = 64;
+constexpr size_t kReserveShare = 64;
 
 enum Kind : uint8_t { kLower, kPromoted, kUpper, kRegions };
 
@@ -34,9 +38,12 @@ struct Region {
 os::Lock lock;  // guards the regions
 struct State {
   Region regions[kRegions];
-  size_t reserve_used = 0;   // blocks from kReserveStart on
+  size_t reserve_used = 0;  // blocks from kReserveStart on
+  size_t larger_reserve[kLargerReserve] = {};
+  size_t larger_reserve_size = 0;
+  bool reserve_was_enlarged = false;
   size_t reserved_used = 0;  // blocks of the group behind the lower region, which is for emergencies
-  std::atomic<bool> searching{false};
+  std::atomic<bool> scanning{false};
   std::atomic<bool> reuse_forbidden{false};
   std::atomic<bool> short_of_addresses{false}, out_of_addresses{false};
 };
@@ -145,7 +152,7 @@ size_t take_run(Kind kind, size_t count) noexcept {
     for (size_t group = start % kBlocksPerGroup == 0 ? start : group_end(start); group < start + count && group < region.frontier && renewed;
          group += kBlocksPerGroup) {
       renewed = renew_group(kind, group);
-      // What was renewed for a run that ends here waits for the next search.
+      // What was renewed for a run that ends here waits for the next scan.
       if (!renewed) {
         for (size_t other = start % kBlocksPerGroup == 0 ? start : group_end(start); other < group; other += kBlocksPerGroup)
           core::note_gone(block_of(kind, other), kBlocksPerGroup);
@@ -183,6 +190,21 @@ size_t take_reserved() noexcept {
   return block_of(kLower, first + state.reserved_used++);
 }
 
+// Blocks that have a mapping before anybody needs them. It takes no memory. Caller holds the lock.
+void enlarge_reserve() noexcept {
+  state.reserve_was_enlarged = true;
+  size_t wanted = std::min(kLargerReserve, size_of(kLower) / kReserveShare);
+  while (state.larger_reserve_size < wanted) {
+    size_t block = take_run(kLower, 1);
+    if (block == kNoBlock) return;
+    if (!os::commit(arena.block_start(block), core::kBlockSize)) {
+      core::note_gone(block, 1);
+      return;
+    }
+    state.larger_reserve[state.larger_reserve_size++] = block;
+  }
+}
+
 size_t used_of(Kind kind) noexcept {
   return __atomic_load_n(&state.regions[kind].frontier, __ATOMIC_ACQUIRE) + (kind == kLower ? __atomic_load_n(&state.reserved_used, __ATOMIC_ACQUIRE) : 0);
 }
@@ -207,6 +229,7 @@ void for_each_used_group(Function function) noexcept {
 
 size_t next_address(bool emergency) noexcept {
   os::LockGuard guard(lock);
+  if (!state.reserve_was_enlarged && state.regions[kLower].frontier >= kReserveStart) enlarge_reserve();
   size_t block = take_run(kLower, 1);
   return block == kNoBlock && emergency ? take_reserved() : block;
 }
@@ -221,10 +244,22 @@ size_t next_huge_address(size_t count) noexcept {
   return take_run(kUpper, count);
 }
 
-size_t next_reserve_block() noexcept {
+size_t next_reserve_block(bool first_are_mapped) noexcept {
   os::LockGuard guard(lock);
-  if (state.reserve_used == kBlocksPerGroup - kReserveStart || !core::commit_tables(kReserveStart, 1)) return kNoBlock;
+  if (state.larger_reserve_size != 0) return state.larger_reserve[--state.larger_reserve_size];
+  if (!first_are_mapped || state.reserve_used == kBlocksPerGroup - kReserveStart || !core::commit_tables(kReserveStart, 1)) return kNoBlock;
   return kReserveStart + state.reserve_used++;
+}
+
+void fill_reserve() noexcept {
+  os::LockGuard guard(lock);
+  if (state.reserve_was_enlarged && state.larger_reserve_size < kLargerReserve / 2 && !state.short_of_addresses.load(std::memory_order_relaxed))
+    enlarge_reserve();
+}
+
+size_t reserve_blocks() noexcept {
+  os::LockGuard guard(lock);
+  return state.larger_reserve_size + kBlocksPerGroup - kReserveStart - state.reserve_used;
 }
 
 size_t lower_frontier() noexcept {
@@ -271,11 +306,11 @@ bool may_reuse() noexcept { return !state.reuse_forbidden.load(std::memory_order
 bool are_addresses_short() noexcept { return state.short_of_addresses.load(std::memory_order_relaxed) && may_reuse(); }
 bool are_addresses_exhausted() noexcept { return state.out_of_addresses.load(std::memory_order_relaxed) && may_reuse(); }
 void forbid_reuse() noexcept { state.reuse_forbidden.store(true, std::memory_order_release); }
-bool is_searching() noexcept { return state.searching.load(std::memory_order_acquire); }
+bool is_scanning_addresses() noexcept { return state.scanning.load(std::memory_order_acquire); }
 
-void begin_search() noexcept {
+void begin_address_scan() noexcept {
   state.out_of_addresses.store(false, std::memory_order_relaxed);
-  state.searching.store(true, std::memory_order_release);
+  state.scanning.store(true, std::memory_order_release);
   for_each_used_group([](Kind, size_t group, bool) noexcept {
     uint8_t gone = arena.gone[group].load(std::memory_order_acquire);
     // Nobody else changes one that is without tables.
@@ -284,8 +319,8 @@ void begin_search() noexcept {
   static_assert(GroupState::kWithoutTables + 1 == GroupState::kAsked);
 }
 
-void end_search(bool complete) noexcept {
-  state.searching.store(false, std::memory_order_release);
+void end_address_scan(bool complete) noexcept {
+  state.scanning.store(false, std::memory_order_release);
   if (!may_reuse()) complete = false;
   for_each_used_group([complete](Kind kind, size_t group, bool of_laps) noexcept {
     uint8_t gone = arena.gone[group].load(std::memory_order_relaxed);

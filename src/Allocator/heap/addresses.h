@@ -1,12 +1,11 @@
 // Addresses: which ones are handed out next, and when they may be handed out again.
 //
 // Each half of a segment, and the half of the arena for huge objects, is used from its start to its end: a *lap*. 47 bits last long, but not for ever. Before
-// a region ends, a search finds the groups of blocks that are gone and that nothing in the process names any more (design.md: "a completed sweep with
-// no thread holding a stale reference makes old addresses reusable"); the next lap goes over these. Whoever holds a reference to a deleted object keeps
-// 32 MB of addresses from being used again, no memory; a stale reference never meets a stranger.
+// a region ends, an *address scan* finds the groups of blocks that are gone and that nothing in the process names any more; the next lap goes over
+// these. Whoever holds a reference to a deleted object keeps 32 MB of addresses from being used again, no memory; a stale reference never meets a stranger.
 //
-// The search is a part of a sweep (heap/dedangling.h), which looks at all places where a name may be. It tells note_name() of each that it meets, as the
-// write barriers do while it is under way. A name can only come from where there was one: what nobody met is nowhere.
+// The scan is a part of a remap (heap/dedangling.h), which looks at all places where a name may be. It tells note_name() of each that it meets, as the
+// write barriers do while it is under way. A name can only come from where there was one: a name that no scan met does not exist.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +19,8 @@ inline constexpr size_t kNoBlock = SIZE_MAX;
 // Blocks that stay without huge pages at the start of the heap: small programs pay for the pages they touch.
 inline constexpr size_t kSmallStart = 2;
 
-// The last blocks of the first group are handed out only by next_reserve_block(): they are mapped from the start, so that an OutOfMemoryException can be
-// thrown when the kernel has no mapping left for another block.
+// The reserve: blocks that are mapped before anybody needs them, so that an OutOfMemoryException can be thrown and handled when the kernel has no mapping
+// left for another block. The last blocks of the first group from the start, 64 more once the heap has outgrown that group.
 inline constexpr size_t kReserveStart = core::kBlocksPerGroup - 4;
 
 // All functions here: any thread; the caller may hold the blocks' lock.
@@ -31,7 +30,10 @@ inline constexpr size_t kReserveStart = core::kBlocksPerGroup - 4;
 size_t next_address(bool emergency = false) noexcept;
 size_t next_promoted_address() noexcept;
 // kNoBlock: all of them were used.
-size_t next_reserve_block() noexcept;
+size_t next_reserve_block(bool first_are_mapped) noexcept;
+// When there are mappings again: what was used of the reserve is replaced.
+void fill_reserve() noexcept;
+size_t reserve_blocks() noexcept;
 size_t next_huge_address(size_t count) noexcept;
 
 // Lock-free: blocks below these were handed out at some time: [0, lower) of the lower half of each segment, and [block_count/2, upper).
@@ -52,19 +54,19 @@ size_t lap_position() noexcept;
 size_t addresses_used() noexcept;
 size_t addresses_reused() noexcept;
 
-// Whether a region is so near its end that a search is worth its time: an eighth of it is left; after a search that found less, half of what it found.
+// Whether a region is so near its end that a scan is worth its time: an eighth of it is left; after a scan that found less, half of what it found.
 bool are_addresses_short() noexcept;
-// Whether an allocation failed since the last search because no address was left.
+// Whether an allocation failed since the last scan because no address was left.
 bool are_addresses_exhausted() noexcept;
 // Dead memory stays accessible, since the kernel refuses to take it: what it holds may name anything, so that nothing is ever handed out again.
 void forbid_reuse() noexcept;
 
-// A search, one at a time. Asks for names of all groups that are gone. From now on note_name() is told of each name that is met, and of each that is stored.
-void begin_search() noexcept;
-// What was asked for and not met is nobody's, if the search was complete. The caller holds the lock of maintenance: what looked at a group while it was in
+// A scan, one at a time. Asks for names of all groups that are gone. From now on note_name() is told of each name that is met, and of each that is stored.
+void begin_address_scan() noexcept;
+// What was asked for and not met is nobody's, if the scan was complete. The caller holds the lock of maintenance: what looked at a group while it was in
 // use is through.
-void end_search(bool complete) noexcept;
-bool is_searching() noexcept;
+void end_address_scan(bool complete) noexcept;
+bool is_scanning_addresses() noexcept;
 
 // Something names the place: the group that it lies in is not handed out again, nor any other that the same object reached into. Any value. As the barriers
 // call it, it touches general registers only.

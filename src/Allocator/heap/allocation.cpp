@@ -1,10 +1,11 @@
 #include "heap/allocation.h"
 
 #include <algorithm>
+#include <new>
 
+#include "Platform/lock.h"
 #include "core/arena.h"
 #include "core/knobs.h"
-#include "core/module_state.h"
 #include "core/object.h"
 #include "heap/accounting.h"
 #include "heap/addresses.h"
@@ -17,12 +18,13 @@
 #include "heap/maintenance.h"
 #include "heap/maintenance_signals.h"
 #include "heap/mappings.h"
+#include "heap/pacing.h"
 #include "heap/phases.h"
 #include "heap/promotion.h"
 #include "heap/reachability.h"
+#include "heap/scopes.h"
 #include "heap/thread_heap.h"
-#include "platform/lock.h"
-#include "platform/os.h"
+#include "os/kernel.h"
 
 namespace freehold::heap {
 
@@ -32,11 +34,7 @@ using core::BlockKind;
 namespace {
 
 os::Lock pinned_lock;
-struct State {
-  AllocationContext pinned_context;  // all threads allocate pinned objects from one chunk: there are few
-};
-constinit State state;
-FREEHOLD_MODULE_STATE(state);
+os::Lock reclaim_lock;  // whoever has it marks before an allocation fails
 
 // Room for an object of `size` in the context's chunk, or in another. More than one may be needed: maintenance may take one that is new for idle.
 bool make_room(AllocationContext* context, size_t size, BlockKind kind) noexcept {
@@ -48,32 +46,45 @@ bool make_room(AllocationContext* context, size_t size, BlockKind kind) noexcept
 
 uint8_t* allocate_pinned(size_t size) noexcept {
   os::LockGuard guard(pinned_lock);
-  if (!make_room(&state.pinned_context, size, BlockKind::kPinned)) return nullptr;
-  uint8_t* object = state.pinned_context.alloc_ptr;
-  state.pinned_context.alloc_ptr += size;
+  AllocationContext& context = pinned_context();
+  if (!make_room(&context, size, BlockKind::kPinned)) return nullptr;
+  uint8_t* object = context.alloc_ptr;
+  context.alloc_ptr += size;
   return object - core::kHeaderSize;
 }
 
 // One try. Memory for the object, header included, or null.
 uint8_t* try_allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept {
   if (size > shared_at_most()) {
+    pace_large(size);
     uint8_t* start = allocate_large(size, (flags & kAllocZeroingOptional) != 0);
     if (start != nullptr) add_allocated(context, size);
     if (start != nullptr && core::knobs.stacks) note_allocated(start);
+    if (start != nullptr && thread_heap.scopes != nullptr) note_object_of_scope(start, size);
     return start;
   }
   if ((flags & kAllocPinned) != 0) {
     uint8_t* start = allocate_pinned(size);
     if (start != nullptr) add_allocated(context, size);
+    if (start != nullptr && thread_heap.scopes != nullptr) note_object_of_scope(start, size);
     return start;
   }
+  void* chunk_before = context->chunk_end;
   if (!make_room(context, size, BlockKind::kSmall)) return nullptr;
   uint8_t* object = context->alloc_ptr;
+  if (thread_heap.scopes != nullptr && context->chunk_end != chunk_before && context == thread_heap.context) [[unlikely]]
+    note_chunk_of_scope(object - core::kHeaderSize, static_cast<uint8_t*>(context->chunk_end));
   context->alloc_ptr += size;
   return object - core::kHeaderSize;
 }
 
 constexpr uint32_t kEmergencyBytes = 256 << 10;
+// The first text of a stack trace takes one array of hundreds of kilobytes.
+constexpr uint32_t kEmergencyLargeBytes = core::kHugeObject;
+// What a thread allocates next after it has met a failure is the handling. What succeeds in between, where something smaller still has room, ends it not.
+constexpr int64_t kHandlingBytes = 1 << 20;
+
+int64_t allocated_by(const AllocationContext* context) noexcept { return context->alloc_bytes + context->alloc_bytes_uoh; }
 
 // Everything that can be given back, where others may stop this thread. Promotion needs a block before it frees some.
 void give_back(void*) noexcept {
@@ -85,36 +96,37 @@ void give_back(void*) noexcept {
 
 // A thread's tries to find room by deleting what no root reaches.
 struct Reclaiming {
-  uint64_t seen;  // searches of all threads whose memory was given back
-  bool searched;
-  uint64_t allocated;  // by all threads, when this one had searched
+  uint64_t seen;  // markings of all threads whose memory was given back
+  bool marked;
+  uint64_t allocated;  // by all threads, when this one had marked
 
-  // Others may have used up what the last search gave, and forgotten it.
-  bool can_give_more() const noexcept { return !searched || reclaims() != seen || thread_totals().allocated_bytes >= allocated + limit() / 16; }
+  // Others may have used up what the last marking gave, and forgotten it.
+  bool can_give_more() const noexcept { return !marked || reclaims() != seen || thread_totals().allocated_bytes >= allocated + limit() / 16; }
 };
 
-// One of them, where others may stop this thread. Threads that reach the limit together make one search: the others give back what it deleted.
+// One of them, where others may stop this thread. Threads that reach the limit together make one marking: the others give back what it deleted.
 void reclaim_once(void* reclaiming) noexcept {
-  static os::Lock lock;
   auto& tries = *static_cast<Reclaiming*>(reclaiming);
   uint64_t live, finalizable;
+  bool waited;  // a finalizer for its turn, since another marking: its object is not found by this one
   {
-    os::LockGuard guard(lock);
+    os::LockGuard guard(reclaim_lock);
     uint64_t made = reclaims();
     if (made != tries.seen) {
       tries.seen = made;
       give_back(nullptr);
       return;
     }
-    tries.searched = true;
+    tries.marked = true;
     live = thread_totals().live_bytes();
     finalizable = reachability_counters.finalizable.load(std::memory_order_relaxed);
+    waited = finalizable_count() != 0;
     reclaim();
     tries.allocated = thread_totals().allocated_bytes;
   }
   // Little went, and finalizers may hold the rest.
-  bool none_found = finalizable == reachability_counters.finalizable.load(std::memory_order_relaxed) && dead_locks() == 0;
-  if (live >= thread_totals().live_bytes() + limit() / 16 || none_found) return;
+  bool some_found = finalizable != reachability_counters.finalizable.load(std::memory_order_relaxed) || dead_locks() != 0;
+  if (live >= thread_totals().live_bytes() + limit() / 16 || !(some_found || waited)) return;
   wait_for_finalizers();
   reclaim();
 }
@@ -142,6 +154,8 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
   }
   uint32_t emergency = thread_heap.emergency;
   thread_heap.emergency = 0;
+  if ((emergency | thread_heap.emergency_large) != 0 && allocated_by(context) >= thread_heap.recovered_at) [[unlikely]]
+    emergency = thread_heap.emergency_large = 0;
   Reclaiming reclaiming = {reclaims(), false, 0};
   uint8_t* start = try_allocate(context, size, flags);
   if (start == nullptr) {
@@ -153,7 +167,7 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
     thread_heap.emergency = 0;
     start = try_allocate(context, size, flags);
   }
-  // What could not be done where others wait for this thread to stop: another thread's round or sweep was under way, or only a stop tells what is pinned. Not
+  // What could not be done where others wait for this thread to stop: another thread's round or remap was under way, or only a stop tells what is pinned. Not
   // for what the emergency's memory has room for: each of these would do it again while an exception is thrown.
   if (start == nullptr && size > emergency && (thread_heap.missed_round || has_blocks_that_wait_for_pins() || are_addresses_exhausted())) {
     call_where_threads_stop(give_back, nullptr);
@@ -161,27 +175,35 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
   }
   // What the program has forgotten, at last, unless it would not fit into an empty heap: the threads stop for it. Others may use up what it gave before this
   // one comes to its turn.
-  if (core::knobs.reclaim && size > emergency && size <= limit()) {
+  if (core::knobs.reclaims() && size > emergency && size <= limit()) {
     for (int tries = 16; start == nullptr && tries > 0 && reclaiming.can_give_more(); tries--) {
       call_where_threads_stop(reclaim_once, &reclaiming);
       start = try_allocate(context, size, flags);
     }
   }
-  // The first text of a stack trace takes an array of hundreds of kilobytes. Where memory is there and mappings are not, it is a part of the handling.
-  bool large_in_reserve = emergency != 0 && size > emergency && size <= core::kHugeObject && are_mappings_short();
-  if (start == nullptr && (size <= emergency || large_in_reserve)) {
-    // The runtime allocates while it throws, and would throw again, without end.
+  bool large_in_reserve = size > emergency && size > shared_at_most() && size <= thread_heap.emergency_large && has_room_for_large();
+  if (start != nullptr) {
     thread_heap.emergency = emergency;
+  } else if (size <= emergency || large_in_reserve) {
+    // The runtime allocates while it throws, and would throw again, without end.
+    thread_heap.emergency = kEmergencyBytes;
     start = try_allocate(context, size, flags);
     // A chunk serves many allocations that are not seen here.
-    thread_heap.emergency =
-        large_in_reserve ? emergency : emergency - static_cast<uint32_t>(std::min<size_t>(emergency, core::align_up(size, core::kWindowSize)));
+    if (large_in_reserve) thread_heap.emergency_large -= static_cast<uint32_t>(size);
+    else emergency -= static_cast<uint32_t>(std::min<size_t>(emergency, core::align_up(size, core::kWindowSize)));
+    thread_heap.emergency = emergency;
     if (start == nullptr) refuse_endless_throwing();
-  } else if (start == nullptr) {
+  } else {
     thread_heap.emergency = kEmergencyBytes;
+    thread_heap.emergency_large = kEmergencyLargeBytes;
+    thread_heap.recovered_at = allocated_by(context) + kHandlingBytes;
   }
-  return start == nullptr ? nullptr : start + core::kHeaderSize;
+  if (start == nullptr) return nullptr;
+  if ((flags & kAllocFinalize) != 0) core::note_finalizable(arena.block_index(reinterpret_cast<uintptr_t>(start)));
+  return start + core::kHeaderSize;
 }
+
+void forget_reclaiming_thread() noexcept { new (&reclaim_lock) os::Lock(); }
 
 bool extend(AllocationContext* context, size_t size) noexcept { return size <= shared_at_most() && extend_window(context, size); }
 
@@ -190,6 +212,7 @@ void retire(AllocationContext* context) noexcept {
     MaintenancePause pause;  // a thread that ends is not stopped by the verifier
     close_chunk(context);
   }
+  close_scopes();
   // A thread that only deleted has no context here.
   if (thread_heap.context == context || thread_heap.context == nullptr) unregister_thread();
 }

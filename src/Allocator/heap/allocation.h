@@ -27,4 +27,7 @@ bool extend(AllocationContext* context, size_t size) noexcept;
 // Gives back what is left of a thread's chunk. The thread itself, on exit.
 void retire(AllocationContext* context) noexcept;
 
+// In the child of a fork: a thread that was about to mark is not here. It guards no data.
+void forget_reclaiming_thread() noexcept;
+
 }  // namespace freehold::heap

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "platform/signals.h"
+#include "os/signals.h"
 
 namespace freehold::heap {
 

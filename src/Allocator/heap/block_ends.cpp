@@ -1,5 +1,6 @@
 #include "heap/block_ends.h"
 
+#include "Platform/lock.h"
 #include "core/arena.h"
 #include "core/knobs.h"
 #include "heap/accounting.h"
@@ -7,7 +8,6 @@
 #include "heap/block_lists.h"
 #include "heap/block_protection.h"
 #include "heap/mappings.h"
-#include "platform/lock.h"
 
 namespace freehold::heap {
 
@@ -21,22 +21,22 @@ namespace {
 
 void set_gone(size_t block) noexcept { arena.blocks[block].state.store(BlockState::kGone, std::memory_order_release); }
 
-// In BlockRecord::holders, beside their number: the block is gone, and the last of them tells.
+// In BlockRecord::users, beside their number: the block is gone, and the last of them tells.
 constexpr uint32_t kEnded = uint32_t{1} << 31;
 
-// Whether nobody holds it, so that its address is nobody's from now on. Once for each block.
-bool end_address(size_t block) noexcept { return arena.blocks[block].holders.fetch_or(kEnded, std::memory_order_acq_rel) == 0; }
+// Whether it has no user, so that its address is nobody's from now on. Once for each block.
+bool end_address(size_t block) noexcept { return arena.blocks[block].users.fetch_or(kEnded, std::memory_order_acq_rel) == 0; }
 
 }  // namespace
 
-void keep_record(size_t block) noexcept { arena.blocks[block].holders.fetch_add(1, std::memory_order_relaxed); }
+void keep_record(size_t block) noexcept { arena.blocks[block].users.fetch_add(1, std::memory_order_relaxed); }
 
 void let_record_go(size_t block) noexcept {
-  if (arena.blocks[block].holders.fetch_sub(1, std::memory_order_acq_rel) == (kEnded | 1)) core::note_gone(block, 1);
+  if (arena.blocks[block].users.fetch_sub(1, std::memory_order_acq_rel) == (kEnded | 1)) core::note_gone(block, 1);
 }
 
 void end_blocks(size_t first, size_t count) noexcept {
-  // Runs of those that nobody holds, as neighbours are cheaper together.
+  // Runs of those without a user, as neighbours are cheaper together.
   size_t run = 0;
   for (size_t i = 0; i < count; i++) {
     set_gone(first + i);

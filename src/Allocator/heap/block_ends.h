@@ -1,4 +1,4 @@
-// The end of a block: its memory goes, or its frames wait for their next use, and its address is nobody's once nobody holds it.
+// The end of a block: its memory goes, or its frames wait for their next use, and its address is nobody's once nobody uses it.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace freehold::heap {
 
-// Who allocates from a block holds it. It may die meanwhile, and lose its memory, when maintenance has taken what its owner left idle; but its record
-// stays, and says so to an owner who comes back. Any thread; who calls keep_record knows that somebody else holds it meanwhile.
+// Who allocates from a block is its user. It may die meanwhile, and lose its memory, when maintenance has taken what its owner left idle; but its record
+// stays, and says so to an owner who comes back. Any thread; who calls keep_record knows that somebody else is a user meanwhile.
 void keep_record(size_t block) noexcept;
 void let_record_go(size_t block) noexcept;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "Platform/lock.h"
 #include "core/arena.h"
 #include "core/knobs.h"
 #include "heap/accounting.h"
@@ -13,9 +14,8 @@
 #include "heap/dead_blocks.h"
 #include "heap/mappings.h"
 #include "heap/pins.h"
-#include "platform/lock.h"
-#include "platform/os.h"
-#include "platform/watching.h"
+#include "os/kernel.h"
+#include "os/watching.h"
 
 namespace freehold::heap {
 

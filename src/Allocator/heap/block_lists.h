@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "platform/lock.h"
+#include "Platform/lock.h"
 
 namespace freehold::heap {
 

@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
+#include "Platform/lock.h"
 #include "core/arena.h"
 #include "heap/accounting.h"
 #include "heap/addresses.h"
 #include "heap/block_ends.h"
 #include "heap/block_lists.h"
 #include "heap/mappings.h"
-#include "platform/lock.h"
-#include "platform/os.h"
+#include "os/kernel.h"
 
 namespace freehold::heap {
 

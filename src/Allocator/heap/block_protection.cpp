@@ -5,8 +5,8 @@
 #include "core/module_state.h"
 #include "heap/addresses.h"
 #include "heap/mappings.h"
-#include "platform/os.h"
-#include "platform/watching.h"
+#include "os/kernel.h"
+#include "os/watching.h"
 
 namespace freehold::heap {
 

@@ -1,5 +1,6 @@
 #include "heap/blocks.h"
 
+#include "Platform/lock.h"
 #include "core/knobs.h"
 #include "heap/accounting.h"
 #include "heap/addresses.h"
@@ -9,12 +10,12 @@
 #include "heap/block_protection.h"
 #include "heap/maintenance_signals.h"
 #include "heap/mappings.h"
+#include "heap/new_blocks.h"
 #include "heap/prefault_policy.h"
 #include "heap/promotion_policy.h"
 #include "heap/reclaim_policy.h"
 #include "heap/thread_heap.h"
-#include "platform/lock.h"
-#include "platform/os.h"
+#include "os/kernel.h"
 
 namespace freehold::heap {
 
@@ -40,8 +41,9 @@ void start_life(size_t block, BlockKind kind, bool dirty, bool backed) noexcept 
   record.kind = kind;
   record.dirty = dirty;
   record.backed = backed;
-  record.holders.store(1, std::memory_order_relaxed);
-  record.state.store(BlockState::kLive, std::memory_order_release);
+  record.users.store(1, std::memory_order_relaxed);
+  record.state.store(BlockState::kLive, std::memory_order_seq_cst);
+  note_new_block(block);
   block_counters.live.fetch_add(1, std::memory_order_relaxed);
   block_counters.starting.fetch_sub(1, std::memory_order_relaxed);
 }
@@ -51,7 +53,12 @@ void start_life(size_t block, BlockKind kind, bool dirty, bool backed) noexcept 
 size_t acquire_block(BlockKind kind, BlockUse use) noexcept {
   const bool promoted = use == BlockUse::kPromoted;
   size_t block = kNoBlock, frames = kNoBlock;
-  bool collapse, wanted, prefaulted;
+  bool collapse, wanted, prefaulted, reserved = false;
+  // What throws an OutOfMemoryException, and handles it, has memory that is mapped already. (Copies must not lie there.)
+  auto take_from_reserve = [use, kind]() noexcept {
+    bool may_be = thread_heap.emergency != 0 && (use == BlockUse::kShared || kind == BlockKind::kLarge);
+    return may_be ? next_reserve_block(is_reserve_mapped()) : kNoBlock;
+  };
   {
     os::LockGuard guard(block_lock);
     bool pooled = block_lists.pool_head != kEndOfList && !core::knobs.debug;
@@ -62,8 +69,12 @@ size_t acquire_block(BlockKind kind, BlockUse use) noexcept {
       auto next = [promoted]() noexcept { return promoted ? next_promoted_address() : next_address(thread_heap.emergency != 0); };
       block = next();
       if (block == kNoBlock && note_refusal(mappings())) block = next();  // the tables take mappings too
-      if (block == kNoBlock) return kNoBlock;
-      if (pooled) {
+      if (block == kNoBlock) {
+        block = take_from_reserve();
+        if (block == kNoBlock) return kNoBlock;
+        reserved = true;
+      }
+      if (pooled && !reserved) {
         frames = pop_pooled();
       } else if (lacks_room(kBlockSize)) {
         core::note_gone(block, 1);  // the address stays unused
@@ -102,12 +113,10 @@ size_t acquire_block(BlockKind kind, BlockUse use) noexcept {
     start_life(block, kind, false, true);
     return block;
   }
-  if (use == BlockUse::kShared && core::knobs.huge_pages && !are_mappings_short()) os::use_huge_pages(arena.block_start(block), kBlockSize, false);
-  if (!commit_somehow(arena.block_start(block), kBlockSize)) {
+  if (use == BlockUse::kShared && core::knobs.huge_pages && !are_mappings_short() && !reserved) os::use_huge_pages(arena.block_start(block), kBlockSize, false);
+  if (!reserved && !commit_somehow(arena.block_start(block), kBlockSize)) {
     core::note_gone(block, 1);
-    // What throws an OutOfMemoryException has memory that is mapped already. (Copies must not lie there.)
-    bool may_be_reserve = use == BlockUse::kShared || kind == BlockKind::kLarge;
-    block = thread_heap.emergency != 0 && may_be_reserve && is_reserve_mapped() ? next_reserve_block() : kNoBlock;
+    block = take_from_reserve();
     if (block == kNoBlock) {
       block_counters.starting.fetch_sub(1, std::memory_order_relaxed);
       return kNoBlock;
@@ -146,7 +155,8 @@ size_t acquire_huge(size_t bytes) noexcept {
   record.kind = BlockKind::kHuge;
   record.huge_pages = static_cast<uint32_t>(huge_memory(bytes) / kPageSize);
   record.initialised.store(~uint64_t{0}, std::memory_order_relaxed);
-  record.state.store(BlockState::kLive, std::memory_order_release);
+  record.state.store(BlockState::kLive, std::memory_order_seq_cst);
+  note_new_block(block);
   block_counters.large_objects.fetch_add(1, std::memory_order_relaxed);
   block_counters.huge_objects.fetch_add(1, std::memory_order_relaxed);
   if (should_reclaim()) call_maintenance();

@@ -25,7 +25,7 @@ enum class BlockUse : uint8_t {
   kPromoted,  // in the half of a segment for higher generations
 };
 
-// A block with memory, recycled or fresh; the caller holds it (heap/block_ends.h). kNoBlock when the limit, the memory or the addresses are exhausted.
+// A block with memory, recycled or fresh; the caller is its user (heap/block_ends.h). kNoBlock when the limit, the memory or the addresses are exhausted.
 size_t acquire_block(core::BlockKind kind, BlockUse use = BlockUse::kOneThread) noexcept;
 // A run of blocks for one object of more than kHugeObject bytes; zeroed.
 size_t acquire_huge(size_t bytes) noexcept;

@@ -2,6 +2,7 @@
 
 #include <emmintrin.h>
 
+#include "Platform/lock.h"
 #include "core/knobs.h"
 #include "core/module_state.h"
 #include "core/object.h"
@@ -12,7 +13,6 @@
 #include "heap/pacing.h"
 #include "heap/thread_heap.h"
 #include "heap/walk.h"
-#include "platform/lock.h"
 
 namespace freehold::heap {
 
@@ -68,6 +68,7 @@ struct SharedBlock {
 };
 os::Lock lock;
 struct State {
+  AllocationContext pinned = {};
   SharedBlock shared[3];  // of small objects, of pinned ones, of those in an emergency
 };
 constinit State state;
@@ -120,7 +121,7 @@ uint8_t* begin_chunk(size_t block, size_t window) noexcept {
   return start;
 }
 
-// The caller holds the block for the context.
+// The caller is a user of the block, for the context.
 void install(AllocationContext* context, size_t block, size_t window, size_t count) noexcept {
   uint8_t* start = begin_chunk(block, window);
   // The runtime's pointer is that of the next object, its header lies before it; so the limit lies a header's size behind the window's end.
@@ -240,6 +241,15 @@ void close_chunk(AllocationContext* context) noexcept {
   context->chunk_end = nullptr;
   if (left != 0) fill(start, left);
   let_record_go(block);
+}
+
+AllocationContext& pinned_context() noexcept { return state.pinned; }
+
+void for_each_shared_rest(void (*fn)(uint8_t* start, const uint8_t* end) noexcept) noexcept {
+  os::LockGuard guard(lock);
+  for (const SharedBlock& source : state.shared) {
+    if (source.block != kNoBlock) fn(arena.block_start(source.block) + source.next_window * kWindowSize, arena.block_start(source.block) + kBlockSize);
+  }
 }
 
 void fill(uint8_t* start, size_t size) noexcept {

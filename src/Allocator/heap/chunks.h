@@ -27,6 +27,11 @@ void fill(uint8_t* start, size_t size) noexcept;
 // maintenance.
 size_t end_idle_chunks(size_t block) noexcept;
 
+// What pinned objects are allocated from, by all threads: there are few. Under a lock of heap/allocation.cpp, or with the threads stopped.
+AllocationContext& pinned_context() noexcept;
+// Calls fn for what no chunk has been cut from yet of each block that several threads share.
+void for_each_shared_rest(void (*fn)(uint8_t* start, const uint8_t* end) noexcept) noexcept;
+
 // Counts [start, start + size) of a block as deleted, page by page, and finds the pages that died.
 void count_deleted(uintptr_t start, size_t size) noexcept;
 // A page whose counter says that all of it is deleted, or that is suspected of lost updates: its objects have the last word. True when it is dead.

@@ -37,10 +37,10 @@ AddressState classify(const void* pointer) noexcept {
   // The tables of segments that were never used have no memory: probe before reading.
   if (!core::try_load(reinterpret_cast<const uint32_t*>(&arena.blocks[block]), &probe)) return AddressState::kNeverUsed;
   switch (arena.blocks[block].state.load(std::memory_order_acquire)) {
-    case BlockState::kGone: return AddressState::kDead;
-    case BlockState::kMoved: return AddressState::kDead;
-    case BlockState::kPooled: return AddressState::kDeletedMapped;
+    case BlockState::kGone:
+    case BlockState::kMoved:
     case BlockState::kForwarded: return AddressState::kDead;
+    case BlockState::kPooled: return AddressState::kDeletedMapped;
     case BlockState::kEvacuating:
     case BlockState::kLive: break;
   }
@@ -63,7 +63,9 @@ bool is_deleted(const void* object) noexcept {
     object = find_again(const_cast<void*>(object));
     if (object == nullptr) return true;
   }
-  return (header & core::kDeletedBit) != 0;
+  // Of a page that died whole no header says so (heap/unreached_pages.h).
+  auto address = reinterpret_cast<uintptr_t>(object) - core::kHeaderSize;
+  return (header & core::kDeletedBit) != 0 || (arena.in_lower_half(address) && core::is_page_dead(arena.page_index(address)));
 }
 
 bool in_arena(uintptr_t address) noexcept { return arena.contains(address); }

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "Platform/lock.h"
 #include "core/arena.h"
 #include "core/knobs.h"
 #include "heap/accounting.h"
@@ -13,7 +14,6 @@
 #include "heap/pinned_blocks.h"
 #include "heap/pins.h"
 #include "heap/thread_heap.h"
-#include "platform/lock.h"
 
 namespace freehold::heap {
 

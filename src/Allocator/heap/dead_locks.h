@@ -1,5 +1,5 @@
-// Entries of the runtime's table of locks whose objects a search has deleted (heap/reachability.h). Only managed code may change the table, and none runs while
-// a search deletes: so they wait here for the finalizer thread, or for whoever asked for the search.
+// Entries of the runtime's table of locks whose objects were deleted as unreachable (heap/reachability.h). Only managed code may change the table, and a marking runs none:
+// so they wait here for the finalizer thread, or for whoever asked for the marking.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,10 @@
 
 namespace freehold::heap {
 
-// The index of an entry; not 0. While the threads are stopped. Without memory the entry is lost, not the object's.
+// The index of an entry; not 0. One thread at a time, under the lock of promotion. Without memory the entry is lost, not the object's.
 void note_dead_lock(uint32_t index) noexcept;
+// Before some are noted, with the threads stopped: memory of those that were taken is used again.
+void begin_dead_locks() noexcept;
 // One that nobody else gets; 0: there is none. Any thread in cooperative mode: it is not stopped half way.
 uint32_t take_dead_lock() noexcept;
 // Any thread.

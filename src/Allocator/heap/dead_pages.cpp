@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "Platform/lock.h"
 #include "core/arena.h"
 #include "core/knobs.h"
 #include "heap/accounting.h"
@@ -13,9 +14,8 @@
 #include "heap/mappings.h"
 #include "heap/pins.h"
 #include "heap/walk.h"
-#include "platform/lock.h"
-#include "platform/os.h"
-#include "platform/watching.h"
+#include "os/kernel.h"
+#include "os/watching.h"
 
 namespace freehold::heap {
 

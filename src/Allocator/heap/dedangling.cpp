@@ -17,9 +17,12 @@
 #include "heap/cards.h"
 #include "heap/finalization_queue.h"
 #include "heap/forwarding.h"
+#include "heap/moved_references.h"
 #include "heap/phases.h"
+#include "heap/scope_notes.h"
+#include "heap/scope_ranges.h"
 #include "heap/walk.h"
-#include "platform/os.h"
+#include "os/kernel.h"
 
 namespace freehold::heap {
 
@@ -29,15 +32,15 @@ using core::BlockRecord;
 using core::BlockState;
 using core::Object;
 
-SweepCounters sweep_counters;
-FREEHOLD_MODULE_STATE(sweep_counters);
+RemapCounters remap_counters;
+FREEHOLD_MODULE_STATE(remap_counters);
 
 namespace {
 
 struct State {
-  const SweepSupport* support = nullptr;
-  uint64_t last_sweep = 0;  // nanoseconds
-  uint64_t repairs_at_last_sweep = 0;
+  const RemapSupport* support = nullptr;
+  uint64_t last_remap = 0;  // nanoseconds
+  uint64_t repairs_at_last_remap = 0;
 };
 constinit State state;
 FREEHOLD_MODULE_STATE(state);
@@ -58,7 +61,7 @@ void make_current(uint64_t* slot, uint64_t* patched) noexcept {
   uint64_t value;
   bool swapped;
   if (!core::try_load(slot, &value)) return;
-  if (is_searching()) note_name(value);
+  if (is_scanning_addresses()) note_name(value);
   if (!is_old(value)) return;
   if (core::try_compare_and_swap(slot, value, current_address(value), &swapped) && swapped) (*patched)++;
 }
@@ -101,7 +104,10 @@ void make_frozen_current(uint64_t* patched) noexcept {
 // Every word of [begin, end) that can be read, whatever it is.
 void note_words(const uint64_t* begin, const uint64_t* end) noexcept {
   uint64_t value;
-  for (; begin < end && core::try_load(begin, &value); begin++) note_name(value);
+  for (; begin < end; begin++) {
+    if (core::try_load(begin, &value)) note_name(value);
+    else begin = reinterpret_cast<const uint64_t*>(reinterpret_cast<uintptr_t>(begin) | (core::kPageSize - sizeof(uint64_t)));
+  }
 }
 
 // What shares pages: any word that can be read may be a field of a deleted object whose header has no memory any more, where no walk comes by. Not by
@@ -132,7 +138,7 @@ bool make_moved_current(uint8_t* destination, size_t size, uint64_t* patched) no
   return true;
 }
 
-struct Sweep {
+struct Remap {
   uint64_t fields = 0;
   bool complete = false;
   uint64_t stopped_at = 0;
@@ -140,40 +146,41 @@ struct Sweep {
 
 void make_root_current(uint64_t* slot) noexcept {
   uint64_t current = current_address(*slot);
-  if (is_searching()) note_name(current);
+  if (is_scanning_addresses()) note_name(current);
   if (current == *slot) return;
   *slot = current;
-  sweep_counters.roots.fetch_add(1, std::memory_order_relaxed);
+  remap_counters.roots.fetch_add(1, std::memory_order_relaxed);
 }
 
 // Threads are stopped, what they hold is current.
 void finish(void* argument) noexcept {
-  auto& sweep = *static_cast<Sweep*>(argument);
+  auto& remap = *static_cast<Remap*>(argument);
   set_threads_stopped(true);
+  forget_own_ranges();
   for_each_finalizable([](uint64_t* slot, void*) { make_root_current(slot); }, nullptr);
-  if (moved_outside.load(std::memory_order_relaxed)) make_frozen_current(&sweep.fields);
+  if (moved_outside.load(std::memory_order_relaxed)) make_frozen_current(&remap.fields);
   size_t count = left_over_count.load(std::memory_order_relaxed);
-  sweep.complete = count <= kLeftOverAtMost;
-  for (size_t i = 0; i < count && sweep.complete; i++) {
+  remap.complete = count <= kLeftOverAtMost;
+  for (size_t i = 0; i < count && remap.complete; i++) {
     uint8_t* destination = left_over[i].destination.load(std::memory_order_relaxed);
     // Not found: its memory is gone, or its header is.
-    if (destination != nullptr) make_moved_current(destination, left_over[i].size, &sweep.fields);
+    if (destination != nullptr) make_moved_current(destination, left_over[i].size, &remap.fields);
   }
   set_threads_stopped(false);
-  set_sweeping(false);
+  set_remapping(false);
 }
 
 bool timed_stop(void (*patch)(uint64_t* slot), void (*stopped)(void*), void* argument) noexcept {
   uint64_t before = os::nanoseconds();
   bool done = state.support->stop(patch, stopped, argument);
   uint64_t took = os::nanoseconds() - before;
-  if (took > sweep_counters.longest_stop.load(std::memory_order_relaxed)) sweep_counters.longest_stop.store(took, std::memory_order_relaxed);
+  if (took > remap_counters.longest_stop.load(std::memory_order_relaxed)) remap_counters.longest_stop.store(took, std::memory_order_relaxed);
   return done;
 }
 
 }  // namespace
 
-void set_sweep_support(const SweepSupport* given) noexcept { state.support = given; }
+void set_remap_support(const RemapSupport* support) noexcept { state.support = support; }
 
 bool call_where_threads_stop(void (*work)(void* argument), void* argument) noexcept {
   if (state.support == nullptr || state.support->call_where_threads_stop == nullptr) return false;
@@ -181,34 +188,34 @@ bool call_where_threads_stop(void (*work)(void* argument), void* argument) noexc
   return true;
 }
 
-bool sweep(bool search) noexcept {
+bool remap(bool scan_addresses) noexcept {
   size_t tables = forwarding_bytes();
-  if (state.support == nullptr || (tables == 0 && !search)) return false;
+  if (state.support == nullptr || (tables == 0 && !scan_addresses)) return false;
   left_over_count.store(0, std::memory_order_relaxed);
   moved_outside.store(false, std::memory_order_relaxed);
   for (Moved& moved : left_over) moved.destination.store(nullptr, std::memory_order_relaxed);
-  if (search) begin_search();
-  set_sweeping(true);
+  if (scan_addresses) begin_address_scan();
+  set_remapping(true);
   if (!timed_stop(nullptr, [](void*) {}, nullptr)) {
-    set_sweeping(false);
-    if (search) end_search(false);
+    set_remapping(false);
+    if (scan_addresses) end_address_scan(false);
     return false;
   }
-  Sweep sweep;
-  walk_heap(&sweep.fields);
-  if (search) note_names_in_heap();
-  make_frozen_current(&sweep.fields);
-  bool stopped = timed_stop(make_root_current, finish, &sweep);
-  set_sweeping(false);
-  sweep_counters.fields.fetch_add(sweep.fields, std::memory_order_relaxed);
-  state.last_sweep = os::nanoseconds();
-  state.repairs_at_last_sweep = core::fault_counters.repairs.load(std::memory_order_relaxed);
-  if (search) {
+  Remap remap;
+  walk_heap(&remap.fields);
+  if (scan_addresses) note_names_in_heap();
+  make_frozen_current(&remap.fields);
+  bool stopped = timed_stop(make_root_current, finish, &remap);
+  set_remapping(false);
+  remap_counters.fields.fetch_add(remap.fields, std::memory_order_relaxed);
+  state.last_remap = os::nanoseconds();
+  state.repairs_at_last_remap = core::fault_counters.repairs.load(std::memory_order_relaxed);
+  if (scan_addresses) {
     MaintenancePause pause;
-    end_search(stopped && sweep.complete);
+    end_address_scan(stopped && remap.complete);
   }
-  if (!stopped || !sweep.complete) {
-    sweep_counters.abandoned.fetch_add(1, std::memory_order_relaxed);
+  if (!stopped || !remap.complete) {
+    remap_counters.abandoned.fetch_add(1, std::memory_order_relaxed);
     return false;
   }
   {
@@ -217,12 +224,12 @@ bool sweep(bool search) noexcept {
     drop_all_forwardings();
     if (core::knobs.stress.reuse) collapse_moved(0);
   }
-  sweep_counters.sweeps.fetch_add(1, std::memory_order_relaxed);
-  sweep_counters.tables.fetch_add(tables, std::memory_order_relaxed);
+  remap_counters.remaps.fetch_add(1, std::memory_order_relaxed);
+  remap_counters.tables.fetch_add(tables, std::memory_order_relaxed);
   return true;
 }
 
-bool should_sweep() noexcept {
+bool should_remap() noexcept {
   if (are_addresses_short()) return true;
   size_t tables = forwarding_bytes();
   if (tables == 0) return false;
@@ -233,8 +240,8 @@ bool should_sweep() noexcept {
   if (tables > kTablesAtLeast && tables > resident_memory() / 16) return true;
   if (block_counters.forwarded.load(std::memory_order_relaxed) > kForwardedAtMost) return true;
   // Faults take more than 12.5% of the time of one thread (Kedia et al.).
-  uint64_t repairs = core::fault_counters.repairs.load(std::memory_order_relaxed) - state.repairs_at_last_sweep;
-  return repairs > kRepairsAtLeast && repairs * kRepairNanoseconds * 8 > os::nanoseconds() - state.last_sweep;
+  uint64_t repairs = core::fault_counters.repairs.load(std::memory_order_relaxed) - state.repairs_at_last_remap;
+  return repairs > kRepairsAtLeast && repairs * kRepairNanoseconds * 8 > os::nanoseconds() - state.last_remap;
 }
 
 }  // namespace freehold::heap
@@ -242,8 +249,11 @@ bool should_sweep() noexcept {
 extern "C" void freehold_after_move(uint8_t* destination, const uint8_t*, size_t size) noexcept {
   using namespace freehold::heap;
   if (is_remembering()) mark_cards(destination, size);
-  if (__atomic_load_n(&freehold_sweeping, __ATOMIC_RELAXED) == 0) return;
-  if (is_searching()) {
+  uint8_t state = __atomic_load_n(&freehold_remapping, __ATOMIC_RELAXED);
+  if (is_noting_stores()) note_moved_into(reinterpret_cast<uintptr_t>(destination), size);
+  if ((state & 3) == 0) return;
+  if (is_marking()) return shade_moved(destination, size);
+  if (is_scanning_addresses()) {
     auto* moved = reinterpret_cast<const uint64_t*>(current_address(reinterpret_cast<uintptr_t>(destination)));
     note_words(moved, moved + size / sizeof(uint64_t));
   }
@@ -253,7 +263,7 @@ extern "C" void freehold_after_move(uint8_t* destination, const uint8_t*, size_t
   }
   uint64_t patched = 0;
   if (make_moved_current(destination, size, &patched)) {
-    if (patched != 0) sweep_counters.fields.fetch_add(patched, std::memory_order_relaxed);
+    if (patched != 0) remap_counters.fields.fetch_add(patched, std::memory_order_relaxed);
     return;
   }
   size_t index = left_over_count.fetch_add(1, std::memory_order_relaxed);

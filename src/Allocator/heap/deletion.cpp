@@ -20,7 +20,6 @@ namespace freehold::heap {
 
 using core::arena;
 using core::MethodTable;
-using core::Object;
 
 namespace {
 
@@ -39,7 +38,7 @@ enum class Deletion : uint8_t { kWhole, kFinalized, kItself, kKeepingLock };
 [[gnu::noinline]] DeleteResult finish_large(uint8_t* start, const MethodTable* type, size_t size) noexcept {
   if (core::knobs.debug) note_deleted(start, size, type);
   release_large(start, size);
-  return core::knobs.debug && waits_for_stack_pins(start) ? DeleteResult::kMayBePinned : DeleteResult::kDeleted;
+  return core::knobs.debug && has_unchecked_stack_pins(start) ? DeleteResult::kMayBePinned : DeleteResult::kDeleted;
 }
 
 [[gnu::noinline]] DeleteResult finish_across_pages(uint8_t* start, size_t size) noexcept {

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include <atomic>
+
 #include "core/arena.h"
 #include "core/knobs.h"
 #include "core/module_state.h"
@@ -13,8 +15,9 @@
 #include "heap/chunks.h"
 #include "heap/phases.h"
 #include "heap/promotion_counters.h"
+#include "heap/scope_notes.h"
 #include "heap/walk.h"
-#include "platform/os.h"
+#include "os/kernel.h"
 
 namespace freehold::heap {
 
@@ -27,7 +30,7 @@ using core::Object;
 namespace {
 
 struct State {
-  AllocationContext target;  // where the copies go; the promoting thread's
+  AllocationContext target = {};  // where the copies go; the promoting thread's
 };
 constinit State state;
 FREEHOLD_MODULE_STATE(state);
@@ -159,6 +162,12 @@ bool Evacuation::promote_block(size_t block) noexcept {
     return false;
   }
   core::stress_step();
+  if (core::may_have_finalizable(block)) {
+    // The copies lie in two pieces at most, each in one block.
+    for (uintptr_t target : draft_->target) {
+      if (target != 0) core::note_finalizable(arena.block_index(target));
+    }
+  }
   thread_promotes = true;
   copy(block);
   thread_promotes = false;
@@ -169,8 +178,13 @@ bool Evacuation::promote_block(size_t block) noexcept {
     give_up_plan();  // nobody has seen the copies
     return false;
   }
+  // Behind the last store to the block and before another that comes after it: whoever notes a place of the block and stores to its copy finds the copy noted too.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (is_noting_stores())
+    for_each_planned([](uint8_t* to, const Planned& planned) noexcept { note_scope_pages(reinterpret_cast<uintptr_t>(to), planned.size); });
   uint64_t took = os::nanoseconds() - before;
-  if (took > promotion_counters.longest_freeze.load(std::memory_order_relaxed)) promotion_counters.longest_freeze.store(took, std::memory_order_relaxed);
+  if (took > promotion_counters.longest_evacuation.load(std::memory_order_relaxed))
+    promotion_counters.longest_evacuation.store(took, std::memory_order_relaxed);
   // Deleted before the protection, they count for the old block. Whoever deletes a copy counts it himself.
   if (died_ != 0) {
     for_each_planned([](uint8_t* to, const Planned& planned) noexcept {

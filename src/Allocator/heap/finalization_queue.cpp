@@ -9,7 +9,8 @@
 #include "core/object.h"
 #include "heap/classification.h"
 #include "heap/forwarding.h"
-#include "platform/growing_memory.h"
+#include "heap/thread_heap.h"
+#include "os/growing_memory.h"
 
 namespace freehold::heap {
 
@@ -18,7 +19,7 @@ namespace {
 constexpr size_t kAtMost = size_t{1} << 30;  // bytes: 134 million objects, which take 3 GB at least
 constexpr size_t kStep = size_t{1} << 16;
 
-// Who searches, while the threads are stopped, appends; the finalizer thread takes, in cooperative mode, so that it cannot be stopped half way. So the two
+// Who marks, while the threads are stopped, appends; the finalizer thread takes, in cooperative mode, so that it cannot be stopped half way. So the two
 // never meet; atomic for finalizable_count().
 struct State {
   os::GrowingMemory memory{kAtMost, kStep};
@@ -30,23 +31,6 @@ constinit State state;
 FREEHOLD_MODULE_STATE(state);
 
 uint64_t* items() noexcept { return reinterpret_cast<uint64_t*>(state.memory.start()); }
-
-// Takes the right to run the finalizer. False: somebody has it, or the object is deleted.
-bool claim(uint64_t object) noexcept {
-  while (true) {
-    auto* sync = reinterpret_cast<uint32_t*>(current_address(object)) - 1;
-    uint32_t value;
-    bool swapped;
-    if (is_deleted(sync + 1)) return false;
-    if (!core::try_load(sync, &value)) continue;
-    if ((value & core::kSyncFinalizerRun) != 0) return false;
-    if (core::try_compare_and_swap(sync, value, value | core::kSyncFinalizerRun, &swapped)) {
-      if (swapped) return true;
-    } else {
-      wait_while_evacuating(reinterpret_cast<uintptr_t>(sync));
-    }
-  }
-}
 
 }  // namespace
 
@@ -66,7 +50,24 @@ bool enqueue_finalizable(uintptr_t object) noexcept {
   return true;
 }
 
+bool claim_finalizer(uintptr_t object) noexcept {
+  while (true) {
+    auto* sync = reinterpret_cast<uint32_t*>(current_address(object)) - 1;
+    uint32_t value;
+    bool swapped;
+    if (is_deleted(sync + 1)) return false;
+    if (!core::try_load(sync, &value)) continue;
+    if ((value & core::kSyncFinalizerRun) != 0) return false;
+    if (core::try_compare_and_swap(sync, value, value | core::kSyncFinalizerRun, &swapped)) {
+      if (swapped) return true;
+    } else {
+      wait_while_evacuating(reinterpret_cast<uintptr_t>(sync));
+    }
+  }
+}
+
 uintptr_t next_finalizable() noexcept {
+  thread_heap.finalizes = true;
   while (true) {
     size_t first = state.head.load(std::memory_order_relaxed);
     if (first == state.tail.load(std::memory_order_acquire)) {
@@ -76,7 +77,7 @@ uintptr_t next_finalizable() noexcept {
     }
     uint64_t object = items()[first];
     state.head.store(first + 1, std::memory_order_relaxed);
-    if (claim(object)) return current_address(object);
+    if (claim_finalizer(object)) return current_address(object);
   }
 }
 

@@ -4,12 +4,17 @@
 #include <cstdint>
 
 #include "core/arena.h"
+#include "heap/allocation.h"
 #include "heap/block_protection.h"
 #include "heap/block_walk.h"
+#include "heap/cards.h"
 #include "heap/maintenance.h"
 #include "heap/pins.h"
-#include "platform/os.h"
-#include "platform/userfaultfd.h"
+#include "heap/reclaim_policy.h"
+#include "heap/scopes.h"
+#include "heap/thread_heap.h"
+#include "os/kernel.h"
+#include "os/userfaultfd.h"
 
 namespace freehold::heap {
 
@@ -67,6 +72,11 @@ void go_on_in_child() noexcept {
     os::forget_userfaultfd();
     forbid_dead_memory();
   }
+  forget_other_threads();
+  forget_barrier_writer();
+  forget_scopes_of_other_threads();
+  forget_reclaiming_thread();
+  forget_running_reclaims();
   initialize_pins();
   lose_background_threads();
 }

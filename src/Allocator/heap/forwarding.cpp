@@ -10,7 +10,9 @@
 #include "core/module_state.h"
 #include "core/object.h"
 #include "heap/addresses.h"
-#include "platform/os.h"
+#include "heap/cards.h"
+#include "heap/shading.h"
+#include "os/kernel.h"
 
 namespace freehold::heap {
 
@@ -35,7 +37,7 @@ struct Dense {
   uint64_t live[ForwardingDraft::kWords];
   uint32_t rank[core::kPagesPerBlock];
 };
-// Where to search: the last run that begins at or before each stretch of four pages, or the first run of all. Most searches are over a few runs then.
+// Where to look: the last run that begins at or before each stretch of four pages, or the first run of all. Most lookups go through a few runs then.
 struct RunIndex {
   static constexpr uint32_t kStretches = core::kPagesPerBlock / 4, kUnits = core::kBlockSize / core::kUnit / kStretches;
   uint16_t last[kStretches + 1];
@@ -82,7 +84,7 @@ uint32_t count_bits(uint64_t word) noexcept {
 constexpr uint32_t kNotPromoted = UINT32_MAX;
 
 uint32_t rank_in_runs(const Sparse& sparse, uint32_t count, uint32_t unit) noexcept {
-  // Nobody asks for a name in tables that go (drop_all_forwardings). Should somebody, their pages read as zeros, in any order: no search leaves its table.
+  // Nobody asks for a name in tables that go (drop_all_forwardings). Should somebody, their pages read as zeros, in any order: no lookup leaves its table.
   if (count == 0) return kNotPromoted;  // the header of a bitmap, too
   // The last run that begins at or before the unit is in [low, high).
   uint32_t stretch = unit / RunIndex::kUnits, low = sparse.index.last[stretch], high = sparse.index.last[stretch + 1] + 1u;
@@ -126,7 +128,7 @@ void for_each_run(const uint64_t* live, Function function) noexcept {
       uint64_t rest = (live[unit / 64] ^ flip) >> (unit % 64);
       if (rest != 0) return unit + static_cast<size_t>(__builtin_ctzll(rest));
     }
-    return kUnits;
+    return size_t{kUnits};
   };
   for (size_t first = next(0, 0); first < kUnits;) {
     size_t end = next(first, ~uint64_t{0});
@@ -156,7 +158,7 @@ BlockState state_before(uintptr_t address) noexcept {
   return static_cast<BlockState>(head & 0xff);
 }
 
-// The copy of what lies at an address whose block was forwarded a moment ago, or 0. A sweep that retires the block first says so in its state, then drops the
+// The copy of what lies at an address whose block was forwarded a moment ago, or 0. A remap that retires the block first says so in its state, then drops the
 // table: what was read while the state was still the old one was read from the right table. (Loads of x86-64 stay in order; the compiler's stay around
 // those of try_load, which are volatile and clobber memory.) Only names of dead objects are left by then, and their answer is that they are dead.
 uintptr_t copy_of(uintptr_t address) noexcept {
@@ -272,6 +274,7 @@ size_t forwarding_bytes() noexcept { return state.used.load(std::memory_order_re
 
 extern "C" uint64_t freehold_current_name(uint64_t reference) noexcept {
   uint64_t current = freehold::heap::current_address(reference);
-  if (freehold::heap::is_searching()) freehold::heap::note_name(current);
+  if (freehold::heap::is_scanning_addresses()) freehold::heap::note_name(current);
+  if (freehold::heap::is_marking()) freehold::heap::shade(current);
   return current;
 }

@@ -10,8 +10,8 @@
 #include "heap/maintenance.h"
 #include "heap/pins.h"
 #include "heap/thread_heap.h"
-#include "platform/os.h"
-#include "platform/userfaultfd.h"
+#include "os/kernel.h"
+#include "os/userfaultfd.h"
 
 namespace freehold::heap {
 
@@ -43,7 +43,6 @@ uint64_t released_bytes() noexcept { return block_counters.gone_bytes.load(std::
 void collect() noexcept { maintain(true, false); }
 
 void reset_heap() noexcept {
-  reset_thread_totals();
   take_history();
   core::renew_states();
 }

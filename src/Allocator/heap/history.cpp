@@ -2,13 +2,13 @@
 
 #include <atomic>
 
+#include "Platform/lock.h"
 #include "core/arena.h"
 #include "core/fault_recovery.h"
 #include "core/knobs.h"
 #include "core/module_state.h"
 #include "heap/stack_store.h"
-#include "platform/lock.h"
-#include "platform/os.h"
+#include "os/kernel.h"
 
 namespace freehold::heap {
 

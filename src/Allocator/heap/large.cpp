@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "Platform/lock.h"
 #include "core/arena.h"
 #include "core/knobs.h"
 #include "core/module_state.h"
@@ -12,13 +13,11 @@
 #include "heap/dead_blocks.h"
 #include "heap/dead_pages.h"
 #include "heap/maintenance_signals.h"
-#include "platform/lock.h"
 
 namespace freehold::heap {
 
 using core::arena;
 using core::BlockKind;
-using core::kBlockSize;
 using core::kPageSize;
 using core::kPagesPerBlock;
 
@@ -104,6 +103,12 @@ void release_large(uint8_t* start, size_t size) noexcept {
     release_dead_pages(block, 1);
     if (has_blocks_that_wait_for_pins()) wake_maintenance();
   }
+}
+
+void for_rest_of_large(void (*fn)(uint8_t* start, const uint8_t* end) noexcept) noexcept {
+  os::LockGuard guard(lock);
+  if (state.current_block != kNoBlock)
+    fn(arena.page_start(state.current_block * kPagesPerBlock + state.next_page), arena.block_start(state.current_block) + core::kBlockSize);
 }
 
 void retire_idle_large_block() noexcept {

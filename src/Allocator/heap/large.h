@@ -19,6 +19,9 @@ uint8_t* allocate_large(size_t size, bool dirty_is_fine) noexcept;
 // Its pages die at once. The object's deleted bit is set already.
 void release_large(uint8_t* start, size_t size) noexcept;
 
+// Calls fn for what is left of the block that large objects are cut from, if there is one.
+void for_rest_of_large(void (*fn)(uint8_t* start, const uint8_t* end) noexcept) noexcept;
+
 // Gives up the block that large objects are cut from, if all of them are dead. For an idle program.
 void retire_idle_large_block() noexcept;
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <bit>
 
+#include "Platform/lock.h"
 #include "core/knobs.h"
 #include "core/module_state.h"
 #include "heap/accounting.h"
@@ -26,14 +27,12 @@
 #include "heap/reclaim_policy.h"
 #include "heap/thread_heap.h"
 #include "heap/walk.h"
-#include "platform/lock.h"
-#include "platform/os.h"
+#include "os/kernel.h"
 
 namespace freehold::heap {
 
 using core::arena;
 using core::kPagesPerBlock;
-using core::kUnitsPerPage;
 
 namespace {
 
@@ -76,8 +75,8 @@ bool should_recount() noexcept {
   uint64_t live = totals.live_bytes();
   uint64_t since = totals.deleted_bytes - state.deleted_at_last_recount;
   // Frames that wait for their next use are no sign of it.
-  uint64_t held = held_memory();
-  return held > 2 * live + (uint64_t{16} << 20) && since > 8 * held;
+  uint64_t footprint = memory_footprint();
+  return footprint > 2 * live + (uint64_t{16} << 20) && since > 8 * footprint;
 }
 
 bool dead_pages_weigh() noexcept {
@@ -134,15 +133,18 @@ void wait_for_tick() noexcept {
 void* maintenance_thread(void*) noexcept {
   while (true) {
     // Once a second without being asked: deletions that kill no page wake nobody, and may have left every page half empty.
-    while (!has_work() && !should_promote() && !should_sweep() && !should_reclaim()) wait_for_work(1'000'000'000);
+    while (!has_work() && !should_promote() && !should_remap() && !should_reclaim()) wait_for_work(1'000'000'000);
     forget_work();
-    start_prefaulting();
+    start_prefaulting(false);
     // Until two rounds in a row had nothing left to give back.
     do {
       wait_for_tick();
-      if (should_reclaim() && reclaim() >= 0) phase_done("deletion of what no root reaches");
+      if (should_reclaim()) {
+        start_prefaulting(true);  // the heap grows, and this thread marks meanwhile
+        if (reclaim() >= 0) phase_done("deletion of what no root reaches");
+      }
       maintain(false, false);
-    } while (should_promote() || should_sweep() || has_blocks_that_wait_for_pins() || block_counters.pooled.load(std::memory_order_relaxed) != 0 ||
+    } while (should_promote() || should_remap() || has_blocks_that_wait_for_pins() || block_counters.pooled.load(std::memory_order_relaxed) != 0 ||
              block_counters.moved.load(std::memory_order_relaxed) != 0);
   }
   return nullptr;
@@ -157,7 +159,7 @@ bool start_maintenance() noexcept {
     started = started && start_background_thread("Freehold stress", [](void*) -> void* { promote_for_ever(phase_done); });
   }
   if (core::knobs.stress.reclaim != 0) {
-    started = started && start_background_thread("Freehold search", [](void*) -> void* { reclaim_for_ever(phase_done); });
+    started = started && start_background_thread("Freehold marks", [](void*) -> void* { reclaim_for_ever(phase_done); });
   }
   if (core::knobs.stress.deletion != 0 && moves) {
     started = started && start_background_thread("Freehold pins", [](void*) -> void* { refresh_pins_for_ever(); });
@@ -198,7 +200,7 @@ void maintain(bool thorough, bool on_allocating_thread) noexcept {
     // The block that the copies went to has memory to its end.
     if (thorough) phase("release of idle blocks", [] { release_idle_blocks(true); });
   }
-  if (!on_allocating_thread && (thorough || should_sweep()) && dedangle()) phase_done("de-dangling");
+  if (!on_allocating_thread && (thorough || should_remap()) && dedangle()) phase_done("de-dangling");
   if (thorough) drop_prefaulted();
   if (block_counters.pooled.load(std::memory_order_relaxed) != 0) phase("trim", [&] { thorough ? trim_pool(0) : trim_pool_surplus(); });
   // Empty addresses keep their tables. Many are worth a call or two of the kernel; so are few, once the program takes no more blocks.

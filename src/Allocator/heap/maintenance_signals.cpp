@@ -1,11 +1,10 @@
 #include "heap/maintenance_signals.h"
 
-#include <linux/futex.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <atomic>
+
+#include "Platform/futex.h"
 
 namespace freehold::heap {
 
@@ -20,7 +19,7 @@ std::atomic<bool (*)()> starter{nullptr};
 
 void wait(std::atomic<uint32_t>& word, uint64_t nanoseconds) noexcept {
   timespec time = {static_cast<time_t>(nanoseconds / 1'000'000'000), static_cast<long>(nanoseconds % 1'000'000'000)};
-  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, &time, nullptr, 0);
+  os::wait_on(word, 0, &time);
 }
 
 }  // namespace
@@ -30,14 +29,14 @@ void wake_maintenance() noexcept {
   if (starter.load(std::memory_order_relaxed) != nullptr) [[unlikely]] {
     if (bool (*start)() = starter.exchange(nullptr, std::memory_order_acq_rel); start != nullptr) start();
   }
-  syscall(SYS_futex, &work, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+  os::wake_one(work);
 }
 
 void start_at_next_wake(bool (*start)()) noexcept { starter.store(start, std::memory_order_release); }
 
 void hurry_maintenance() noexcept {
   if (hurry.load(std::memory_order_relaxed) != 0 || hurry.exchange(1, std::memory_order_acq_rel) != 0) return;
-  syscall(SYS_futex, &hurry, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+  os::wake_one(hurry);
 }
 
 void call_maintenance() noexcept {

@@ -2,11 +2,12 @@
 
 #include <sched.h>
 
+#include "Platform/lock.h"
 #include "core/knobs.h"
 #include "core/module_state.h"
-#include "platform/lock.h"
-#include "platform/os.h"
-#include "platform/userfaultfd.h"
+#include "heap/addresses.h"
+#include "os/kernel.h"
+#include "os/userfaultfd.h"
 
 namespace freehold::heap {
 
@@ -35,7 +36,7 @@ struct Spare {
   os::Lock lock;  // guards the range and the ticks
   uint8_t* range = nullptr;
   uint32_t ticks_to_try = 0;
-  std::atomic<size_t> held{0};  // how many; written under the lock, read by counts without
+  std::atomic<size_t> count{0};  // how many; written under the lock, read by counts without
 
   void release() noexcept {
     if (range != nullptr) os::unreserve(range, kSparePages * os::kPageSize);
@@ -48,12 +49,16 @@ FREEHOLD_MODULE_STATE(spare);
 void join_spares() noexcept {
   // The first page has no flag, whatever it became one with: no mapping is split.
   os::keep_apart(spare.range + os::kPageSize, (kSparePages - 2) * os::kPageSize, os::MappingKind::kNone);
-  spare.held.store(0, std::memory_order_relaxed);
+  spare.count.store(0, std::memory_order_relaxed);
 }
 
 // Caller holds the lock.
 void take_spares() noexcept {
-  if (spare.held.load(std::memory_order_relaxed) != 0 || (spare.ticks_to_try != 0 && --spare.ticks_to_try != 0)) return;
+  if (spare.count.load(std::memory_order_relaxed) != 0) return;
+  if (spare.ticks_to_try > 1) {
+    spare.ticks_to_try--;
+    return;
+  }
   spare.ticks_to_try = kTicksBetweenTries;
   // Once they were needed: only when there are so many that nobody misses these.
   if (spare.range != nullptr && count_mappings() > os::mappings_at_most() / 4 * 3) return;
@@ -62,12 +67,13 @@ void take_spares() noexcept {
   bool all = true;
   for (size_t page = 1; page + 1 < kSparePages && all; page += 2)
     all = os::keep_apart(spare.range + page * os::kPageSize, os::kPageSize, os::MappingKind::kOdd);
-  spare.held.store(kSpares, std::memory_order_relaxed);
+  spare.count.store(kSpares, std::memory_order_relaxed);
   if (!all) join_spares();
+  else fill_reserve();
 }
 
-void hold_spares(size_t bound) noexcept {
-  if (bound < kSparesFrom || spare.held.load(std::memory_order_relaxed) != 0) return;
+void keep_spares(size_t bound) noexcept {
+  if (bound < kSparesFrom || spare.count.load(std::memory_order_relaxed) != 0) return;
   // Nobody waits: in the child of a fork, a thread may hold the lock that is not there.
   if (!spare.lock.try_lock()) return;
   take_spares();
@@ -110,12 +116,12 @@ size_t mapping_budget() noexcept {
 }
 
 size_t count_mappings() noexcept {
-  size_t all = os::count_lines("/proc/self/maps"), held = spare.held.load(std::memory_order_relaxed);
-  return all > held ? all - held : all;
+  size_t all = os::count_lines("/proc/self/maps"), spares = spare.count.load(std::memory_order_relaxed);
+  return all > spares ? all - spares : all;
 }
 
 void watch_mappings(size_t bound) noexcept {
-  hold_spares(bound);
+  keep_spares(bound);
   if (!are_mappings_short() && state.counted.load(std::memory_order_relaxed) + bound > enough() + state.bound_when_counted.load(std::memory_order_relaxed))
     count(bound);
 }
@@ -123,11 +129,11 @@ void watch_mappings(size_t bound) noexcept {
 bool note_refusal(size_t bound) noexcept {
   // A test's failures, or memory that is short, are no reason. Each count takes time: not again before something has changed.
   if (!are_mappings_short() && bound != state.bound_when_counted.load(std::memory_order_relaxed)) count(bound);
-  if (!are_mappings_short() || spare.held.load(std::memory_order_relaxed) == 0 || !spare.lock.try_lock()) return false;
-  bool held = spare.held.load(std::memory_order_relaxed) != 0;
-  if (held) join_spares();
+  if (!are_mappings_short() || spare.count.load(std::memory_order_relaxed) == 0 || !spare.lock.try_lock()) return false;
+  bool had_any = spare.count.load(std::memory_order_relaxed) != 0;
+  if (had_any) join_spares();
   spare.lock.unlock();
-  return held;
+  return had_any;
 }
 
 }  // namespace freehold::heap

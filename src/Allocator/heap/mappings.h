@@ -36,7 +36,7 @@ void end_move() noexcept;
 size_t mapping_budget() noexcept;
 // All mappings of the process but the spare ones, as the kernel lists them: 20 ms for each 20,000. 0: not known.
 size_t count_mappings() noexcept;
-// Holds mappings to spare, from a heap of some size on and while the process has enough. Then asks for the number where `bound`, what the heap needs at most, may have gone beyond the budget since it was last asked, and draws the conclusion. The
+// Keeps mappings to spare, from a heap of some size on and while the process has enough. Then asks for the number where `bound`, what the heap needs at most, may have gone beyond the budget since it was last asked, and draws the conclusion. The
 // maintenance thread, once in a tick.
 void watch_mappings(size_t bound) noexcept;
 // The kernel refused something that takes a mapping. Whether the process has few left is asked once more, and the conclusion drawn. True when it has, and spare

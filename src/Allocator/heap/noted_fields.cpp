@@ -20,10 +20,39 @@ using core::kBlockSize;
 using core::kPagesPerBlock;
 using core::Object;
 
+void FieldCollector::begin(bool is_short) noexcept {
+  if (is_short) {
+    young_from_ = __atomic_load_n(&freehold_barrier.young_from, __ATOMIC_RELAXED);
+  } else {
+    // What is allocated from now on is young. (The blocks that are being filled are not, whatever comes into them.)
+    young_from_ = reinterpret_cast<uintptr_t>(arena.block_start(lap_position()));
+    remember_from(arena.start);
+  }
+}
+
+void FieldCollector::end() noexcept {
+  remember_from(young_from_);
+  for (const NotedPages* pages = pages_; pages != nullptr; pages = pages->next) {
+    for (size_t i = 0; i < pages->count; i++) mark_card(pages->page[i]);
+  }
+}
+
+void FieldCollector::note_page(size_t page) noexcept {
+  if (pages_ != nullptr && pages_->page[pages_->count - 1] == page) return;
+  if (pages_ == nullptr || pages_->count == NotedPages::kCapacity) {
+    auto* more = static_cast<NotedPages*>(memory_.take(sizeof(NotedPages)));
+    if (more == nullptr) return mark_card(page);  // and it is looked at again
+    more->next = pages_;
+    more->count = 0;
+    pages_ = more;
+  }
+  pages_->page[pages_->count++] = page;
+}
+
 void FieldCollector::visit(uint64_t* slot) noexcept {
   uint64_t value;
   if (!core::try_load(slot, &value) || !arena.in_lower_half(value)) return;
-  if (is_young(value)) mark_card(arena.page_index(reinterpret_cast<uintptr_t>(slot)));
+  if (value >= young_from_ && is_in_generation0(value)) note_page(arena.page_index(reinterpret_cast<uintptr_t>(slot)));
   if (!selection_.concerns(arena.block_index(value))) return;
   const BlockRecord& record = arena.blocks[arena.block_index(value)];
   if (record.state.load(std::memory_order_acquire) == BlockState::kForwarded) {
@@ -75,8 +104,6 @@ void take_cards_of(size_t block, size_t size, Function function) noexcept {
 
 void FieldCollector::collect_from_all() noexcept {
   constexpr auto kForget = [](size_t) noexcept {};
-  // What is allocated from now on is young. (The blocks that are being filled are not, whatever comes into them.)
-  remember_from(reinterpret_cast<uintptr_t>(arena.block_start(lap_position())));
   for_each_unchosen(
       [&](size_t block) noexcept {
         take_cards_of(block, kBlockSize, kForget);

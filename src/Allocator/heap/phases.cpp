@@ -25,4 +25,11 @@ MaintenancePause::~MaintenancePause() { maintenance_lock.unlock(); }
 PromotionPause::PromotionPause() noexcept { promotion_lock.lock(); }
 PromotionPause::~PromotionPause() { promotion_lock.unlock(); }
 
+PromotionPauseIfIdle::PromotionPauseIfIdle(bool waits) noexcept : paused_(waits || promotion_lock.try_lock()) {
+  if (waits) promotion_lock.lock();
+}
+PromotionPauseIfIdle::~PromotionPauseIfIdle() {
+  if (paused_) promotion_lock.unlock();
+}
+
 }  // namespace freehold::heap

@@ -1,13 +1,13 @@
-// The heap's background work is done in phases, which exclude each other: those of maintenance, and rounds of promotion with sweeps.
+// The heap's background work is done in phases, which exclude each other: those of maintenance, and rounds of promotion with remaps.
 #pragma once
 
-#include "platform/lock.h"
+#include "Platform/lock.h"
 
 namespace freehold::heap {
 
 // One phase of maintenance at a time. Held for less than a millisecond or so, by whoever changes blocks.
 extern os::Lock maintenance_lock;
-// One round, or one sweep, at a time. Taken before maintenance_lock.
+// One round, or one remap, at a time. Taken before maintenance_lock.
 extern os::Lock promotion_lock;
 
 // While one exists no phase of maintenance runs. For the verifier, once the threads stand still, and for whoever changes blocks outside cooperative
@@ -25,13 +25,27 @@ using PhaseHook = void (*)(const char* phase);
 void set_phase_hook(PhaseHook hook) noexcept;
 void phase_done(const char* phase) noexcept;
 
-// While one exists no round and no sweep runs. Its owner may stop the threads, and then take a MaintenancePause.
+// While one exists no round and no remap runs. Its owner may stop the threads, and then take a MaintenancePause.
 class PromotionPause {
  public:
   PromotionPause() noexcept;
   ~PromotionPause();
   PromotionPause(const PromotionPause&) = delete;
   PromotionPause& operator=(const PromotionPause&) = delete;
+};
+
+// The same, but only if none runs now, or if it may wait.
+class PromotionPauseIfIdle {
+ public:
+  explicit PromotionPauseIfIdle(bool waits) noexcept;
+  ~PromotionPauseIfIdle();
+  PromotionPauseIfIdle(const PromotionPauseIfIdle&) = delete;
+  PromotionPauseIfIdle& operator=(const PromotionPauseIfIdle&) = delete;
+
+  bool paused() const noexcept { return paused_; }
+
+ private:
+  const bool paused_;
 };
 
 }  // namespace freehold::heap

@@ -8,7 +8,7 @@
 #include "heap/accounting.h"
 #include "heap/phases.h"
 #include "heap/pinned_blocks.h"
-#include "platform/os.h"
+#include "os/kernel.h"
 
 namespace freehold::heap {
 
@@ -27,7 +27,7 @@ FREEHOLD_MODULE_STATE(state);
 
 }  // namespace
 
-// What no pin holds any more is released. The stop is made without the lock: a thread that waits for it could not be stopped.
+// What nothing pins any more is released. The stop is made without the lock: a thread that waits for it could not be stopped.
 void release_unpinned_blocks(bool thorough, bool on_allocating_thread) noexcept {
   uint64_t pinned = block_counters.pinned.load(std::memory_order_relaxed) + block_counters.pinned_huge.load(std::memory_order_relaxed);
   bool more = pinned > state.pinned_at_last_stop.load(std::memory_order_relaxed);

@@ -8,7 +8,7 @@ namespace freehold::heap {
 // In the background only runs of 64 KB or more lose their memory: a shorter one costs more (a huge page splits) than it gives.
 inline constexpr size_t kBackgroundRun = 16;
 
-// Looks for pins, with one stop of the threads, and releases what none holds. Any thread, preemptive mode.
+// Looks for pins, with one stop of the threads, and releases what nothing pins. Any thread, preemptive mode.
 void release_what_no_thread_pins() noexcept;
 // The same as a part of maintenance. `thorough`: single pages too. The caller holds no lock.
 void release_unpinned_blocks(bool thorough, bool on_allocating_thread) noexcept;

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "Platform/lock.h"
 #include "core/arena.h"
 #include "heap/accounting.h"
 #include "heap/block_ends.h"
@@ -11,7 +12,6 @@
 #include "heap/dead_pages.h"
 #include "heap/maintenance_signals.h"
 #include "heap/pins.h"
-#include "platform/lock.h"
 
 namespace freehold::heap {
 
@@ -26,7 +26,7 @@ bool is_huge(size_t block) noexcept { return arena.blocks[block].kind == BlockKi
 
 // Blocks of small and large objects that live and whose dead pages wait for pins.
 template <typename Function>
-void for_each_held_block(Function function) noexcept {
+void for_each_waiting_block(Function function) noexcept {
   for_each_lower_block([&](size_t block) noexcept {
     if (arena.blocks[block].state.load(std::memory_order_acquire) == BlockState::kLive && arena.blocks[block].release_waits.load(std::memory_order_relaxed))
       function(block);
@@ -52,7 +52,7 @@ bool look_for_pins() noexcept {
           os::LockGuard guard(block_lock);
           for (uint32_t block = block_lists.pinned_head; block != kEndOfList; block = arena.blocks[block].next) forget_stack_pins(block);
         }
-        for_each_held_block(forget_stack_pins);
+        for_each_waiting_block(forget_stack_pins);
       },
       nullptr);
 }
@@ -88,9 +88,9 @@ size_t release_unpinned(size_t minimum_run) noexcept {
     }
     block = next;
   }
-  for_each_held_block([&](size_t held) noexcept {
-    arena.blocks[held].release_waits.store(false, std::memory_order_relaxed);
-    released += release_dead_pages(held, minimum_run);
+  for_each_waiting_block([&](size_t waiting) noexcept {
+    arena.blocks[waiting].release_waits.store(false, std::memory_order_relaxed);
+    released += release_dead_pages(waiting, minimum_run);
   });
   return released;
 }

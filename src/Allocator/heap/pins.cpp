@@ -15,8 +15,8 @@
 #include "heap/maintenance_signals.h"
 #include "heap/refused_pin.h"
 #include "heap/walk.h"
-#include "platform/growing_memory.h"
-#include "platform/os.h"
+#include "os/growing_memory.h"
+#include "os/kernel.h"
 
 namespace freehold::heap {
 
@@ -209,7 +209,7 @@ bool is_pinned(size_t block) noexcept {
   return has_pins(arena.blocks[block]);
 }
 
-bool waits_for_stack_pins(const uint8_t* start) noexcept {
+bool has_unchecked_stack_pins(const uint8_t* start) noexcept {
   auto address = reinterpret_cast<uintptr_t>(start);
   const BlockRecord& record = record_of(address);
   BlockState state = record.state.load(std::memory_order_acquire);

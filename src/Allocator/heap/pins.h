@@ -41,7 +41,7 @@ void remove_handle_pin(const void* object) noexcept;
 bool is_pinned(size_t block) noexcept;
 
 // Debug mode: whether a deleted object still has its memory because a thread may have pinned it some time, and only a look at the stacks can tell.
-bool waits_for_stack_pins(const uint8_t* start) noexcept;
+bool has_unchecked_stack_pins(const uint8_t* start) noexcept;
 // Debug mode: takes the pages of objects that may be pinned out of `pages`, one bit each.
 void exclude_pinned(size_t block, uint64_t* pages) noexcept;
 // For `forget` below.

@@ -27,8 +27,8 @@ void* prefault_for_ever(void*) {
 
 }  // namespace
 
-void start_prefaulting() noexcept {
-  if (is_prefaulting() || growth_seen() == 0 || blocks_to_prefault() == 0) return;
+void start_prefaulting(bool ahead) noexcept {
+  if (is_prefaulting() || growth_seen() == 0 || (!ahead && blocks_to_prefault() == 0)) return;
   set_prefaulting(start_background_thread("Freehold memory", prefault_for_ever));
 }
 

@@ -8,7 +8,7 @@
 
 namespace freehold::heap {
 
-// Starts the background thread once it is worth it. The maintenance thread only.
-void start_prefaulting() noexcept;
+// Starts the background thread once it is worth it; `ahead`: or as it may be soon, while the caller is busy. The maintenance thread only.
+void start_prefaulting(bool ahead) noexcept;
 
 }  // namespace freehold::heap

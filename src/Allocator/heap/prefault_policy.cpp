@@ -1,14 +1,11 @@
 #include "heap/prefault_policy.h"
 
-#include <errno.h>
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 
+#include "Platform/futex.h"
 #include "core/knobs.h"
+#include "core/module_state.h"
 #include "heap/accounting.h"
 #include "heap/maintenance_signals.h"
 #include "heap/promotion_policy.h"
@@ -20,11 +17,15 @@ namespace {
 // Of the live blocks, and at most: what a program pays for memory that it may not need.
 constexpr size_t kShare = 16, kAtMost = 16;
 
-std::atomic<uint32_t> growth{0};  // blocks of fresh memory that were taken, by any thread: what the prefaulting thread sleeps on
-// Written by the prefaulting thread only. Who takes a block counts it before it asks whether to wake, and the sleeper says so before the kernel compares the
-// count: in the one order of all seq_cst operations, one of the two sees the other.
-std::atomic<bool> sleeping{false};
-std::atomic<bool> started{false};  // written by the maintenance thread only; who still reads false wakes it once in vain
+struct State {
+  std::atomic<uint32_t> growth{0};  // blocks of fresh memory that were taken, by any thread: what the prefaulting thread sleeps on
+  // Written by the prefaulting thread only. Who takes a block counts it before it asks whether to wake, and the sleeper says so before the kernel compares the
+  // count: in the one order of all seq_cst operations, one of the two sees the other.
+  std::atomic<bool> sleeping{false};
+  std::atomic<bool> started{false};  // written by the maintenance thread only; who still reads false wakes it once in vain
+};
+constinit State state;
+FREEHOLD_MODULE_STATE(state);
 
 }  // namespace
 
@@ -40,20 +41,20 @@ size_t blocks_to_prefault() noexcept {
 }
 
 void note_growth() noexcept {
-  growth.fetch_add(1, std::memory_order_seq_cst);
-  if (!started.load(std::memory_order_relaxed) && blocks_to_prefault() != 0) wake_maintenance();
-  if (sleeping.load(std::memory_order_seq_cst)) syscall(SYS_futex, &growth, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+  state.growth.fetch_add(1, std::memory_order_seq_cst);
+  if (!state.started.load(std::memory_order_relaxed) && blocks_to_prefault() != 0) wake_maintenance();
+  if (state.sleeping.load(std::memory_order_seq_cst)) os::wake_one(state.growth);
 }
 
 bool wait_for_growth(uint32_t seen, const timespec* at_most) noexcept {
-  sleeping.store(true, std::memory_order_seq_cst);
-  bool timed_out = syscall(SYS_futex, &growth, FUTEX_WAIT_PRIVATE, seen, at_most, nullptr, 0) != 0 && errno == ETIMEDOUT;
-  sleeping.store(false, std::memory_order_relaxed);
-  return !timed_out;
+  state.sleeping.store(true, std::memory_order_seq_cst);
+  bool in_time = os::wait_on(state.growth, seen, at_most);
+  state.sleeping.store(false, std::memory_order_relaxed);
+  return in_time;
 }
 
-uint32_t growth_seen() noexcept { return growth.load(std::memory_order_acquire); }
-bool is_prefaulting() noexcept { return started.load(std::memory_order_relaxed); }
-void set_prefaulting(bool runs) noexcept { started.store(runs, std::memory_order_relaxed); }
+uint32_t growth_seen() noexcept { return state.growth.load(std::memory_order_acquire); }
+bool is_prefaulting() noexcept { return state.started.load(std::memory_order_relaxed); }
+void set_prefaulting(bool runs) noexcept { state.started.store(runs, std::memory_order_relaxed); }
 
 }  // namespace freehold::heap

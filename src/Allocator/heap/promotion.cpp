@@ -4,6 +4,7 @@
 
 #include <new>
 
+#include "Platform/lock.h"
 #include "core/arena.h"
 #include "core/knobs.h"
 #include "core/module_state.h"
@@ -21,8 +22,7 @@
 #include "heap/round_memory.h"
 #include "heap/selection.h"
 #include "heap/thread_heap.h"
-#include "platform/lock.h"
-#include "platform/os.h"
+#include "os/kernel.h"
 
 namespace freehold::heap {
 
@@ -36,7 +36,7 @@ namespace {
 constexpr size_t kRetriesPerStop = 8;  // some milliseconds of copying for each stop
 
 struct State {
-  uint32_t sweeps_held = 0;  // under promotion_lock
+  uint32_t remaps_refused = 0;  // under promotion_lock
 };
 constinit State state;
 FREEHOLD_MODULE_STATE(state);
@@ -74,7 +74,7 @@ class Round {
     selection_.choose(scope, block_of_copies(), memory_);
     if (selection_.count() == 0) return 0;
     if (may_stop) ask_for_pins(selection_.count(), [&](size_t i) noexcept { return selection_.at(i).block; });
-    // Not before: a stop would wait for those who wait for frames (a third of a millisecond, as those of a sweep do).
+    // Not before: a stop would wait for those who wait for frames (a third of a millisecond, as those of a remap do).
     note_blocks_to_come(selection_.count());
     last_lap_ = processor_time();
     find_references();
@@ -86,6 +86,7 @@ class Round {
  private:
   void find_references() noexcept;
   void promote_chosen(bool may_stop) noexcept;
+  void look_at_stores() noexcept;
   bool try_to_promote(const Chosen& chosen) noexcept;
   // Adds the processor time since the last call.
   void lap(std::atomic<uint64_t>& counter) noexcept {
@@ -93,6 +94,9 @@ class Round {
     count(counter, now - last_lap_);
     last_lap_ = now;
   }
+
+  // Blocks that are promoted before it is looked again what was stored meanwhile: so many at least, and so many times at most, as each look goes through the cards of the heap.
+  static constexpr size_t kLeastStretch = 8, kStretches = 32;
 
   RoundMemory memory_;
   Selection selection_;
@@ -104,6 +108,7 @@ class Round {
 void Round::find_references() noexcept {
   bool is_short = selection_.is_short();
   if (!core::knobs.stress.fault) {
+    fields_.begin(is_short);
     if (is_short) fields_.collect_from_cards();
     else fields_.collect_from_all();
   }
@@ -127,7 +132,10 @@ void Round::promote_chosen(bool may_stop) noexcept {
   const size_t count = selection_.count();
   auto* to_retry = static_cast<uint32_t*>(memory_.take(count * sizeof(uint32_t)));
   size_t retries = 0;
+  // What was stored since the walk is looked at before the first block is promoted, and again and again.
+  const size_t stretch = count / kStretches < kLeastStretch ? kLeastStretch : count / kStretches;
   for (size_t i = 0; i < count && !evacuation_.is_exhausted(); i++) {
+    if (i % stretch == 0) look_at_stores();
     bool promoted = try_to_promote(selection_.at(i));
     note_blocks_to_come(count - i - 1);
     if (promoted) continue;
@@ -147,6 +155,17 @@ void Round::promote_chosen(bool may_stop) noexcept {
       ask_for_pins(left < kRetriesPerStop ? left : kRetriesPerStop, [&](size_t j) noexcept { return selection_.at(to_retry[i + j]).block; });
     if (!try_to_promote(selection_.at(to_retry[i]))) heap::count(promotion_counters.refused, 1);
   }
+  look_at_stores();
+  if (!core::knobs.stress.fault) fields_.end();
+}
+
+// A thread that stores a name which it has read before the block moved leaves a field for somebody to fault on.
+void Round::look_at_stores() noexcept {
+  if (core::knobs.stress.fault) return;
+  uint64_t before = fields_.cards();
+  fields_.collect_from_cards();
+  heap::count(promotion_counters.cards_again, fields_.cards() - before);
+  lap(promotion_counters.walk_time);
 }
 
 }  // namespace
@@ -171,20 +190,20 @@ uint64_t promote(PromotionScope scope, bool may_stop) noexcept {
   return objects;
 }
 
-bool dedangle(bool search) noexcept {
+bool dedangle(bool scan_addresses) noexcept {
   os::LockGuard guard(promotion_lock);
-  if (state.sweeps_held != 0) return false;
+  if (state.remaps_refused != 0) return false;
   // Promotion waits for it. Threads that would otherwise take new memory meanwhile are paced.
-  if (is_fragmented(thread_totals().live_bytes(), held_memory())) note_blocks_to_come(1);
-  bool swept = sweep(search || are_addresses_short() || core::knobs.stress.reuse);
+  if (is_fragmented(thread_totals().live_bytes(), memory_footprint())) note_blocks_to_come(1);
+  bool remapped = remap(scan_addresses || are_addresses_short() || core::knobs.stress.reuse);
   note_blocks_to_come(0);
-  return swept;
+  return remapped;
 }
 
-void hold_sweeps(bool hold) noexcept {
+void refuse_remaps(bool refuse) noexcept {
   os::LockGuard guard(promotion_lock);
-  if (hold) state.sweeps_held++;
-  else if (state.sweeps_held != 0) state.sweeps_held--;
+  if (refuse) state.remaps_refused++;
+  else if (state.remaps_refused != 0) state.remaps_refused--;
 }
 
 void promote_for_ever(void (*round_done)(const char*)) noexcept {
@@ -192,7 +211,7 @@ void promote_for_ever(void (*round_done)(const char*)) noexcept {
     os::pause(core::knobs.stress.promote);
     promote(PromotionScope::kRandom);
     round_done("promotion");
-    if ((core::knobs.stress.dedangle || should_sweep()) && dedangle()) round_done("de-dangling");
+    if ((core::knobs.stress.dedangle || should_remap()) && dedangle()) round_done("de-dangling");
   }
 }
 

@@ -7,7 +7,7 @@
 //              fields noted
 //
 // No thread is stopped, except once, briefly, when something was pinned in a chosen block and may still be (heap/pins.h). What the walk did not see
-// (registers, stacks, references stored since) faults at its first use and is repaired there (runtime/stale_references.h), or by a later sweep
+// (registers, stacks, references stored since) faults at its first use and is repaired there (runtime/stale_references.h), or by a later remap
 // (heap/dedangling.h).
 #pragma once
 
@@ -21,13 +21,13 @@ namespace freehold::heap {
 // be stopped), in which case there is nothing done. Returns the number of objects promoted.
 uint64_t promote(PromotionScope scope, bool may_stop = true) noexcept;
 
-// One sweep (heap/dedangling.h) between two rounds. `search`: it looks for addresses to use again, whether they are short or not. The caller holds no lock that
+// One remap (heap/dedangling.h) between two rounds. `scan_addresses`: it looks for addresses to use again, whether they are short or not. The caller holds no lock that
 // a managed thread may want. True: no old name is left.
-bool dedangle(bool search = false) noexcept;
-// Until it is called with false again, sweeps are refused: for tests that keep old names where no sweep finds them. May wait.
-void hold_sweeps(bool hold) noexcept;
+bool dedangle(bool scan_addresses = false) noexcept;
+// Until it is called with false again, remaps are refused: for tests that keep old names where no remap finds them. May wait.
+void refuse_remaps(bool refuse) noexcept;
 
-// FREEHOLD_STRESS: rounds for ever, and sweeps. `round_done` is called after each.
+// FREEHOLD_STRESS: rounds for ever, and remaps. `round_done` is called after each.
 [[noreturn]] void promote_for_ever(void (*round_done)(const char* phase)) noexcept;
 
 }  // namespace freehold::heap

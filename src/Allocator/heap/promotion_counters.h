@@ -9,12 +9,13 @@ namespace freehold::heap {
 struct PromotionCounters {
   std::atomic<uint64_t> rounds, blocks, objects, bytes;
   std::atomic<uint64_t> short_rounds, cards;               // that looked at marked pages only, and at how many
+  std::atomic<uint64_t> cards_again;                       // pages that were looked at since something was stored there during a round
   std::atomic<uint64_t> collected;                         // fields that led into chosen blocks
   std::atomic<uint64_t> patched;                           // of these, and of older stale references met on the way, those that a walk repaired
   std::atomic<uint64_t> refused;                           // blocks that were pinned, or not complete
   std::atomic<uint64_t> frame_waits;                       // of wait_for_frames
-  std::atomic<uint64_t> longest_freeze;                    // nanoseconds
-  std::atomic<uint64_t> walk_time, copy_time, patch_time;  // nanoseconds of processor time; copying includes freezing and forwarding
+  std::atomic<uint64_t> longest_evacuation;                // nanoseconds
+  std::atomic<uint64_t> walk_time, copy_time, patch_time;  // nanoseconds of processor time; copying includes protecting and forwarding
 };
 extern PromotionCounters promotion_counters;
 

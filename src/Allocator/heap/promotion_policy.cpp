@@ -31,30 +31,30 @@ FREEHOLD_MODULE_STATE(state);
 
 }  // namespace
 
-bool is_fragmented(uint64_t live, uint64_t held) noexcept { return held >= live / 16 * kFragmentedAt + kSlack; }
+bool is_fragmented(uint64_t live, uint64_t footprint) noexcept { return footprint >= live / 16 * kFragmentedAt + kSlack; }
 
 bool is_over_budget() noexcept {
   uint64_t live = thread_totals().live_bytes();
-  return held_memory() >= live / 16 * kPacedAt + kSlack / 2 * 3;
+  return memory_footprint() >= live / 16 * kPacedAt + kSlack / 2 * 3;
 }
 
 size_t bytes_to_win() noexcept {
-  size_t wanted = thread_totals().live_bytes() / 16 * kEndAt, held = held_memory();
-  return held > wanted ? held - wanted : 0;
+  size_t wanted = thread_totals().live_bytes() / 16 * kEndAt, footprint = memory_footprint();
+  return footprint > wanted ? footprint - wanted : 0;
 }
 
-bool is_too_small_to_promote() noexcept { return held_memory() < 2 * kSlack && !should_promote(); }
+bool is_too_small_to_promote() noexcept { return memory_footprint() < 2 * kSlack && !should_promote(); }
 
-bool is_heap_fragmented() noexcept { return core::knobs.promotion && !core::knobs.debug && is_fragmented(thread_totals().live_bytes(), held_memory()); }
+bool is_heap_fragmented() noexcept { return core::knobs.promotion && !core::knobs.debug && is_fragmented(thread_totals().live_bytes(), memory_footprint()); }
 
 bool should_promote() noexcept {
   if (core::knobs.debug || !core::knobs.promotion) return false;
   ThreadTotals totals = thread_totals();
-  uint64_t live = totals.live_bytes(), held = held_memory();
+  uint64_t live = totals.live_bytes(), footprint = memory_footprint();
   // A short round costs what was stored since the last one, a walk over the whole heap what lives.
-  uint64_t share = held / (state.last_round_was_short.load(std::memory_order_relaxed) ? 32 : 8), enough = std::min(share, kEnoughDeleted);
-  if (!is_fragmented(live, held) || totals.deleted_bytes - state.deleted_at_last_round.load(std::memory_order_relaxed) < enough) return false;
-  return forwarding_bytes() < held / 8 + kSlack;
+  uint64_t share = footprint / (state.last_round_was_short.load(std::memory_order_relaxed) ? 32 : 8), enough = std::min(share, kEnoughDeleted);
+  if (!is_fragmented(live, footprint) || totals.deleted_bytes - state.deleted_at_last_round.load(std::memory_order_relaxed) < enough) return false;
+  return forwarding_bytes() < footprint / 8 + kSlack;
 }
 
 bool had_enough_candidates() noexcept { return state.candidates_suffice.load(std::memory_order_relaxed); }

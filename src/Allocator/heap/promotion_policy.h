@@ -19,8 +19,8 @@ bool is_too_small_to_promote() noexcept;
 // Whether the last round of kFragmented found as many sparse blocks as it wanted, by what the pages' counters say. A hint.
 bool had_enough_candidates() noexcept;
 
-// Whether so much is held for what lives that memory is to come from sparse blocks.
-bool is_fragmented(uint64_t live, uint64_t held) noexcept;
+// Whether the footprint is so much for what lives that memory is to come from sparse blocks.
+bool is_fragmented(uint64_t live, uint64_t footprint) noexcept;
 // Whether promotion is behind: it began when the heap was a little smaller.
 bool is_over_budget() noexcept;
 // Bytes that a round is to win, so that the heap holds no more than it should.

@@ -13,6 +13,8 @@
 #include "core/references.h"
 #include "heap/accounting.h"
 #include "heap/block_walk.h"
+#include "heap/classification.h"
+#include "heap/concurrent_reclaim.h"
 #include "heap/dead_locks.h"
 #include "heap/deletion.h"
 #include "heap/finalization_queue.h"
@@ -22,9 +24,10 @@
 #include "heap/pins.h"
 #include "heap/reclaim_policy.h"
 #include "heap/thread_heap.h"
+#include "heap/unreached_objects.h"
 #include "heap/walk.h"
-#include "platform/growing_memory.h"
-#include "platform/os.h"
+#include "os/growing_memory.h"
+#include "os/kernel.h"
 
 namespace freehold::heap {
 
@@ -33,9 +36,6 @@ using core::BlockKind;
 using core::BlockState;
 using core::MethodTable;
 using core::Object;
-
-ReachabilityCounters reachability_counters;
-FREEHOLD_MODULE_STATE(reachability_counters);
 
 namespace {
 
@@ -59,10 +59,11 @@ class Stack {
   }
   bool is_empty() const noexcept { return count_ == 0; }
   Item pop() noexcept { return items()[--count_]; }
+  Item* items() noexcept { return reinterpret_cast<Item*>(memory_.start()); }
+  size_t count() const noexcept { return count_; }
 
  private:
   static constexpr size_t kStep = size_t{1} << 20;
-  Item* items() noexcept { return reinterpret_cast<Item*>(memory_.start()); }
 
   os::GrowingMemory memory_;
   size_t count_ = 0;
@@ -97,6 +98,11 @@ class Marks {
     if ((bits_[unit / 8] & bit) != 0) return false;
     bits_[unit / 8] |= bit;
     return true;
+  }
+  // One that is marked.
+  void unmark(const Object* object) noexcept {
+    size_t unit = unit_of(object);
+    bits_[unit / 8] &= static_cast<uint8_t>(~(1u << (unit % 8)));
   }
 
  private:
@@ -151,6 +157,23 @@ class Marking {
   bool is_complete() const noexcept { return complete_ && marks_.is_complete(); }
   bool is_marked(const Object* object) const noexcept { return marks_.is_marked(object); }
 
+  // Nothing leads to this object, nor on from it, until list_graph().
+  void pass_over(const Object* object) noexcept { passed_over_ = object; }
+
+  // After all roots: what it leads to and has no mark yet is listed, itself first. If that is complete, the list has no marks again.
+  void list_graph(Object* root) noexcept {
+    passed_over_ = nullptr;
+    lists_ = true;
+    mark(reinterpret_cast<uintptr_t>(root), false);
+    mark_reached();
+    mark_dependents();
+    lists_ = false;
+    if (!is_complete()) return;
+    for (size_t i = 0; i < listed_count(); i++) marks_.unmark(listed()[i]);
+  }
+  Object* const* listed() noexcept { return left_over_.items(); }
+  size_t listed_count() const noexcept { return left_over_.count(); }
+
   void mark_roots() noexcept {
     state.support->for_each_root(
         [](uintptr_t address, bool interior, void* argument) {
@@ -184,7 +207,7 @@ class Marking {
     for_each_live_object([this](Object* object, const Walked& walked) noexcept {
       if (!walked.type->has_finalizer() || (*object->sync_word() & core::kSyncFinalizerRun) != 0 || marks_.is_marked(object)) return;
       reachability_counters.finalizable.fetch_add(1, std::memory_order_relaxed);
-      // Without room it waits for the next search, as a root all the same.
+      // Without room it waits for the next marking, as a root all the same.
       if (!heap::enqueue_finalizable(reinterpret_cast<uintptr_t>(object)) && !left_over_.push(object)) complete_ = false;
     });
     mark_queue();
@@ -205,7 +228,8 @@ class Marking {
     uint64_t type;
     if (!core::try_load(reinterpret_cast<const uint64_t*>(address), &type) || type == 0) return;
     auto* object = reinterpret_cast<Object*>(address);
-    if (marks_.mark(object) && !stack_.push(object)) complete_ = false;
+    if (object == passed_over_ || !marks_.mark(object)) return;
+    if (!stack_.push(object) || (lists_ && !left_over_.push(object))) complete_ = false;
   }
 
   void mark_fields(const Object* object, const MethodTable* type, size_t size) noexcept {
@@ -273,7 +297,9 @@ class Marking {
   }
 
   Marks marks_;
-  Stack<Object*> stack_, left_over_;
+  Stack<Object*> stack_, left_over_;  // left_over_: of list_graph(), what it has listed
+  const Object* passed_over_ = nullptr;
+  bool lists_ = false;
   // A ring of what mark_soon() was given.
   static constexpr size_t kAhead = 16;
   uintptr_t ahead_[kAhead] = {};
@@ -281,54 +307,104 @@ class Marking {
   bool complete_ = true, found_dependents_ = false;
 };
 
-struct Search {
+struct UnreachableRequest {
   UnreachableFound found;
   void* argument;
   bool deletes, done;
 };
 
-void run_search(void* argument) noexcept {
-  auto& search = *static_cast<Search*>(argument);
+void mark_all(void* argument) noexcept {
+  auto& request = *static_cast<UnreachableRequest*>(argument);
   // Only now: a thread that waits for maintenance can be stopped when it is through.
   MaintenancePause pause;
   set_threads_stopped(true);
+  if (request.deletes) begin_dead_locks();
   Marking marking;
   if (marking.is_complete()) marking.mark_roots();
-  if (search.deletes && marking.is_complete()) {
+  if (request.deletes && marking.is_complete()) {
     marking.clear_weak_handles();
     marking.enqueue_finalizable();
   }
   if (marking.is_complete()) {
     // What is found may be deleted at once: a walk goes on behind it by the size that it had.
     for_each_live_object([&](Object* object, const Walked& walked) noexcept {
-      if (!marking.is_marked(object)) search.found(object, walked.type, walked.size, search.argument);
+      if (!marking.is_marked(object)) request.found(object, walked.type, walked.size, request.argument);
     });
-    search.done = true;
+    request.done = true;
   }
   set_threads_stopped(false);
 }
 
-bool search_stopped(Search search_for) noexcept {
+struct GraphRequest {
+  const uint64_t* root;
+  GraphFound found;
+  void* argument;
+  bool done;
+};
+
+void mark_graph(void* argument) noexcept {
+  auto& request = *static_cast<GraphRequest*>(argument);
+  MaintenancePause pause;
+  set_threads_stopped(true);
+  begin_dead_locks();
+  auto* root = reinterpret_cast<Object*>(current_address(*request.root));
+  // Another thread may have deleted it; then there is nothing to find.
+  if (is_deleted(root)) {
+    request.found(nullptr, 0, request.argument);
+    request.done = true;
+  } else {
+    Marking marking;
+    marking.pass_over(root);
+    if (marking.is_complete()) marking.mark_roots();
+    if (marking.is_complete()) marking.list_graph(root);
+    if (marking.is_complete()) {
+      // No weak reference may give one of them to another thread from here on, while finalizers run.
+      marking.clear_weak_handles();
+      request.found(marking.listed(), marking.listed_count(), request.argument);
+      request.done = true;
+    }
+  }
+  set_threads_stopped(false);
+}
+
+template <typename Request>
+bool mark_stopped(Request request, bool deletes, void (*run)(void*)) noexcept {
   if (state.support == nullptr) return false;
   {
-    PromotionPause pause;  // one search at a time, too
+    PromotionPause pause;  // one marking at a time, too
     uint64_t before = os::nanoseconds();
-    if (!state.support->stop(run_search, &search_for)) return false;
+    if (!state.support->stop(run, &request)) return false;
     uint64_t took = os::nanoseconds() - before;
     if (took > reachability_counters.longest_stop.load(std::memory_order_relaxed)) reachability_counters.longest_stop.store(took, std::memory_order_relaxed);
   }
-  if (search_for.deletes && (finalizable_count() != 0 || dead_locks() != 0)) state.support->run_finalizers();
-  (search_for.done ? reachability_counters.searches : reachability_counters.abandoned).fetch_add(1, std::memory_order_relaxed);
-  return search_for.done;
+  if (deletes && (finalizable_count() != 0 || dead_locks() != 0)) state.support->run_finalizers();
+  (request.done ? reachability_counters.markings : reachability_counters.abandoned).fetch_add(1, std::memory_order_relaxed);
+  return request.done;
 }
 
 }  // namespace
 
-void set_root_support(const RootSupport* given) noexcept { state.support = given; }
+void set_root_support(const RootSupport* support) noexcept { state.support = support; }
+const RootSupport* root_support() noexcept { return state.support; }
 
-bool find_unreachable(UnreachableFound found, void* argument) noexcept { return search_stopped({found, argument, false, false}); }
+bool find_unreachable(UnreachableFound found, void* argument) noexcept {
+  return mark_stopped(UnreachableRequest{found, argument, false, false}, false, mark_all);
+}
 
-SearchResult find_unreachable_types(UnreachableType* entries, size_t capacity) noexcept {
+bool find_graph(const uint64_t* root, GraphFound found, void* argument) noexcept {
+  return mark_stopped(GraphRequest{root, found, argument, false}, true, mark_graph);
+}
+
+void for_each_reached(void (*found)(Object* object, void* argument) noexcept, void* argument) noexcept {
+  Marking marking;
+  if (marking.is_complete()) marking.mark_roots();
+  if (!marking.is_complete()) return;
+  for_each_live_object([&](Object* object, const Walked&) noexcept {
+    if (marking.is_marked(object)) found(object, argument);
+  });
+}
+
+MarkingResult find_unreachable_types(UnreachableType* entries, size_t capacity) noexcept {
   struct Table {
     UnreachableType* entries;
     size_t capacity, used;
@@ -343,7 +419,7 @@ SearchResult find_unreachable_types(UnreachableType* entries, size_t capacity) n
     size_t index = reinterpret_cast<uintptr_t>(type) / sizeof(MethodTable) % table.capacity;
     while (table.entries[index].type != nullptr && table.entries[index].type != type) index = (index + 1) % table.capacity;
     UnreachableType& entry = table.entries[index];
-    // One stays free, where searches end.
+    // One stays free, where lookups end.
     if (entry.type == nullptr && (table.overflows || table.used + 1 == table.capacity)) {
       table.overflows = true;
       return;
@@ -351,34 +427,75 @@ SearchResult find_unreachable_types(UnreachableType* entries, size_t capacity) n
     if (entry.type == nullptr) table.used++;
     entry = {type, entry.objects + 1, entry.bytes + size};
   };
-  if (!find_unreachable(add, &table)) return SearchResult::kNotPossible;
-  return table.overflows ? SearchResult::kNoRoom : SearchResult::kDone;
+  if (!find_unreachable(add, &table)) return MarkingResult::kNotPossible;
+  return table.overflows ? MarkingResult::kNoRoom : MarkingResult::kDone;
 }
 
+namespace {
+
+struct Removed {
+  int64_t objects;
+  uint64_t bytes;
+};
+
+void remove(Object* object, size_t size, void* removed) noexcept {
+  if (!delete_unreached(object)) return;
+  static_cast<Removed*>(removed)->objects++;
+  static_cast<Removed*>(removed)->bytes += size;
+}
+
+void note_removed(uint64_t objects, uint64_t bytes, void* removed) noexcept {
+  static_cast<Removed*>(removed)->objects += static_cast<int64_t>(objects);
+  static_cast<Removed*>(removed)->bytes += bytes;
+}
+
+// At the end of a marking beside the threads (FREEHOLD_VERIFY): what one with the threads stopped reaches stays.
+void check_marks() noexcept {
+  Marking marking;
+  if (marking.is_complete()) marking.mark_roots();
+  if (!marking.is_complete()) return;
+  for_each_live_object([&](Object* object, const Walked&) noexcept {
+    if (marking.is_marked(object) && !is_kept(object))
+      os::fail_fast("the marking beside the threads has lost an object.", "Report it; FREEHOLD_RECLAIM_CONCURRENT=0 does without.");
+  });
+}
+
+bool mark_beside_threads(Removed* removed) noexcept {
+  if (state.support == nullptr) return false;
+  bool done;
+  {
+    PromotionPause pause;
+    done = reclaim_beside_threads(*state.support, remove, note_removed, removed, core::knobs.verify ? check_marks : nullptr);
+  }
+  if (finalizable_count() != 0 || dead_locks() != 0) state.support->run_finalizers();
+  (done ? reachability_counters.markings : reachability_counters.abandoned).fetch_add(1, std::memory_order_relaxed);
+  return done;
+}
+
+}  // namespace
+
 int64_t reclaim() noexcept {
-  int64_t count = 0;
-  auto remove = [](Object* object, const MethodTable*, size_t size, void* count) noexcept {
-    uint32_t sync = *object->sync_word();
-    DeleteResult result = delete_keeping_lock(object);
-    if (result != DeleteResult::kDeleted && result != DeleteResult::kMayBePinned) return;
-    if ((sync & (core::kSyncIsHashOrIndex | core::kSyncIsHash)) == core::kSyncIsHashOrIndex) note_dead_lock(sync & core::kSyncHashOrIndex);
-    ++*static_cast<int64_t*>(count);
-    reachability_counters.bytes.fetch_add(size, std::memory_order_relaxed);
-  };
+  Removed removed = {0, 0};
+  note_reclaim_begins();
   // Debug mode: what may be pinned stays behind each deletion, and is looked at again with the next one of its block.
   if (core::knobs.debug) refresh_pins();
   if (state.support != nullptr) state.support->begins();
-  bool searched = search_stopped({remove, &count, true, false});
-  if (state.support != nullptr) state.support->ends(searched);
+  auto remove_found = [](Object* object, const MethodTable*, size_t size, void* removed) noexcept { remove(object, size, removed); };
+  bool marked = core::knobs.reclaim_concurrent && !core::knobs.debug && mark_beside_threads(&removed);
+  // Also where that was abandoned: an allocation may be waiting for it.
+  if (!marked) marked = mark_stopped(UnreachableRequest{remove_found, &removed, true, false}, true, mark_all);
+  if (state.support != nullptr) state.support->ends(marked);
   note_reclaim(thread_totals().live_bytes());
-  if (!searched) return -1;
+  if (!marked) return -1;
   reachability_counters.reclaims.fetch_add(1, std::memory_order_release);
   if (core::knobs.debug) release_what_no_thread_pins();
-  reachability_counters.objects.fetch_add(static_cast<uint64_t>(count), std::memory_order_relaxed);
-  return count;
+  reachability_counters.objects.fetch_add(static_cast<uint64_t>(removed.objects), std::memory_order_relaxed);
+  reachability_counters.bytes.fetch_add(removed.bytes, std::memory_order_relaxed);
+  return removed.objects;
 }
 
 void wait_for_finalizers() noexcept {
+  if (thread_heap.finalizes) return;
   constexpr uint64_t kMicroseconds = 1'000'000, kStep = 1'000;
   auto count = []() noexcept { return finalizable_count() + dead_locks(); };
   size_t left = count();

@@ -5,9 +5,20 @@
 
 namespace freehold::heap {
 
-// FREEHOLD_RECLAIM_GROWTH: whether what lives has grown by so much since reclaim() was last called, and by 16 MB.
+// FREEHOLD_RECLAIM=auto: whether what lives has grown by FREEHOLD_RECLAIM_GROWTH since reclaim() was last called, and by 32 MB; near the limit, by a sixteenth of that.
 bool should_reclaim() noexcept;
-// reclaim() was called: so many bytes live. Any thread.
+// reclaim() begins; it has ended: so many bytes live. Any thread.
+void note_reclaim_begins() noexcept;
 void note_reclaim(uint64_t live) noexcept;
+
+// In the child of a fork, where no thread is.
+void forget_running_reclaims() noexcept;
+
+// Whether a thread is in reclaim().
+bool is_reclaiming() noexcept;
+// And whether what lives has grown by half as much again as it began for: allocation outruns marking.
+bool is_reclaim_behind() noexcept;
+// Four times as much: the marking has no processor, or far too little of one.
+bool is_reclaim_far_behind() noexcept;
 
 }  // namespace freehold::heap

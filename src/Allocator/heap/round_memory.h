@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "core/object.h"
-#include "platform/growing_memory.h"
+#include "os/growing_memory.h"
 
 namespace freehold::heap {
 

@@ -4,9 +4,9 @@
 
 #include <atomic>
 
+#include "Platform/lock.h"
 #include "core/module_state.h"
-#include "platform/lock.h"
-#include "platform/os.h"
+#include "os/kernel.h"
 
 namespace freehold::heap {
 namespace {

@@ -1,8 +1,9 @@
 #include "heap/thread_heap.h"
 
+#include "Platform/lock.h"
 #include "core/arena.h"
 #include "core/knobs.h"
-#include "platform/lock.h"
+#include "core/module_state.h"
 
 namespace freehold::heap {
 
@@ -10,9 +11,14 @@ thread_local constinit ThreadHeap thread_heap = {};
 
 namespace {
 
-os::Lock lock;  // guards the list and the totals of threads that are gone
-ThreadHeap* threads = nullptr;
-ThreadTotals gone = {};
+os::Lock lock;                  // guards the list and the totals of threads that are gone
+ThreadHeap* threads = nullptr;  // those that there are, whatever the heap is
+
+struct State {
+  ThreadTotals gone = {};  // of threads that are gone
+};
+constinit State state;
+FREEHOLD_MODULE_STATE(state);
 
 // Racy reads of another thread's bump pointer: off by what it allocates meanwhile.
 uint64_t allocated_by(const AllocationContext& context) noexcept {
@@ -45,27 +51,42 @@ void unregister_thread() noexcept {
   ThreadHeap* heap = &thread_heap;
   if (!heap->registered) return;
   os::LockGuard guard(lock);
-  add(&gone, *heap);
+  add(&state.gone, *heap);
   *heap->link = heap->next;
   if (heap->next != nullptr) heap->next->link = heap->link;
   *heap = {};
 }
 
-ThreadTotals thread_totals() noexcept {
-  os::LockGuard guard(lock);
-  ThreadTotals totals = gone;
-  for (const ThreadHeap* heap = threads; heap != nullptr; heap = heap->next) add(&totals, *heap);
-  return totals;
+void forget_other_threads() noexcept {
+  ThreadHeap* own = &thread_heap;
+  for (const ThreadHeap* heap = threads; heap != nullptr; heap = heap->next) {
+    if (heap != own) add(&state.gone, *heap);
+  }
+  threads = own->registered ? own : nullptr;
+  own->next = nullptr;
+  own->link = own->registered ? &threads : nullptr;
 }
 
-void reset_thread_totals() noexcept {
-  ThreadTotals totals = thread_totals();
+void lock_thread_list() noexcept { lock.lock(); }
+void unlock_thread_list() noexcept { lock.unlock(); }
+
+void for_each_context(void (*fn)(const AllocationContext& context) noexcept) noexcept {
   os::LockGuard guard(lock);
-  gone.allocated_bytes -= totals.allocated_bytes;
-  gone.deleted_bytes -= totals.deleted_bytes;
-  gone.deleted_objects -= totals.deleted_objects;
-  gone.double_deletes -= totals.double_deletes;
-  gone.dead_pages -= totals.dead_pages;
+  for (const ThreadHeap* heap = threads; heap != nullptr; heap = heap->next) {
+    if (heap->context != nullptr) fn(*heap->context);
+  }
+}
+
+void for_each_thread_heap(void (*fn)(const ThreadHeap& heap, void* argument) noexcept, void* argument) noexcept {
+  os::LockGuard guard(lock);
+  for (const ThreadHeap* heap = threads; heap != nullptr; heap = heap->next) fn(*heap, argument);
+}
+
+ThreadTotals thread_totals() noexcept {
+  os::LockGuard guard(lock);
+  ThreadTotals totals = state.gone;
+  for (const ThreadHeap* heap = threads; heap != nullptr; heap = heap->next) add(&totals, *heap);
+  return totals;
 }
 
 void add_allocated(AllocationContext* context, uint64_t bytes) noexcept { context->alloc_bytes_uoh += static_cast<int64_t>(bytes); }

@@ -8,6 +8,8 @@
 
 namespace freehold::heap {
 
+struct ThreadScopes;
+
 struct ThreadHeap {
   AllocationContext* context;  // null until the thread allocates
   // Only the owner writes; statistics read them torn by at most one object.
@@ -15,18 +17,22 @@ struct ThreadHeap {
   uint64_t deleted_objects;
   uint64_t double_deletes;
   uint64_t dead_pages;  // that this thread found dead, ever
-  // Bytes beyond the limit that this thread may take: what throwing an OutOfMemoryException needs. Refilled when an allocation fails, gone when
-  // one succeeds without.
+  // Bytes of the reserve, or beyond the limit, that this thread may take: what throwing and handling an OutOfMemoryException needs. Refilled when an allocation
+  // fails, gone when the thread has allocated for a while without (recovered_at, in bytes allocated). `large`: for arrays that the first does not have room for.
   uint32_t emergency;
+  uint32_t emergency_large;
+  int64_t recovered_at;
   // Failures of allocations in an emergency, one deeper in the stack than the other, and how deep the last was.
   uint32_t nested_failures;
   uintptr_t last_failure;
   bool registered;
-  bool missed_round;       // of promotion: another thread's round or sweep was under way
+  bool missed_round;       // of promotion: another thread's round or remap was under way
   uint32_t paced_windows;  // that it begins no faster than promotion frees memory (heap/pacing.h)
   // The first so many bytes of the arena are where deletions may take the short way: all, but none before the thread is registered, in debug mode, and
   // with promotion at deletions.
   size_t direct;
+  bool finalizes;        // it is the finalizer thread: nothing waits for finalizers there
+  ThreadScopes* scopes;  // heap/scopes.h; null until the thread begins one. Changed under the lock of the list
   ThreadHeap* next;
   ThreadHeap** link;  // what points to this one
 };
@@ -39,14 +45,24 @@ void register_thread() noexcept;
 // Takes it off and keeps its figures. The thread itself, on exit.
 void unregister_thread() noexcept;
 
+// In the child of a fork, before it has other threads: those of the parent are not here, and what was their memory is the next threads'. Their figures count.
+void forget_other_threads() noexcept;
+
+// No thread reads or changes the list between the two: whoever forks would leave its lock held in the child.
+void lock_thread_list() noexcept;
+void unlock_thread_list() noexcept;
+
 struct ThreadTotals {
   uint64_t allocated_bytes, deleted_bytes, deleted_objects, double_deletes, dead_pages;
   // Threads count on while they are added up: the difference may be a little less than nothing.
   uint64_t live_bytes() const noexcept { return allocated_bytes > deleted_bytes ? allocated_bytes - deleted_bytes : 0; }
 };
+// Calls fn for each context that a thread allocates from. With the threads stopped: none of them changes meanwhile.
+void for_each_context(void (*fn)(const AllocationContext& context) noexcept) noexcept;
+// The same for all that is kept for a thread.
+void for_each_thread_heap(void (*fn)(const ThreadHeap& heap, void* argument) noexcept, void* argument) noexcept;
 // Sums over all threads, past and present.
 ThreadTotals thread_totals() noexcept;
-void reset_thread_totals() noexcept;  // tests only: what was counted so far counts no longer
 // Memory that was not handed out by a thread's context (large, pinned).
 void add_allocated(AllocationContext* context, uint64_t bytes) noexcept;
 

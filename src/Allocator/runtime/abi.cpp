@@ -6,14 +6,18 @@
 #include "core/object.h"
 #include "diag/statistics.h"
 #include "heap/dead_locks.h"
+#include "heap/finalization_queue.h"
 #include "heap/forwarding.h"
+#include "heap/graph_deletion.h"
 #include "heap/heap.h"
 #include "heap/maintenance.h"
+#include "heap/outgrown_arrays.h"
 #include "heap/pin_release.h"
 #include "heap/pins.h"
 #include "heap/promotion.h"
 #include "heap/reachability.h"
 #include "heap/running_finalizers.h"
+#include "heap/scopes.h"
 #include "heap/stack_store.h"
 #include "runtime/finalizer.h"
 #include "runtime/runtime_imports.h"
@@ -28,6 +32,8 @@ int32_t freehold_delete_itself(void* object) noexcept { return static_cast<int32
 int32_t freehold_delete_part(void* object) noexcept { return static_cast<int32_t>(freehold::heap::delete_part(object)); }
 
 int32_t freehold_take_dead_lock() noexcept { return static_cast<int32_t>(freehold::heap::take_dead_lock()); }
+
+int32_t freehold_claim_finalizer(void* object) noexcept { return freehold::heap::claim_finalizer(reinterpret_cast<uintptr_t>(object)) ? 1 : 0; }
 
 void freehold_begin_finalizer(void* running) noexcept { freehold::heap::begin_finalizer(static_cast<freehold::heap::RunningFinalizer*>(running)); }
 
@@ -68,10 +74,28 @@ void freehold_release_unpinned() noexcept { freehold::heap::release_what_no_thre
 
 int64_t freehold_promote() noexcept { return static_cast<int64_t>(freehold::heap::promote(freehold::heap::PromotionScope::kSparse)); }
 
-void freehold_hold_sweeps(int32_t hold) noexcept { freehold::heap::hold_sweeps(hold != 0); }
+void freehold_refuse_remaps(int32_t refuse) noexcept { freehold::heap::refuse_remaps(refuse != 0); }
 
 int32_t freehold_find_unreachable(void* entries, int32_t capacity) noexcept {
   return static_cast<int32_t>(freehold::heap::find_unreachable_types(static_cast<freehold::heap::UnreachableType*>(entries), static_cast<size_t>(capacity)));
+}
+
+int32_t freehold_delete_graph(const uint64_t* root, const uint64_t* finalizable, void* result) noexcept {
+  return static_cast<int32_t>(freehold::heap::delete_graph(root, finalizable, static_cast<freehold::heap::GraphDeletion*>(result)));
+}
+
+void freehold_delete_outgrown(const uint64_t* list, int32_t count, int32_t at_any_price, void* result) noexcept {
+  freehold::heap::delete_outgrown(list, static_cast<size_t>(count), at_any_price != 0, static_cast<freehold::heap::OutgrownArrays*>(result));
+}
+
+int64_t freehold_begin_scope() noexcept { return freehold::heap::begin_scope(); }
+
+void freehold_leave_scope(int64_t scope) noexcept { freehold::heap::leave_scope(scope); }
+
+int32_t freehold_has_scope() noexcept { return freehold::heap::has_scope() ? 1 : 0; }
+
+int32_t freehold_end_scope(int64_t scope, const uint64_t* finalizable, void* result) noexcept {
+  return static_cast<int32_t>(freehold::heap::end_scope(scope, finalizable, static_cast<freehold::heap::ScopeDeletion*>(result)));
 }
 
 int64_t freehold_reclaim() noexcept { return freehold::heap::reclaim(); }

@@ -1,4 +1,4 @@
-// What System.GC calls a collection. Two things of this heap count as one: a search for what no root reaches, whoever asked for it (all generations), and a call
+// What System.GC calls a collection. Two things of this heap count as one: a marking that deletes what no root reaches, whoever asked for it (all generations), and a call
 // of GC.Collect that made none. Programs also allocate until GC.CollectionCount changes: so a round of the background thread that is due to what was allocated
 // counts too, for generation 0.
 #pragma once
@@ -7,7 +7,7 @@
 
 namespace freehold::runtime {
 
-// GC.Collect: a search, then what heap::collect() does. Cheap calls, of a young generation or where the program leaves it to the collector, search at every fifth
+// GC.Collect: a marking, then what heap::collect() does. Cheap calls, of a young generation or where the program leaves it to the collector, mark at every fifth
 // at most, and only as often as that costs a fiftieth of the time. Preemptive mode.
 void collect_garbage(int32_t generation, int32_t mode) noexcept;
 
@@ -22,7 +22,7 @@ struct LastCollection {
 enum class CollectionKind : int32_t { kAny = 0, kEphemeral = 1, kFullBlocking = 2, kBackground = 3 };  // as GCKind
 LastCollection last_collection(CollectionKind kind) noexcept;
 
-// Around each search that deletes: for heap::RootSupport. `done`: it was possible.
+// Around each marking that deletes: for heap::RootSupport. `done`: it was possible.
 void full_collection_begins() noexcept;
 void full_collection_ends(bool done) noexcept;
 

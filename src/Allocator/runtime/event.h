@@ -1,13 +1,12 @@
 // A manual-reset event on a futex: who waits sleeps in the kernel. It allocates nothing and may be set from any thread.
 #pragma once
 
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include <atomic>
-#include <climits>
 #include <cstdint>
 #include <ctime>
+
+#include "Platform/futex.h"
+#include "Platform/time.h"
 
 namespace freehold::runtime {
 
@@ -16,7 +15,7 @@ class Event {
   constexpr explicit Event(bool set) noexcept : state_(set ? 1 : 0) {}
 
   void set() noexcept {
-    if (state_.exchange(1, std::memory_order_release) == 0) futex(FUTEX_WAKE_PRIVATE, INT_MAX, nullptr);
+    if (state_.exchange(1, std::memory_order_release) == 0) os::wake_all(state_);
   }
   void reset() noexcept { state_.store(0, std::memory_order_relaxed); }
 
@@ -25,27 +24,21 @@ class Event {
     int64_t end = now() + milliseconds;
     while (state_.load(std::memory_order_acquire) == 0) {
       if (milliseconds < 0) {
-        futex(FUTEX_WAIT_PRIVATE, 0, nullptr);
+        os::wait_on(state_, 0);
         continue;
       }
       int64_t left = end - now();
       if (left <= 0) return false;
       timespec time = {static_cast<time_t>(left / 1000), static_cast<long>(left % 1000) * 1000000};
-      futex(FUTEX_WAIT_PRIVATE, 0, &time);
+      os::wait_on(state_, 0, &time);
     }
     return true;
   }
 
   // Monotonic milliseconds.
-  static int64_t now() noexcept {
-    timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return static_cast<int64_t>(time.tv_sec) * 1000 + time.tv_nsec / 1000000;
-  }
+  static int64_t now() noexcept { return static_cast<int64_t>(os::nanoseconds() / 1'000'000); }
 
  private:
-  void futex(int operation, uint32_t value, const timespec* timeout) noexcept { syscall(SYS_futex, &state_, operation, value, timeout, nullptr, 0); }
-
   std::atomic<uint32_t> state_;  // written by set and reset, read by all
 };
 static_assert(sizeof(std::atomic<uint32_t>) == 4);
@@ -56,12 +49,12 @@ class Changes {
   uint32_t seen() const noexcept { return count_.load(std::memory_order_acquire); }
   void announce() noexcept {
     count_.fetch_add(1, std::memory_order_release);
-    syscall(SYS_futex, &count_, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+    os::wake_all(count_);
   }
   // Until there are others than `seen`, `milliseconds` have passed (negative: for ever), or for no reason.
   void wait(uint32_t seen, int64_t milliseconds) noexcept {
     timespec time = {static_cast<time_t>(milliseconds / 1000), static_cast<long>(milliseconds % 1000) * 1000000};
-    syscall(SYS_futex, &count_, FUTEX_WAIT_PRIVATE, seen, milliseconds < 0 ? nullptr : &time, nullptr, 0);
+    os::wait_on(count_, seen, milliseconds < 0 ? nullptr : &time);
   }
 
  private:

@@ -32,9 +32,10 @@
 #include "core/fault_counters.h"
 #include "core/fault_recovery.h"
 #include "core/stress.h"
+#include "heap/dedangling.h"
 #include "heap/forwarding.h"
 #include "heap/heap.h"
-#include "platform/os.h"
+#include "os/kernel.h"
 #include "runtime/memory_moves.h"
 #include "runtime/runtime_imports.h"
 #include "runtime/stale_references.h"
@@ -251,6 +252,7 @@ bool answer(int signal, const siginfo_t* info, ucontext_t* context) noexcept {
       throw_at(registers, kDanglingHere, ip);
       thrown = true;
     } else if (helper || is_dispatch_stub(ip) || is_managed_code(ip) || is_unboxing_stub(ip)) {
+      if (is_bulk_move(ip)) freehold_after_move(reinterpret_cast<uint8_t*>(registers[REG_RDI]), nullptr, static_cast<size_t>(registers[REG_RDX]));
       thrown = throw_at_caller(thread, registers, kDanglingInHelper);
     }
     if (thrown) {
@@ -278,23 +280,23 @@ bool answer_in_arena(int signal, siginfo_t* info, ucontext_t* context) noexcept 
   return answer(signal, info, context);
 }
 
-constexpr uint32_t kFaults = platform::fault_bit(SIGSEGV) | platform::fault_bit(SIGBUS);
-platform::FaultOwner arena_owner;  // written before it is added
+constexpr uint32_t kFaults = os::fault_bit(SIGSEGV) | os::fault_bit(SIGBUS);
+os::FaultOwner arena_owner;  // written before it is added
 
 // Null references in helpers, and reads of the heap's own that may fault. Those in the arena too, until that has an owner.
 bool answer_anywhere(int signal, siginfo_t* info, ucontext_t* context) noexcept {
   return (arena_owner.size == 0 || !heap::in_arena(reinterpret_cast<uintptr_t>(info->si_addr))) && answer(signal, info, context);
 }
 
-constexpr platform::FaultOwner kAnywhere = {kFaults, answer_anywhere, 0, 0};
+constexpr os::FaultOwner kAnywhere = {kFaults, answer_anywhere, 0, 0};
 
 }  // namespace
 
-bool install_fault_handlers() noexcept { return platform::add_fault_owner(kAnywhere, platform::FaultStack::kAsBefore); }
+bool install_fault_handlers() noexcept { return os::add_fault_owner(kAnywhere, os::FaultStack::kAsBefore); }
 
 bool own_faults_of_arena() noexcept {
   arena_owner = {kFaults, answer_in_arena, core::arena.start, core::arena.size};
-  return platform::add_fault_owner(arena_owner, platform::FaultStack::kAsBefore);
+  return os::add_fault_owner(arena_owner, os::FaultStack::kAsBefore);
 }
 
 }  // namespace freehold::runtime

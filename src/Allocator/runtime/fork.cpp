@@ -1,4 +1,4 @@
-// The thread that forks stops the others, when no round, sweep or phase of maintenance is under way: none of them holds a lock of the heap then, and in the child they
+// The thread that forks stops the others, when no round, remap or phase of maintenance is under way: none of them holds a lock of the heap then, and in the child they
 // count as stopped for ever, with their stacks as roots. (The runtime's finalizer thread is among them: finalizers of what no root reaches do not run in a child.)
 //
 // A thread that forks in cooperative mode, by a P/Invoke with SuppressGCTransition, cannot: who waits for it to stop may hold what it would wait for. Its child
@@ -13,6 +13,7 @@
 
 #include "heap/fork.h"
 #include "heap/phases.h"
+#include "heap/thread_heap.h"
 #include "runtime/runtime_imports.h"
 #include "runtime/suspension.h"
 #include "runtime/threads_may_run.h"
@@ -41,12 +42,14 @@ void before_fork() noexcept {
   suspend_all();
   // Only now: a thread that waits for maintenance can be stopped when it is through.
   new (maintenance) heap::MaintenancePause;
+  heap::lock_thread_list();
   stopped_others = true;
 }
 
 void after_fork() noexcept {
   if (!stopped_others) return;
   stopped_others = false;
+  heap::unlock_thread_list();
   std::launder(reinterpret_cast<heap::MaintenancePause*>(maintenance))->~MaintenancePause();
   resume_all();
   std::launder(reinterpret_cast<heap::PromotionPause*>(promotion))->~PromotionPause();
@@ -61,6 +64,7 @@ void own_thread_list() noexcept {
 }
 
 void in_child() noexcept {
+  go_on_without_other_threads(stopped_others);
   heap::go_on_in_child();
   if (stopped_others) {
     own_thread_list();

@@ -1,5 +1,5 @@
 // The functions behind the GC interface, and GC_Initialize, the one symbol that makes the runtime take this heap for its garbage collector.
-// There are no generations that matter; no finalizer runs but from Heap.Delete, or for what a search (GC.Collect, Heap.Reclaim) has found.
+// There are no generations that matter; no finalizer runs but from Heap.Delete, or for what marking (GC.Collect, Heap.Reclaim) has found.
 #include <strings.h>
 #include <unistd.h>
 #include <cstdio>
@@ -10,10 +10,11 @@
 #include "core/object.h"
 #include "diag/statistics.h"
 #include "heap/finalization_queue.h"
+#include "heap/kept_marks.h"
 #include "heap/maintenance.h"
 #include "heap/phases.h"
 #include "heap/pins.h"
-#include "platform/os.h"
+#include "os/kernel.h"
 #include "runtime/collections.h"
 #include "runtime/event.h"
 #include "runtime/fault_handler.h"
@@ -69,6 +70,7 @@ void set_sync_bit(void* object, bool value) noexcept {
   if (value) {
     __atomic_fetch_or(word, core::kSyncFinalizerRun, __ATOMIC_ACQ_REL);
   } else {
+    __atomic_store_n(&freehold_registered_again, uint8_t{1}, __ATOMIC_RELAXED);
     __atomic_fetch_and(word, ~core::kSyncFinalizerRun, __ATOMIC_ACQ_REL);
   }
 }
@@ -128,7 +130,7 @@ constinit const GcHeapTable kTable = {
     .wait_until_complete =
         [](GcHeap*, bool) {
           threads_may_run.wait();
-          hold_after_stop();
+          preempt_after_stop();
           return uint32_t{0};
         },
     // A thread ends: its chunk is given back. The runtime calls this for nothing else.
@@ -220,7 +222,7 @@ bool start() noexcept {
   if (!heap::initialize(heap_limit()) || !own_faults_of_arena()) return false;
   if (!watch_forks()) return false;
   heap::set_pin_scanner(scan_pins);
-  heap::set_sweep_support(&sweep_support);
+  heap::set_remap_support(&remap_support);
   heap::set_root_support(&root_support);
   heap::set_stack_walker(walk_stack);
   if (core::knobs.stress.preempt != 0 && !start_preemption()) return false;

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <atomic>
 
+#include "Platform/lock.h"
+#include "core/module_state.h"
 #include "heap/accounting.h"
 #include "heap/finalization_queue.h"
 #include "heap/heap.h"
-#include "platform/lock.h"
 #include "runtime/collections.h"
 #include "runtime/gc_heap.h"
 #include "runtime/runtime_config.h"
@@ -19,24 +20,28 @@ namespace {
 
 enum LatencyMode : int32_t { kBatch = 0, kInteractive = 1, kLowLatency = 2, kSustainedLowLatency = 3, kNoGcRegion = 4 };
 
-// Guards the words below that belong together. Never held across a call out of this file.
-os::Lock lock;
-std::atomic<int32_t> mode{kInteractive};
-std::atomic<int32_t> loh_compaction{1};  // 1 = default, 2 = compact once
-int32_t mode_before_region = kInteractive;
-uint64_t region_start = 0;  // bytes allocated when the region began
-uint64_t region_total = 0;  // bytes it may allocate
-uint64_t callback_threshold = 0;
-std::atomic<NoGcRegionCallback*> callback{nullptr};       // registered, not yet due
-std::atomic<FinalizerWorkItem*> finalizer_work{nullptr};  // for the finalizer thread
+struct State {
+  // Guards the words below that belong together. Never held across a call out of this file.
+  os::Lock lock;
+  std::atomic<int32_t> mode{kInteractive};
+  std::atomic<int32_t> loh_compaction{1};  // 1 = default, 2 = compact once
+  int32_t mode_before_region = kInteractive;
+  uint64_t region_start = 0;  // bytes allocated when the region began
+  uint64_t region_total = 0;  // bytes it may allocate
+  uint64_t callback_threshold = 0;
+  std::atomic<NoGcRegionCallback*> callback{nullptr};       // registered, not yet due
+  std::atomic<FinalizerWorkItem*> finalizer_work{nullptr};  // for the finalizer thread
+};
+constinit State state;
+FREEHOLD_MODULE_STATE(state);
 
 void give_to_finalizer_thread(NoGcRegionCallback* item, bool abandoned) noexcept {
   item->scheduled = true;
   item->abandoned = abandoned;
-  FinalizerWorkItem* head = finalizer_work.load(std::memory_order_relaxed);
+  FinalizerWorkItem* head = state.finalizer_work.load(std::memory_order_relaxed);
   do {
     item->next = head;
-  } while (!finalizer_work.compare_exchange_weak(head, item, std::memory_order_release, std::memory_order_relaxed));
+  } while (!state.finalizer_work.compare_exchange_weak(head, item, std::memory_order_release, std::memory_order_relaxed));
   request_finalizer_thread(true);
 }
 
@@ -80,30 +85,30 @@ void fill_memory_info(const MemoryInfo& info, int32_t kind) noexcept {
   info.pauses[1] = 0;
 }
 
-int32_t latency_mode() noexcept { return mode.load(std::memory_order_relaxed); }
+int32_t latency_mode() noexcept { return state.mode.load(std::memory_order_relaxed); }
 
 // 0 = done, 1 = refused: a no-GC region is in progress.
-int32_t set_latency_mode(int32_t wanted) noexcept {
-  os::LockGuard guard(lock);
-  if (mode.load(std::memory_order_relaxed) == kNoGcRegion) return 1;
-  if (wanted >= kBatch && wanted <= kSustainedLowLatency) mode.store(wanted, std::memory_order_relaxed);
+int32_t set_latency_mode(int32_t mode) noexcept {
+  os::LockGuard guard(state.lock);
+  if (state.mode.load(std::memory_order_relaxed) == kNoGcRegion) return 1;
+  if (mode >= kBatch && mode <= kSustainedLowLatency) state.mode.store(mode, std::memory_order_relaxed);
   return 0;
 }
 
-int32_t loh_compaction_mode() noexcept { return loh_compaction.load(std::memory_order_relaxed); }
-void set_loh_compaction_mode(int32_t wanted) noexcept { loh_compaction.store(wanted, std::memory_order_relaxed); }
+int32_t loh_compaction_mode() noexcept { return state.loh_compaction.load(std::memory_order_relaxed); }
+void set_loh_compaction_mode(int32_t mode) noexcept { state.loh_compaction.store(mode, std::memory_order_relaxed); }
 
 // 0 = started, 1 = not enough memory, 2 = more than the heap may ever have, 3 = one is in progress.
 int32_t start_no_gc_region(uint64_t total) noexcept {
   uint64_t allocated = heap::total_allocated_bytes(), in_use = heap::total_bytes_in_use(), available = available_memory();
-  os::LockGuard guard(lock);
-  if (mode.load(std::memory_order_relaxed) == kNoGcRegion) return 3;
+  os::LockGuard guard(state.lock);
+  if (state.mode.load(std::memory_order_relaxed) == kNoGcRegion) return 3;
   if (total == 0 || total > available) return 2;
   if (in_use + total > available) return 1;
-  mode_before_region = mode.load(std::memory_order_relaxed);
-  mode.store(kNoGcRegion, std::memory_order_relaxed);
-  region_start = allocated;
-  region_total = total;
+  state.mode_before_region = state.mode.load(std::memory_order_relaxed);
+  state.mode.store(kNoGcRegion, std::memory_order_relaxed);
+  state.region_start = allocated;
+  state.region_total = total;
   return 0;
 }
 
@@ -113,11 +118,11 @@ int32_t end_no_gc_region() noexcept {
   bool reached;
   uint64_t allocated = heap::total_allocated_bytes();
   {
-    os::LockGuard guard(lock);
-    if (mode.load(std::memory_order_relaxed) != kNoGcRegion) return 1;
-    mode.store(mode_before_region, std::memory_order_relaxed);
-    left = callback.exchange(nullptr, std::memory_order_acq_rel);
-    reached = allocated - region_start >= callback_threshold;
+    os::LockGuard guard(state.lock);
+    if (state.mode.load(std::memory_order_relaxed) != kNoGcRegion) return 1;
+    state.mode.store(state.mode_before_region, std::memory_order_relaxed);
+    left = state.callback.exchange(nullptr, std::memory_order_acq_rel);
+    reached = allocated - state.region_start >= state.callback_threshold;
   }
   if (left != nullptr) give_to_finalizer_thread(left, !reached);
   return 0;
@@ -125,27 +130,27 @@ int32_t end_no_gc_region() noexcept {
 
 // 0 = registered, 1 = no region is in progress, 2 = the threshold is beyond it, 3 = one is registered.
 int32_t enable_no_gc_callback(NoGcRegionCallback* item, uint64_t threshold) noexcept {
-  os::LockGuard guard(lock);
-  if (mode.load(std::memory_order_relaxed) != kNoGcRegion) return 1;
-  if (callback.load(std::memory_order_relaxed) != nullptr) return 3;
-  if (threshold > region_total) return 2;
-  callback_threshold = threshold;
-  callback.store(item, std::memory_order_release);
+  os::LockGuard guard(state.lock);
+  if (state.mode.load(std::memory_order_relaxed) != kNoGcRegion) return 1;
+  if (state.callback.load(std::memory_order_relaxed) != nullptr) return 3;
+  if (threshold > state.region_total) return 2;
+  state.callback_threshold = threshold;
+  state.callback.store(item, std::memory_order_release);
   return 0;
 }
 
 // The threshold is looked at when a thread's chunk is used up (2 MB at most), and when the region ends.
-bool allocations_are_noted() noexcept { return callback.load(std::memory_order_acquire) != nullptr; }
+bool allocations_are_noted() noexcept { return state.callback.load(std::memory_order_acquire) != nullptr; }
 
 void note_allocation() noexcept {
   if (!allocations_are_noted()) [[likely]]
     return;
-  if (heap::total_allocated_bytes() - region_start < callback_threshold) return;
-  NoGcRegionCallback* due = callback.exchange(nullptr, std::memory_order_acq_rel);
+  if (heap::total_allocated_bytes() - state.region_start < state.callback_threshold) return;
+  NoGcRegionCallback* due = state.callback.exchange(nullptr, std::memory_order_acq_rel);
   if (due != nullptr) give_to_finalizer_thread(due, false);
 }
 
-FinalizerWorkItem* take_finalizer_work() noexcept { return finalizer_work.exchange(nullptr, std::memory_order_acquire); }
+FinalizerWorkItem* take_finalizer_work() noexcept { return state.finalizer_work.exchange(nullptr, std::memory_order_acquire); }
 
 // GC.RefreshMemoryLimit. 0 = done, 1 = below what is in use, 2 = invalid.
 int32_t refresh_memory_limit() noexcept {

@@ -252,7 +252,7 @@ END_FUNCTION freehold_memset
 
 // void RhBulkMoveWithWriteBarrier(destination = rdi, source = rsi, size = rdx): an array of references, or of structs that hold some. Addresses
 // and size are multiples of 8. No word is written twice: a store by another thread is lost only when it came before ours, as with single moves.
-// freehold_after_move marks the cards of what was moved (heap/cards.h) and, while a sweep is under way (heap/dedangling.h), makes it current.
+// freehold_after_move marks the cards of what was moved (heap/cards.h) and, while a remap is under way (heap/dedangling.h), makes it current.
 FUNCTION RhBulkMoveWithWriteBarrier
     test    rdx, rdx
     jz      .Lbulk_nothing
@@ -295,7 +295,7 @@ FUNCTION RhBulkMoveWithWriteBarrier
     mov     rax, qword ptr [rsi + rcx]
     mov     qword ptr [rdi + rcx], rax
 .Lbulk_done:
-    cmp     qword ptr [rip + freehold_barrier], -1    // look_from: no cards, no sweep
+    cmp     qword ptr [rip + freehold_barrier], -1    // look_from: no cards, no remap
     jne     freehold_after_move
 .Lbulk_nothing:
     ret
@@ -333,6 +333,9 @@ FUNCTION RhBulkMoveWithWriteBarrier
     mov     rax, qword ptr [rsi + rcx - 8]
     mov     qword ptr [rdi + rcx - 8], rax
 5:  jmp     .Lbulk_done
+    .globl freehold_bulk_move_end
+    .hidden freehold_bulk_move_end
+freehold_bulk_move_end:
 END_FUNCTION RhBulkMoveWithWriteBarrier
 
 // void* RhpGcSafeZeroMemory(memory = rdi, size = rsi): no aligned word inside is ever seen half zero.

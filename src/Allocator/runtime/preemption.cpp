@@ -1,12 +1,12 @@
 // One thread of this file picks others at random times, among those that run, and sends them SIGSTKFLT. Its handler sleeps: the thread stays at an
-// instruction that nobody chose, while rounds and sweeps go by.
+// instruction that nobody chose, while rounds and remaps go by.
 //
 // The signal. Nothing on Linux raises SIGSTKFLT, and it does not queue: a thread that blocks it gets one when it unblocks it. The handler runs on the stack that
 // the thread has at the moment, also in another handler (that of faults defers nothing). Only threads are picked that the kernel calls running, since a system
 // call that waits would end with EINTR where SA_RESTART does not help (poll, nanosleep); one that was about to wait still may.
 //
-// Stops. The runtime stops a thread in managed code by SIGRTMIN, whose handler looks at the instruction that it interrupted. A thread that is held could not be
-// stopped: so SIGRTMIN is blocked while it is held, and ends that. It is sent anew and comes when the handler returns, at the very instruction.
+// Stops. The runtime stops a thread in managed code by SIGRTMIN, whose handler looks at the instruction that it interrupted. A thread that is preempted could not be
+// stopped: so SIGRTMIN is blocked while it is preempted, and ends that. It is sent anew and comes when the handler returns, at the very instruction.
 #include "runtime/preemption.h"
 
 #include <dirent.h>
@@ -23,7 +23,7 @@
 
 #include "core/stress.h"
 #include "heap/background_thread.h"
-#include "platform/os.h"
+#include "os/kernel.h"
 
 namespace freehold::runtime {
 
@@ -84,7 +84,7 @@ void* preempt_for_ever(void*) noexcept {
 
 }  // namespace
 
-void hold_at_random() noexcept {
+void preempt_at_random() noexcept {
   int saved = errno;
   os::pause(core::next_random() % core::knobs.stress.preempt);
   errno = saved;
@@ -96,7 +96,7 @@ bool start_preemption() noexcept {
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
   sigaddset(&action.sa_mask, SIGRTMIN);
-  return sigaction(heap::kPreemptionSignal, &action, nullptr) == 0 && heap::start_background_thread("Freehold holds", preempt_for_ever);
+  return sigaction(heap::kPreemptionSignal, &action, nullptr) == 0 && heap::start_background_thread("Freehold delays", preempt_for_ever);
 }
 
 }  // namespace freehold::runtime

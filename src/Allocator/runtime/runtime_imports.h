@@ -204,7 +204,7 @@ constexpr bool is_weak_handle(uint32_t type) noexcept {
   return (kWeak >> type & 1) != 0;
 }
 // Whether native code holds the object of a handle of type kRefCounted. Runs managed code (ComWrappers), which reads the object; only while the threads are stopped.
-bool is_held_by_count(void* object) asm("_ZN15GCToEEInterface25RefCountedHandleCallbacksEP6Object");
+bool has_native_references(void* object) asm("_ZN15GCToEEInterface25RefCountedHandleCallbacksEP6Object");
 void* create_handle_manager() asm("_Z21CreateGCHandleManagerv");
 
 extern "C" {

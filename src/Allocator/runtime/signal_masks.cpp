@@ -9,8 +9,8 @@
 
 #include "core/knobs.h"
 #include "heap/background_thread.h"
-#include "platform/meshing.h"
-#include "platform/signals.h"
+#include "os/meshing.h"
+#include "os/signals.h"
 #include "runtime/runtime_imports.h"
 
 namespace freehold::runtime {

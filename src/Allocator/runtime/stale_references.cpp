@@ -6,6 +6,7 @@
 
 #include <cstddef>
 
+#include "Platform/operand.h"
 #include "core/arena.h"
 #include "core/fault_counters.h"
 #include "core/fault_recovery.h"
@@ -16,7 +17,6 @@
 #include "heap/heap.h"
 #include "heap/walk.h"
 #include "runtime/code_sites.h"
-#include "runtime/operand.h"
 #include "runtime/runtime_imports.h"
 
 namespace freehold::runtime {
@@ -27,11 +27,14 @@ using core::arena;
 using heap::current_address;
 using heap::Whereabouts;
 using heap::whereabouts_of;
+using os::decode_operands;
+using os::Operand;
+using os::Operands;
 
 constexpr uint32_t kInterior = 1;       // flags of a reported slot
 constexpr uintptr_t kHoleAtMost = 128;  // bytes of code without a map between two that have one; the largest seen is 51
-constexpr size_t kHolders = 96;         // objects whose fields are looked at
-constexpr size_t kSlotsOfHolder = 64;
+constexpr size_t kSources = 96;         // objects whose fields are looked at
+constexpr size_t kSlotsOfSource = 64;
 constexpr size_t kSlotsOfAll = 512;
 
 // In the order of the instruction set's numbers.
@@ -53,15 +56,15 @@ struct Frame {
   void (*callback)(void* frame, uintptr_t* slot, uint32_t flags);
   size_t reported;
   size_t patched;
-  size_t holder_count;
-  uintptr_t holders[kHolders];  // objects, once each
+  size_t source_count;
+  uintptr_t sources[kSources];  // objects, once each
 
-  void hold(uintptr_t object) noexcept {
-    if (holder_count == kHolders) return;
-    for (size_t i = 0; i < holder_count; i++) {
-      if (holders[i] == object) return;
+  void add_source(uintptr_t object) noexcept {
+    if (source_count == kSources) return;
+    for (size_t i = 0; i < source_count; i++) {
+      if (sources[i] == object) return;
     }
-    holders[holder_count++] = object;
+    sources[source_count++] = object;
   }
 };
 
@@ -75,7 +78,7 @@ void patch_slot(void* context, uintptr_t* slot, uint32_t flags) noexcept {
     *slot = current;
     frame.patched++;
   }
-  if ((flags & kInterior) == 0) frame.hold(current);
+  if ((flags & kInterior) == 0) frame.add_source(current);
 }
 
 RegisterDisplay display_of(greg_t* registers) noexcept {
@@ -201,7 +204,7 @@ bool shift(greg_t* registers, const Operand& operand, uintptr_t address, uintptr
 }
 
 // The operands of the instruction, as far as they lead to promoted objects.
-bool patch_operand(greg_t* registers, const Operands& operands, const uintptr_t* before, uintptr_t address, bool* patched) noexcept {
+bool patch_operand(greg_t* registers, const os::Operands& operands, const uintptr_t* before, uintptr_t address, bool* patched) noexcept {
   if (operands.count == 2) {
     for (const Operand& operand : operands.operand) {
       uintptr_t pointer = value(registers, operand.base);
@@ -252,8 +255,8 @@ void for_each_field(const greg_t* registers, uintptr_t object, size_t* budget, F
     size = core::align_up(size + static_cast<size_t>(type->component_size()) * length, core::kObjectAlignment);
   }
   // The beginning of a large one. A smaller size shortens what the description says, it does not displace it.
-  constexpr size_t kFirst = 3 * core::kHeaderSize + kSlotsOfHolder * sizeof(uint64_t);
-  size_t left = kSlotsOfHolder < *budget ? kSlotsOfHolder : *budget, seen = 0;
+  constexpr size_t kFirst = 3 * core::kHeaderSize + kSlotsOfSource * sizeof(uint64_t);
+  size_t left = kSlotsOfSource < *budget ? kSlotsOfSource : *budget, seen = 0;
   core::for_each_reference(reinterpret_cast<const core::Object*>(object), type, size < kFirst ? size : kFirst, [&](uint64_t* slot) noexcept {
     if (seen == left) return;
     seen++;
@@ -275,33 +278,33 @@ void patch_fields(const greg_t* registers, uintptr_t object, size_t* budget, siz
   for_each_field(registers, object, budget, [patched](uint64_t* slot) noexcept { patch_field(slot, patched); });
 }
 
-// The fields of what the held objects refer to, step by step: code that goes through several objects (this.list.items[i]) may have kept only the first.
+// The fields of what the sources refer to, step by step: code that goes through several objects (this.list.items[i]) may have kept only the first.
 void patch_fields_further(const greg_t* registers, Frame& frame, size_t* patched) noexcept {
-  size_t budget = kSlotsOfAll, first = frame.holder_count;
-  for (size_t i = 0; i < frame.holder_count && budget != 0 && *patched == 0; i++) {
-    if (i >= first) patch_fields(registers, frame.holders[i], &budget, patched);
-    for_each_field(registers, frame.holders[i], &budget, [&frame](uint64_t* slot) noexcept {
+  size_t budget = kSlotsOfAll, first = frame.source_count;
+  for (size_t i = 0; i < frame.source_count && budget != 0 && *patched == 0; i++) {
+    if (i >= first) patch_fields(registers, frame.sources[i], &budget, patched);
+    for_each_field(registers, frame.sources[i], &budget, [&frame](uint64_t* slot) noexcept {
       uint64_t object;
-      if (core::try_load(slot, &object) && arena.contains(object)) frame.hold(current_address(object));
+      if (core::try_load(slot, &object) && arena.contains(object)) frame.add_source(current_address(object));
     });
   }
 }
 
 // Registers that hold the start of an object: bases of static fields are not in the map, and where there is no map there is only this.
-void hold_registers(const greg_t* registers, Frame& frame) noexcept {
+void add_registers(const greg_t* registers, Frame& frame) noexcept {
   for (int number : kRegisters) {
     auto address = static_cast<uintptr_t>(registers[number]);
     if (address % core::kObjectAlignment != 0 || !arena.contains(address)) continue;
     bool known = false;
-    for (size_t i = 0; i < frame.holder_count; i++) known = known || frame.holders[i] == address;
+    for (size_t i = 0; i < frame.source_count; i++) known = known || frame.sources[i] == address;
     // A number may look like an address anywhere in the arena: only where objects are may be looked at.
     if (known || heap::classify(reinterpret_cast<void*>(address)) != heap::AddressState::kLive) continue;
-    if (const core::Object* object = heap::find_object(address); reinterpret_cast<uintptr_t>(object) == address) frame.hold(address);
+    if (const core::Object* object = heap::find_object(address); reinterpret_cast<uintptr_t>(object) == address) frame.add_source(address);
   }
 }
 
 // Where this thread's static fields are: only code between native memory and the first field sees those references. Others write to
-// them only in a sweep's stop, and a thread that handles a fault is not stopped.
+// them only in a remap's stop, and a thread that handles a fault is not stopped.
 void patch_thread_statics(const greg_t* registers, size_t* budget, size_t* patched) noexcept {
   auto patch = [&](uintptr_t& object) noexcept {
     if (object == 0) return;
@@ -327,7 +330,7 @@ bool repair(greg_t* registers, uintptr_t address, CodeKind kind) noexcept {
   uintptr_t before[2] = {effective_address(registers, operands.operand[0]), effective_address(registers, operands.operand[1])};
   Frame frame;
   frame.callback = patch_slot;
-  frame.reported = frame.patched = frame.holder_count = 0;
+  frame.reported = frame.patched = frame.source_count = 0;
   if (kind == CodeKind::kMapped) patch_frame(registers, frame);
   bool by_operand = kind == CodeKind::kNative;
   if (by_operand && operands.count == 1) patch_scratch_registers(registers, address);
@@ -337,8 +340,8 @@ bool repair(greg_t* registers, uintptr_t address, CodeKind kind) noexcept {
   if (!core::knobs.stress.sites || !is_first_visit(registers, kind)) {
     bool again = was_here(address);
     if (kind == CodeKind::kMapped && again) patch_callers(registers, frame);
-    hold_registers(registers, frame);
-    for (size_t i = 0; i < frame.holder_count && budget != 0; i++) patch_fields(registers, frame.holders[i], &budget, &parents);
+    add_registers(registers, frame);
+    for (size_t i = 0; i < frame.source_count && budget != 0; i++) patch_fields(registers, frame.sources[i], &budget, &parents);
     if (parents == 0) patch_thread_statics(registers, &budget, &parents);
     if (parents == 0 && again) patch_fields_further(registers, frame, &parents);
   }

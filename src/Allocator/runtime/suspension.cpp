@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdio>
 
+#include "core/module_state.h"
 #include "core/stop_counters.h"
 #include "diag/verify.h"
 #include "heap/forwarding.h"
@@ -10,7 +11,7 @@
 #include "heap/maintenance.h"
 #include "heap/phases.h"
 #include "heap/walk.h"
-#include "platform/os.h"
+#include "os/kernel.h"
 #include "runtime/collections.h"
 #include "runtime/frozen_segments.h"
 #include "runtime/runtime_imports.h"
@@ -23,8 +24,18 @@ constexpr int32_t kSuspendForCollection = 1;
 constexpr uint32_t kOldest = 2;
 constexpr int64_t kTick = 100;  // nanoseconds: what System.TimeSpan counts
 
-// Nanoseconds that threads were stopped or about to stop, by this file. Stops exclude each other; relaxed, for statistics.
-std::atomic<uint64_t> stopped_total{0}, stopped_last{0};
+struct State {
+  // Nanoseconds that threads were stopped or about to stop, by this file. Stops exclude each other; relaxed, for statistics.
+  std::atomic<uint64_t> stopped_total{0}, stopped_last{0};
+  // Whom the runtime last sent a signal, since it neither stood nor ran native code. The runtime calls from one thread at a time, which holds its lock of
+  // threads.
+  const Thread* last_signalled = nullptr;
+  uint64_t last_resumed = 0;  // written and read while the threads are stopped
+  // Only in the child of a fork, written while it has one thread.
+  bool others_never_stop = false, has_no_finalizer_thread = false;
+};
+constinit State state;
+FREEHOLD_MODULE_STATE(state);
 
 struct RootScan : ScanContext {
   void (*fn)(const Root&, void*);
@@ -38,11 +49,6 @@ void report_root(void** slot, ScanContext* context, uint32_t flags) noexcept {
   scan->fn({slot, (flags & kInterior) != 0, (flags & kPinned) != 0}, scan->argument);
 }
 
-// Whom the runtime last sent a signal, since it neither stood nor ran native code. The runtime calls from one thread at a time, which holds its lock of
-// threads.
-const Thread* last_signalled = nullptr;
-uint64_t last_resumed = 0;  // written and read while the threads are stopped
-
 // Who had to be signalled last is who came last, or nearly: the runtime asks again and again, and signals those that still run.
 void note_stop(uint64_t nanoseconds) noexcept {
   core::StopCounters& counters = core::stop_counters;
@@ -51,7 +57,7 @@ void note_stop(uint64_t nanoseconds) noexcept {
   counters.longest.store(nanoseconds, std::memory_order_relaxed);
   uint64_t place = 0, name[2] = {};
   for (Thread* thread = *runtime_instance()->threads; thread != nullptr; thread = thread->next) {
-    if (thread != last_signalled) continue;
+    if (thread != state.last_signalled) continue;
     // A frame's first word is the address that it returns to.
     void* frame = Thread::is_frame(thread->transition_frame) ? thread->transition_frame : thread->cached_frame;
     if (reinterpret_cast<uintptr_t>(frame) == Thread::kInterrupted)
@@ -70,14 +76,14 @@ extern "C" {
 void freehold_real_hijack(void* handle, Thread* thread) asm("__real_" FREEHOLD_HIJACK);
 [[gnu::visibility("default")]] void freehold_hijack(void* handle, Thread* thread) asm("__wrap_" FREEHOLD_HIJACK);
 void freehold_hijack(void* handle, Thread* thread) {
-  last_signalled = thread;
+  state.last_signalled = thread;
   freehold_real_hijack(handle, thread);
 }
 #else
 void freehold_real_hijack(Thread* thread) asm("__real_" FREEHOLD_HIJACK);
 [[gnu::visibility("default")]] void freehold_hijack(Thread* thread) asm("__wrap_" FREEHOLD_HIJACK);
 void freehold_hijack(Thread* thread) {
-  last_signalled = thread;
+  state.last_signalled = thread;
   freehold_real_hijack(thread);
 }
 #endif
@@ -91,18 +97,18 @@ void suspend_all() noexcept {
   // Suspensions exclude each other from here on, but others may wait here for their turn: the time before it is another stop's.
   uint64_t start = os::nanoseconds();
   suspend_runtime(kSuspendForCollection);
-  uint64_t stopped = os::nanoseconds(), free = last_resumed > start ? last_resumed : start;
+  uint64_t stopped = os::nanoseconds(), free = state.last_resumed > start ? state.last_resumed : start;
   note_stop(stopped - free);
 }
 
 void resume_all() noexcept {
-  last_signalled = nullptr;
-  last_resumed = os::nanoseconds();
+  state.last_signalled = nullptr;
+  state.last_resumed = os::nanoseconds();
   restart_runtime(true);
 }
 
-int64_t total_pause() noexcept { return static_cast<int64_t>(stopped_total.load(std::memory_order_relaxed)) / kTick; }
-int64_t last_pause() noexcept { return static_cast<int64_t>(stopped_last.load(std::memory_order_relaxed)) / kTick; }
+int64_t total_pause() noexcept { return static_cast<int64_t>(state.stopped_total.load(std::memory_order_relaxed)) / kTick; }
+int64_t last_pause() noexcept { return static_cast<int64_t>(state.stopped_last.load(std::memory_order_relaxed)) / kTick; }
 
 void for_each_allocation_context(void (*fn)(heap::AllocationContext*, void*), void* argument) noexcept { enumerate_contexts(fn, argument); }
 
@@ -130,22 +136,29 @@ bool is_strong(void** handle) noexcept {
   uint32_t type = handle_type(handle);
   if (type != kRefCounted || *handle == nullptr) return !is_weak_handle(type);
   auto* object = reinterpret_cast<void*>(heap::current_address(reinterpret_cast<uintptr_t>(*handle)));
-  return !heap::is_deleted(object) && is_held_by_count(object);
+  return !heap::is_deleted(object) && has_native_references(object);
+}
+
+struct ValueOfRoot {
+  void (*fn)(uintptr_t address, bool interior, void* argument);
+  void* argument;
+};
+void tell_value(const Root& root, void* argument) {
+  static_cast<ValueOfRoot*>(argument)->fn(reinterpret_cast<uintptr_t>(*root.slot), root.interior, static_cast<ValueOfRoot*>(argument)->argument);
+}
+
+void for_each_stack_root(void (*fn)(uintptr_t address, bool interior, void* argument), void* argument) noexcept {
+  ValueOfRoot value = {fn, argument};
+  for_each_root(tell_value, &value);
 }
 
 // Stacks, thread statics, and the handles that are not weak.
 void for_each_strong_root(void (*fn)(uintptr_t address, bool interior, void* argument), void* argument) noexcept {
-  struct Strong {
-    void (*fn)(uintptr_t, bool, void*);
-    void* argument;
-  } strong = {fn, argument};
-  auto tell = [](const Root& root, void* argument) {
-    static_cast<Strong*>(argument)->fn(reinterpret_cast<uintptr_t>(*root.slot), root.interior, static_cast<Strong*>(argument)->argument);
-  };
-  for_each_root(tell, &strong);
+  ValueOfRoot strong = {fn, argument};
+  for_each_root(tell_value, &strong);
   RootScan scan = {};
   scan.thread_count = 1;
-  scan.fn = tell;
+  scan.fn = tell_value;
   scan.argument = &strong;
   scan_handles(kOldest, kOldest, &scan, [](void** handle, ScanContext* context, uint32_t flags) {
     if (is_strong(handle)) report_root(handle, context, flags);
@@ -169,6 +182,32 @@ void for_each_weak(void (*fn)(uint64_t* slot, void* argument), void* argument) n
   });
 }
 
+// What ends when its object does. A handle whose object native code has counted references to keeps it alive.
+void clear_handles(bool (*stays)(uintptr_t address, bool resurrection, void* argument), void* argument) noexcept {
+  struct ClearScan : ScanContext {
+    bool (*stays)(uintptr_t, bool, void*);
+    void* argument;
+    void** primary;
+    bool is_second;
+
+    bool stays_in(void** slot, bool resurrection) const { return *slot == nullptr || stays(reinterpret_cast<uintptr_t>(*slot), resurrection, argument); }
+  } scan = {};
+  scan.thread_count = 1;
+  scan.stays = stays;
+  scan.argument = argument;
+  scan_handles(kOldest, kOldest, &scan, [](void** handle, ScanContext* context, uint32_t) {
+    uint32_t type = handle_type(handle);
+    if (type == kDependent || is_strong(handle)) return;
+    if (!static_cast<ClearScan*>(context)->stays_in(handle, type != kWeakShort)) *handle = nullptr;
+  });
+  scan_dependent_handles(kOldest, kOldest, &scan, [](void** slot, ScanContext* context, uint32_t) {
+    auto* scan = static_cast<ClearScan*>(context);
+    if (scan->is_second && !scan->stays_in(scan->primary, true)) *scan->primary = *slot = nullptr;
+    else scan->primary = slot;
+    scan->is_second = !scan->is_second;
+  });
+}
+
 // The runtime tells of both objects of a handle, one after the other.
 void for_each_dependent(void (*fn)(uintptr_t primary, uintptr_t secondary, void* argument), void* argument) noexcept {
   struct PairScan : ScanContext {
@@ -189,10 +228,15 @@ void for_each_dependent(void (*fn)(uintptr_t primary, uintptr_t secondary, void*
   });
 }
 
-// Calls work() with the threads stopped. False: before the module is registered there is nothing to stop, and no object.
+void run_finalizers() noexcept {
+  // The lock of its event may be held for ever by a thread of the parent.
+  if (!state.has_no_finalizer_thread) request_finalizer_thread(true);
+}
+
+// Calls work() with the threads stopped. False: in a child of a fork whose other threads never will, and before the module is registered there is nothing to stop, and no object.
 template <typename Work>
 bool with_threads_stopped(Work work) noexcept {
-  if (runtime_instance()->code_manager == nullptr) return false;
+  if (runtime_instance()->code_manager == nullptr || state.others_never_stop) return false;
   bool attached = (tls_CurrentThread.state & Thread::kAttached) != 0;
   bool cooperative = attached && leave_cooperative_mode();
   uint64_t start = os::nanoseconds();
@@ -200,13 +244,13 @@ bool with_threads_stopped(Work work) noexcept {
   work();
   resume_all();
   uint64_t took = os::nanoseconds() - start;
-  stopped_last.store(took, std::memory_order_relaxed);
-  stopped_total.fetch_add(took, std::memory_order_relaxed);
+  state.stopped_last.store(took, std::memory_order_relaxed);
+  state.stopped_total.fetch_add(took, std::memory_order_relaxed);
   if (cooperative) enter_cooperative_mode();
   return true;
 }
 
-bool stop_for_sweep(void (*patch)(uint64_t* slot), void (*stopped)(void*), void* argument) noexcept {
+bool stop_for_remap(void (*patch)(uint64_t* slot), void (*stopped)(void*), void* argument) noexcept {
   return with_threads_stopped([&]() noexcept {
     if (patch != nullptr) {
       auto patch_root = [](const Root& root, void* patch) { reinterpret_cast<void (*)(uint64_t*)>(patch)(reinterpret_cast<uint64_t*>(root.slot)); };
@@ -217,7 +261,7 @@ bool stop_for_sweep(void (*patch)(uint64_t* slot), void (*stopped)(void*), void*
   });
 }
 
-bool stop_for_search(void (*stopped)(void*), void* argument) noexcept {
+bool stop_for_marking(void (*stopped)(void*), void* argument) noexcept {
   return with_threads_stopped([&]() noexcept { stopped(argument); });
 }
 
@@ -230,10 +274,14 @@ void call_in_preemptive_mode(void (*work)(void* argument), void* argument) noexc
 
 }  // namespace
 
-const heap::SweepSupport sweep_support = {stop_for_sweep, for_each_frozen_segment, call_in_preemptive_mode};
-const heap::RootSupport root_support = {stop_for_search,         for_each_strong_root, for_each_dependent,
-                                        for_each_frozen_segment, for_each_weak,        []() { request_finalizer_thread(true); },
-                                        full_collection_begins,  full_collection_ends};
+const heap::RemapSupport remap_support = {stop_for_remap, for_each_frozen_segment, call_in_preemptive_mode};
+const heap::RootSupport root_support = {stop_for_marking, for_each_strong_root,   for_each_dependent,   for_each_frozen_segment, for_each_weak,
+                                        run_finalizers,   full_collection_begins, full_collection_ends, for_each_stack_root,     clear_handles};
+
+void go_on_without_other_threads(bool stand) noexcept {
+  state.others_never_stop = !stand;
+  state.has_no_finalizer_thread = true;
+}
 
 bool scan_pins(const heap::PinScan& scan) noexcept {
   return with_threads_stopped([&]() noexcept {

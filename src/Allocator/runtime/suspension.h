@@ -34,8 +34,8 @@ bool scan_pins(const heap::PinScan& scan) noexcept;
 // A handle that does not pin: `slot` holds an object's address. Between suspend_all and resume_all.
 void for_each_handle(void (*fn)(const Root& root, void* argument), void* argument) noexcept;
 
-// What a sweep needs of the runtime (heap/dedangling.h), and a search for what no root reaches (heap/reachability.h).
-extern const heap::SweepSupport sweep_support;
+// What a remap needs of the runtime (heap/dedangling.h), and marking (heap/reachability.h).
+extern const heap::RemapSupport remap_support;
 extern const heap::RootSupport root_support;
 
 // Verifies the whole heap with the threads stopped. Returns the number of violations and describes the first one.
@@ -43,5 +43,8 @@ int64_t verify_now(char* message, size_t capacity) noexcept;
 
 // The heap's phase hook under FREEHOLD_VERIFY=1: a violation is described, with the phase after which it was seen, and ends the process.
 void verify_after_phase(const char* phase) noexcept;
+
+// In the child of a fork, which has none of the parent's other threads. `stand`: they count as stopped; else a stop would wait for them for ever, and there is none any more.
+void go_on_without_other_threads(bool stand) noexcept;
 
 }  // namespace freehold::runtime

@@ -1,6 +1,7 @@
 // The runtime's write barriers and interlocked reference helpers (member WriteBarriers.S of its archive). Most stores are plain: LOOK_CLOSER leaves only
-// for references to young objects, whose field's card is marked before the store (heap/cards.h), and while a sweep is under way (heap/dedangling.h):
-// then what is stored must be a current name, which a function behind the frameless ones asks for, to come back to the label given.
+// for references to young objects, whose field's card is marked before the store (heap/cards.h), while a remap is under way (heap/dedangling.h): then what is stored must be
+// a current name, which a function behind the frameless ones asks for, to come back to the label given; and while a scope is open, for references to its objects: the same
+// function notes where they are stored (heap/scope_notes.h), unless both lie where the thread's own scope allocates.
 //
 // Invariant: between freehold_frameless_barriers_begin and _end every function is frameless, so at any fault the return address is at [rsp]
 // and the callee-saved registers are the caller's. The fault handler relies on it; no function here may touch the stack.
@@ -11,8 +12,10 @@
     .text
 
     .hidden freehold_barrier
-    .hidden freehold_sweeping
-    .hidden freehold_current_name
+    .hidden freehold_remapping
+    .hidden freehold_registered_again
+    .hidden freehold_before_store
+    .hidden freehold_scope_range
 
 // FreeholdBarrier in heap/cards.h
     .set kLookFrom, 0
@@ -20,6 +23,9 @@
     .set kStart, 16
     .set kPages, 24
     .set kCards, 32
+    .set kScopeFrom, 40
+    .set kRangeSize, 8       // FreeholdScopeRange in heap/scope_notes.h
+    .set kOnlyScopes, 4      // of freehold_remapping
 
 .macro LOOK_CLOSER reference, target
     cmp     \reference, qword ptr [rip + freehold_barrier + kLookFrom]
@@ -44,9 +50,27 @@
 .Lnot_young_\@:
 .endm
 
-.macro UNLESS_SWEEPING target
-    cmp     byte ptr [rip + freehold_sweeping], 0
+// Goes to the target if nothing is to be asked of the store.
+.macro UNLESS_REMAPPING location, reference, target, scratch, scratch2
+    cmp     byte ptr [rip + freehold_remapping], kOnlyScopes
+    jb      .Lbelow_\@
+    ja      .Lask_\@
+    cmp     \reference, qword ptr [rip + freehold_barrier + kScopeFrom]
+    jb      \target
+    mov     \scratch, qword ptr freehold_scope_range@gottpoff[rip]
+    mov     \scratch2, \location
+    sub     \scratch2, qword ptr fs:[\scratch]
+    cmp     \scratch2, qword ptr fs:[\scratch + kRangeSize]
+    jae     .Lask_\@
+    mov     \scratch2, \reference
+    sub     \scratch2, qword ptr fs:[\scratch]
+    cmp     \scratch2, qword ptr fs:[\scratch + kRangeSize]
+    jb      \target
+    jmp     .Lask_\@
+.Lbelow_\@:
+    cmp     byte ptr [rip + freehold_remapping], 0
     je      \target
+.Lask_\@:
 .endm
 
     .p2align 4
@@ -65,7 +89,7 @@ RhpAssignRefAVLocation:
     ret
 .LRhpAssignRef_closer:
     MARK_CARD rdi, rsi, esi, r10
-    UNLESS_SWEEPING RhpAssignRefAVLocation
+    UNLESS_REMAPPING rdi, rsi, RhpAssignRefAVLocation, r10, r11
     lea     r10, [rip + 1f]
     jmp     freehold_name_rsi
 1:  mov     qword ptr [rdi], r11
@@ -82,7 +106,7 @@ RhpCheckedAssignRefAVLocation:
     ret
 .LRhpCheckedAssignRef_closer:
     MARK_CARD rdi, rsi, esi, r10
-    UNLESS_SWEEPING RhpCheckedAssignRefAVLocation
+    UNLESS_REMAPPING rdi, rsi, RhpCheckedAssignRefAVLocation, r10, r11
     lea     r10, [rip + 1f]
     jmp     freehold_name_rsi
 1:  mov     qword ptr [rdi], r11
@@ -103,7 +127,8 @@ RhpByRefAssignRefAVLocation2:
     ret
 .LRhpByRefAssignRef_closer:
     MARK_CARD rdi, rcx, ecx, rax
-    UNLESS_SWEEPING RhpByRefAssignRefAVLocation2
+    cmp     byte ptr [rip + freehold_remapping], 0
+    je      RhpByRefAssignRefAVLocation2
     lea     rax, [rip + RhpByRefAssignRefAVLocation2]
     jmp     freehold_name_rcx
 END_FUNCTION RhpByRefAssignRef
@@ -116,7 +141,7 @@ FUNCTION RhpCheckedLockCmpXchg
     ret
 .LRhpCheckedLockCmpXchg_closer:
     MARK_CARD rdi, rsi, esi, r10
-    UNLESS_SWEEPING 1b
+    UNLESS_REMAPPING rdi, rsi, 1b, r10, r11
     lea     r10, [rip + 2f]
     jmp     freehold_name_rsi
 2:  mov     rsi, r11
@@ -131,7 +156,7 @@ FUNCTION RhpCheckedXchg
     ret
 .LRhpCheckedXchg_closer:
     MARK_CARD rdi, rsi, esi, r10
-    UNLESS_SWEEPING 1b
+    UNLESS_REMAPPING rdi, rsi, 1b, r10, r11
     lea     r10, [rip + 2f]
     jmp     freehold_name_rsi
 2:  mov     rsi, r11
@@ -168,6 +193,7 @@ FUNCTION __wrap_RhReRegisterForFinalize
     mov     rax, qword ptr [rdi]
     test    dword ptr [rax], 0x100000
     jz      1f
+    mov     byte ptr [rip + freehold_registered_again], 1
     lock and dword ptr [rdi - 4], 0xbfffffff
 1:  mov     eax, 1
     ret
@@ -203,8 +229,8 @@ END_FUNCTION __wrap_RhpThrowEx
     .hidden freehold_frameless_barriers_end
 freehold_frameless_barriers_end:
 
-// name: puts the current name of what is in `from` into `to`, then goes on at the address in `back`. All other registers stay as they are:
-// freehold_current_name is compiled to use none but general ones. Nothing faults in here. Nine registers and a return address align the stack.
+// name: puts the current name of what is in `from` into `to`, then goes on at the address in `back`; rdi is where it is going to be stored. All other registers stay as they are:
+// freehold_before_store is compiled to use none but general ones. Nothing faults in here. Nine registers and a return address align the stack.
 .macro CURRENT_NAME name, from, to, back
     .p2align 4
     .cfi_startproc
@@ -213,8 +239,10 @@ freehold_frameless_barriers_end:
     push    \register
     .cfi_adjust_cfa_offset 8
     .endr
+    mov     rax, rdi
     mov     rdi, \from
-    call    freehold_current_name
+    mov     rsi, rax
+    call    freehold_before_store
     mov     qword ptr [rsp + .Lsaved_\to], rax
     .irp register, r11, r10, r9, r8, rdi, rsi, rdx, rcx, rax
     pop     \register

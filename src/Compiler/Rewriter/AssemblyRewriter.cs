@@ -40,6 +40,9 @@ public sealed class AssemblyRewriter : IDisposable
         }
     }
 
+    /// <summary>Adds deletions to applications, if it is there.</summary>
+    public Escape.AutoDeletion? Deletion { get; init; }
+
     /// <summary>What the passes did so far.</summary>
     public IEnumerable<PassStatistics> Statistics => _passes.Select(pass => _statistics[pass]);
 
@@ -47,7 +50,7 @@ public sealed class AssemblyRewriter : IDisposable
     /// <returns>Whether it was rewritten.</returns>
     public bool Rewrite(string input, string output, AssemblyRole role)
     {
-        if (!NeedsRewriting(input, role))
+        if (Deletion is null && !NeedsRewriting(input, role))
         {
             Copy(input, output);
             return false;
@@ -61,7 +64,8 @@ public sealed class AssemblyRewriter : IDisposable
         };
         using ModuleDefinition module = Read(input, reading);
         AssemblyUnderRewrite assembly = new(module, role, _names);
-        bool changed = false;
+        // First: the analysis has seen the code as it is now.
+        bool changed = role == AssemblyRole.Application && Deletion is not null && Deletion.Run(module, input);
         foreach (IRewritePass pass in _passes.Where(pass => pass.AppliesTo(role)))
         {
             changed |= pass.Run(assembly, _statistics[pass]);
@@ -90,7 +94,7 @@ public sealed class AssemblyRewriter : IDisposable
         }
 
         using ModuleDefinition module = Read(input, new ReaderParameters { AssemblyResolver = _resolver });
-        return Passes.OwnedParts.Concerns(module, role) || module.GetTypes().SelectMany(type => type.Methods).Any(method =>
+        return Passes.OwnedParts.Concerns(module, role) || Passes.OutgrownArrays.Concerns(module, role) || module.GetTypes().SelectMany(type => type.Methods).Any(method =>
             (method.HasBody && (method.Body.Variables.Any(variable => variable.IsPinned) || IdentitySites.MayHaveSites(method) || NumberSites.MayHaveSites(method)))
             || Passes.NativeCallPins.Concerns(method, role) || Passes.NativeDelegatePins.Concerns(method));
     }

@@ -2,6 +2,7 @@ using System;
 using System.Collections.Generic;
 using System.Linq;
 using Freehold.Rewriter.Analysis;
+using Freehold.Rewriter.Importing;
 using Mono.Cecil;
 using Mono.Cecil.Cil;
 
@@ -11,6 +12,7 @@ namespace Freehold.Rewriter;
 public sealed class AssemblyUnderRewrite(ModuleDefinition module, AssemblyRole role, FrameworkNames? names)
 {
     private readonly Dictionary<MethodDefinition, StackTypes> _stackTypes = [];
+    private Importer? _injected;
 
     /// <summary>The module that is changed in place.</summary>
     public ModuleDefinition Module { get; } = module;
@@ -23,6 +25,11 @@ public sealed class AssemblyUnderRewrite(ModuleDefinition module, AssemblyRole r
 
     /// <summary>What differs between versions of CoreLib. Passes ask for it while they rewrite that, and nothing else.</summary>
     public FrameworkNames Names => names ?? throw new RewriteException(Name, "CoreLib", "names of the version (--names)");
+
+    /// <summary>What src/Compiler/InjectedRuntime has for CoreLib, each member copied into it when it is first asked for.</summary>
+    public Importer Injected => _injected ??= Role == AssemblyRole.CoreLib
+        ? new Importer(this, ImportSource.InjectedRuntime(), names)
+        : throw new RewriteException(Name, "the injected runtime", "CoreLib, which alone gets it");
 
     /// <summary>The simple name, for messages.</summary>
     public string Name => Module.Assembly.Name.Name;
@@ -83,15 +90,9 @@ public sealed class AssemblyUnderRewrite(ModuleDefinition module, AssemblyRole r
             : throw new RewriteException(Name, $"{type}::{field}", $"a field of type {fieldType} (found {found?.FieldType.FullName ?? "none"})");
     }
 
-    /// <summary>Gives a method that the compiler would expand, whatever its body says, a body that counts.</summary>
-    public void FillIntrinsic(MethodDefinition method, params IEnumerable<Instruction> instructions)
-    {
-        CustomAttribute intrinsic = method.CustomAttributes.SingleOrDefault(attribute => attribute.AttributeType.Name == "IntrinsicAttribute")
-            ?? throw Unexpected(method, "an intrinsic");
-        method.CustomAttributes.Remove(intrinsic);
-        method.Body.Clear();
-        method.Body.Append(instructions);
-    }
+    /// <summary>The body of a method counts that the compiler would expand, whatever it says.</summary>
+    public void UseBodyOfIntrinsic(MethodDefinition method) =>
+        method.CustomAttributes.Remove(method.CustomAttributes.SingleOrDefault(attribute => attribute.AttributeType.Name == "IntrinsicAttribute") ?? throw Unexpected(method, "an intrinsic"));
 
     /// <summary>Says that a method is not shaped as the pass expects.</summary>
     public RewriteException Unexpected(MethodReference method, string expected) => new(Name, method.FullName, expected);

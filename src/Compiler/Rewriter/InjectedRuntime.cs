@@ -23,29 +23,15 @@ public static class InjectedRuntime
     private const string CoreLib = "System.Private.CoreLib";
 
     /// <summary>The injected class; made at the first request.</summary>
-    public static TypeDefinition Class(AssemblyUnderRewrite coreLib)
-    {
-        TypeDefinition? existing = coreLib.Module.GetType(FullName);
-        if (existing is not null)
-        {
-            return existing;
-        }
-
-        TypeDefinition type = new(
-            Namespace,
-            ClassName,
-            TypeAttributes.Public | TypeAttributes.Abstract | TypeAttributes.Sealed | TypeAttributes.BeforeFieldInit,
-            coreLib.Type("System.Object"));
-        coreLib.Module.Types.Add(type);
-        return type;
-    }
+    public static TypeDefinition Class(AssemblyUnderRewrite coreLib) => coreLib.Injected.Type(FullName);
 
     /// <summary>A public method of the injected class, as any assembly refers to it.</summary>
     public static MethodReference Method(AssemblyUnderRewrite assembly, string name, TypeReference returns, params TypeReference[] parameters)
     {
         if (assembly.Role == AssemblyRole.CoreLib)
         {
-            return assembly.Method(FullName, name, [.. parameters.Select(parameter => parameter.FullName)]);
+            string[] names = [.. parameters.Select(parameter => parameter.FullName)];
+            return assembly.Injected.HasMethod(FullName, name, names) ? assembly.Injected.Method(FullName, name, names) : assembly.Method(FullName, name, names);
         }
 
         MethodReference method = new(name, returns, Reference(assembly.Module)) { HasThis = false };
@@ -120,93 +106,6 @@ public static class InjectedRuntime
         method.Body = new MethodBody(method) { InitLocals = true };
         owner.Methods.Add(method);
         return method;
-    }
-
-    /// <summary><c>freehold_handle_get</c>: what a handle refers to, null for a weak handle whose target is deleted.</summary>
-    public static MethodDefinition HandleGet(AssemblyUnderRewrite coreLib) =>
-        Import(coreLib, "HandleGet", "freehold_handle_get", coreLib.Module.TypeSystem.Object, coreLib.Module.TypeSystem.IntPtr);
-
-    /// <summary><c>freehold_delete</c> for objects that CoreLib itself owns and that have no finalizer left to run.</summary>
-    public static MethodDefinition Delete(AssemblyUnderRewrite coreLib) =>
-        Import(coreLib, "Delete", "freehold_delete", coreLib.Module.TypeSystem.Int32, coreLib.Module.TypeSystem.Object);
-
-    /// <summary>The managed export of assembly Freehold that makes the exception for a dangling reference.</summary>
-    public static MethodDefinition CreateDanglingReference(AssemblyUnderRewrite coreLib) =>
-        Import(coreLib, "CreateDanglingReference", "FreeholdCreateDanglingReference", coreLib.Type("System.Exception"));
-
-    /// <summary>
-    /// <c>freehold_is_same</c>: whether two references name one object, or one place in it. References, not numbers, are passed: while the
-    /// function runs no thread is stopped, before it both are made current if one is.
-    /// </summary>
-    public static MethodDefinition IsSame(AssemblyUnderRewrite coreLib, string name, TypeReference reference) =>
-        Import(coreLib, name, "freehold_is_same", coreLib.Module.TypeSystem.Boolean, reference, reference);
-
-    /// <summary><c>freehold_difference</c>: <c>a - b</c> of two managed pointers, by the names that both have at one moment.</summary>
-    public static MethodDefinition CurrentDifference(AssemblyUnderRewrite coreLib)
-    {
-        ByReferenceType reference = new(coreLib.Module.TypeSystem.Byte);
-        return Import(coreLib, "CurrentDifference", "freehold_difference", coreLib.Module.TypeSystem.IntPtr, reference, reference);
-    }
-
-    /// <summary>
-    /// Fills an inlined equality: <c>a == b || (int)(a | b) &lt; 0 &amp;&amp; slow(a, b)</c>. Bit 31 is set where promoted copies lie. The JIT lays out
-    /// the target of a branch next to it: so each branch leads to what a loop does most often.
-    /// </summary>
-    public static void AppendEquality(MethodDefinition equality, MethodDefinition slow)
-    {
-        Instruction unequal = Instruction.Create(OpCodes.Ldarg_0);
-        Instruction different = Instruction.Create(OpCodes.Ldc_I4_0);
-        equality.Body.Append(
-            Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Ldarg_1),
-            Instruction.Create(OpCodes.Bne_Un_S, unequal),
-            Instruction.Create(OpCodes.Ldc_I4_1),
-            Instruction.Create(OpCodes.Ret));
-        AppendNamesAreOriginal(equality, unequal, different);
-        equality.Body.Append(
-            Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Ldarg_1),
-            Instruction.Create(OpCodes.Call, slow),
-            Instruction.Create(OpCodes.Ret),
-            different,
-            Instruction.Create(OpCodes.Ret));
-    }
-
-    /// <summary>
-    /// Fills an inlined equality whose answer is returned: <c>(int)(a | b) >= 0 ? a == b : slow(a, b)</c>. No branch for the answer, and in a method that
-    /// does only this three blocks: with more of them the JIT would give the method a frame.
-    /// </summary>
-    public static void AppendEqualityValue(MethodDefinition equality, MethodDefinition slow)
-    {
-        Instruction original = Instruction.Create(OpCodes.Ldarg_0);
-        AppendNamesAreOriginal(equality, Instruction.Create(OpCodes.Ldarg_0), original);
-        equality.Body.Append(
-            Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Ldarg_1),
-            Instruction.Create(OpCodes.Call, slow),
-            Instruction.Create(OpCodes.Ret),
-            original,
-            Instruction.Create(OpCodes.Ldarg_1),
-            Instruction.Create(OpCodes.Ceq),
-            Instruction.Create(OpCodes.Ret));
-    }
-
-    /// <summary>
-    /// Branches when neither argument can be the name of a copy, so that different addresses are different places: <c>(int)(a | b) >= 0</c>.
-    /// <paramref name="first"/> becomes the first instruction.
-    /// </summary>
-    public static void AppendNamesAreOriginal(MethodDefinition method, Instruction first, Instruction target)
-    {
-        first.OpCode = OpCodes.Ldarg_0;
-        method.Body.Append(
-            first,
-            Instruction.Create(OpCodes.Conv_U),
-            Instruction.Create(OpCodes.Ldarg_1),
-            Instruction.Create(OpCodes.Conv_U),
-            Instruction.Create(OpCodes.Or),
-            Instruction.Create(OpCodes.Conv_I4),
-            Instruction.Create(OpCodes.Ldc_I4_0),
-            Instruction.Create(OpCodes.Bge_S, target));
     }
 
     private static void AddParameters(MethodDefinition method, TypeReference[] parameters)

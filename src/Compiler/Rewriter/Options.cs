@@ -10,6 +10,7 @@ public sealed class Options
     public const string Usage = """
         usage: freehold-rewrite --sdk <dir> --framework <dir> --names <file> --output <dir> [options]
                freehold-rewrite {--application <dll> --output <dll>}... [--reference <dir>]... [options]
+               freehold-rewrite --escape-report <file> {--application <dll>}... [--reference <dir>]...
                freehold-rewrite --print-version
 
           --sdk <dir>          System.Private.*.dll of the runtime package
@@ -18,6 +19,8 @@ public sealed class Options
           --application <dll>  rewrite one assembly of an application; may be repeated, each with its --output
           --reference <dir>    where an application's references are; may be repeated
           --output <path>      framework: a folder that gets sdk/ and framework/; application: the new assembly
+          --auto-delete        add deletions of what an application's methods make and nobody needs any more
+          --escape-report <file>  write where, and why others are left; without --auto-delete nothing is rewritten, and --output not needed
           --statistics <file>  write what each pass saw, changed and skipped, as JSON
           --verbose            print each decision
           --print-version      print the patch-set id: same id, input and names, same output
@@ -45,8 +48,17 @@ public sealed class Options
     /// <summary>File for the statistics.</summary>
     public string? Statistics => _values.GetValueOrDefault("--statistics");
 
+    /// <summary>File for what the analysis of escapes found.</summary>
+    public string? EscapeReport => _values.GetValueOrDefault("--escape-report");
+
+    /// <summary>The application's assemblies.</summary>
+    public IReadOnlyList<string> Inputs => _inputs;
+
     /// <summary>Folders with an application's references.</summary>
     public List<string> References { get; } = [];
+
+    /// <summary>Add deletions to applications.</summary>
+    public bool AutoDelete { get; private set; }
 
     /// <summary>Print each decision.</summary>
     public bool Verbose { get; private set; }
@@ -71,6 +83,9 @@ public sealed class Options
                 case "--print-version":
                     options.PrintVersion = true;
                     break;
+                case "--auto-delete":
+                    options.AutoDelete = true;
+                    break;
                 case "--help" or "-h":
                     options.Help = true;
                     break;
@@ -83,7 +98,7 @@ public sealed class Options
                 case "--output":
                     options._outputs.Add(Value(arguments, ref i));
                     break;
-                case "--sdk" or "--framework" or "--names" or "--statistics":
+                case "--sdk" or "--framework" or "--names" or "--statistics" or "--escape-report":
                     string name = arguments[i];
                     if (!options._values.TryAdd(name, Value(arguments, ref i)))
                     {
@@ -115,7 +130,7 @@ public sealed class Options
             throw new RewriteException($"Give either --sdk, --framework and --names, or --application.\n{Usage}");
         }
 
-        int wanted = isFramework ? 1 : _inputs.Count;
+        int wanted = isFramework ? 1 : EscapeReport is null || AutoDelete ? _inputs.Count : 0;
         if (_outputs.Count != wanted)
         {
             throw new RewriteException($"--output is {(_outputs.Count < wanted ? "missing" : "given too often")}.\n{Usage}");

@@ -6,9 +6,10 @@ namespace Freehold.Rewriter;
 /// <param name="Type">Full name, as Cecil writes it; <c>a|b</c> as it is called in the versions.</param>
 /// <param name="Reason">Why nobody else can need them when their owner is gone.</param>
 /// <param name="Parts">
-/// Each a path of fields: <c>a</c> what the field refers to; <c>a.b</c> field b of the structure in a; <c>a{}</c> the array or collection and what is in it; <c>a[].b</c> the array and
+/// Each a path of fields: <c>a</c> what the field refers to; <c>a.b</c> field b of the structure in a; <c>a{}</c> the array or collection and what is in it; <c>a{b}</c> of what is in it, only
+/// elements whose field b is the object itself; <c>a[].b</c> the array and
 /// field b of the structures in it; <c>a-&gt;b</c> what a refers to and all that hangs on it by field b, in a list or ring;
-/// <c>flag?a</c> only if the field flag is true; <c>a|b</c> as the one is called in one version and the other in another. Empty: nothing, and nothing of the bases either.
+/// <c>flag?a</c> only if the field flag is true; <c>new?a</c> only if no constructor was given an object of the field's type; <c>a|b</c> as the one is called in one version and the other in another. Empty: nothing, and nothing of the bases either.
 /// </param>
 public sealed record OwnedPartsRow(string Type, string Reason, params string[] Parts);
 
@@ -35,12 +36,17 @@ public static class OwnedPartsTable
         new("System.IO.BufferedStream", Copied, "_buffer"),
         new("System.IO.FileStream", "the strategy is private; the handle, which is not, stays", "_strategy"),
         new("System.IO.Strategies.BufferedFileStreamStrategy", Copied, "_strategy", "_buffer"),
-        new("System.IO.StreamReader", "the stream below may be somebody's and stays", "_decoder", "_byteBuffer", "_charBuffer"),
-        new("System.IO.StreamWriter", "the stream below may be somebody's and stays", "_encoder", "_byteBuffer", "_charBuffer"),
-        new("System.IO.BinaryReader", Copied, "_decoder", "_charBuffer"),
+        new("System.IO.StreamReader", "the stream below may be somebody's and stays, as may the decoder, which an encoding of the program's gave", "_byteBuffer", "_charBuffer"),
+        new("System.IO.StreamWriter", "the stream below may be somebody's and stays, as may the encoder, which an encoding of the program's gave", "_byteBuffer", "_charBuffer"),
+        new("System.IO.BinaryReader", "the decoder, which an encoding of the program's gave, may be shared and stays", "_charBuffer"),
         new("System.Random", "implementations are private", "_impl"),
         new("System.Random/Net5CompatSeedImpl|System.Random/CompatSeedImpl", Copied, "_prng._seedArray"),
         new("System.Random/Net5CompatDerivedImpl|System.Random/CompatDerivedImpl", Copied, "_prng._seedArray"),
+        new("System.Threading.Timer", "the holder is private; its finalizer ends the timer", "_timer"),
+        new("System.Threading.SemaphoreSlim", "the lock is private; the wait handle, which is not, stays", "m_lockObjAndDisposed"),
+        new("System.Threading.ManualResetEventSlim", "the lock is private; the wait handle, which is not, stays", "m_lock"),
+        new("System.Threading.CountdownEvent", "the event is private, but for its wait handle, which stays", "_event"),
+        new("System.IO.StringWriter", "a builder that the writer made, and not one that it was given; GetStringBuilder says that it is the writer's", "new?_sb"),
         new("System.Collections.Generic.Stack`1", Copied, "_array"),
         new("System.Collections.Generic.PriorityQueue`2", View, "_nodes", "_unorderedItems|<UnorderedItems>k__BackingField"),
         new("System.Collections.Generic.LinkedList`1", "a node in a list is the list's; one that was removed is not in it", "head->next"),
@@ -58,6 +64,8 @@ public static class OwnedPartsTable
         new("System.Collections.Concurrent.ConcurrentStack`1/Node", Node, "_next"),
         new("System.Collections.Concurrent.ConcurrentBag`1", "the queues of the threads are private", "_workStealingQueues"),
         new("System.Collections.Concurrent.ConcurrentBag`1/WorkStealingQueue", "made by the bag", "_array", "_nextQueue"),
+        new("System.Collections.Concurrent.BlockingCollection`1", "made by the collection, and never given out", "new?_collection", "_freeNodes", "_occupiedNodes"),
+        new("System.Threading.Barrier", "made by the barrier, and never given out", "_oddEvent", "_evenEvent"),
         new("System.Collections.Queue", Copied, "_array"),
         new("System.Collections.Stack", Copied, "_array"),
         new("System.Collections.SortedList", View, "keys", "values", "keyList", "valueList"),
@@ -70,10 +78,10 @@ public static class OwnedPartsTable
         new("System.Threading.Channels.BoundedChannel`1", "the queue is private", "_items"),
         new("System.Collections.Generic.Deque`1", Copied, "_array"),
         new("System.Text.Json.JsonDocument", "the document's own table, until it is disposed; a rented copy of the text too", "_parsedData._data", "_extraRentedArrayPoolBytes"),
-        new("System.Text.Json.Nodes.JsonObject", "a node in a tree is its parent's, as XML's are", "_dictionary{}"),
-        new("System.Text.Json.Nodes.JsonArray", "a node in a tree is its parent's", "_list{}"),
+        new("System.Text.Json.Nodes.JsonObject", "a node in a tree is its parent's; one whose insertion failed is in two trees, and the first one's", "_dictionary{_parent}"),
+        new("System.Text.Json.Nodes.JsonArray", "as above", "_list{_parent}"),
         new("System.Text.RegularExpressions.Match", "groups and captures belong to their match", "_groupcoll", "_matches{}", "_matchcount"),
-        new("System.Text.RegularExpressions.Group", "captures belong to their group", "_caps", "_capcoll"),
+        new("System.Text.RegularExpressions.Group", "captures belong to their group; the numbers are those of the match, which reads them without its groups", "_capcoll"),
         new("System.Text.RegularExpressions.GroupCollection", "made by the match", "_groups{}"),
         new("System.Text.RegularExpressions.CaptureCollection", "made by the group", "_captures{}"),
         new("System.Text.RegularExpressions.MatchCollection", "made by the collection, as far as they were asked for", "_matches{}"),

@@ -19,6 +19,7 @@ public static class PassManifest
         new HandleReads(),
         new SyncEntry(),
         new OwnedParts(),
+        new OutgrownArrays(),
         new BlockingImports(),
         new BlockMoves(),
         new StringHashes(),

@@ -37,4 +37,17 @@ public sealed class PassStatistics(string pass)
         _skipped[reason] = _skipped.GetValueOrDefault(reason) + 1;
         _decisions.Add($"{Pass}: {member}: skipped, {reason}");
     }
+
+    /// <summary>Throws <see cref="RewriteException"/> when one of these was not changed, or more than once, in the assemblies of a framework together.</summary>
+    public void RequireOnce(IEnumerable<string> members)
+    {
+        foreach (string member in members)
+        {
+            int found = _decisions.Count(decision => decision == $"{Pass}: {member}: rewritten");
+            if (found != 1)
+            {
+                throw new RewriteException("framework", member, $"one such type (found {found})");
+            }
+        }
+    }
 }

@@ -26,6 +26,16 @@ public static class Program
             {
                 Console.WriteLine(PassManifest.PatchSetId);
             }
+            else if (options.EscapeReport is { } report && !options.AutoDelete)
+            {
+                using Escape.AutoDeletion deletion = new(options.Inputs, options.References);
+                foreach (string input in options.Inputs)
+                {
+                    deletion.Plan(input);
+                }
+
+                deletion.WriteReport(report);
+            }
             else if (options.Applications.Any())
             {
                 RewriteApplications(options);
@@ -76,6 +86,7 @@ public static class Program
             }
 
             Passes.OwnedParts.RequireAll(rewriter.Statistics.Single(pass => pass.Pass == nameof(Passes.OwnedParts)));
+            Passes.OutgrownArrays.RequireAll(rewriter.Statistics.Single(pass => pass.Pass == nameof(Passes.OutgrownArrays)));
             Report(options, rewriter);
             Directory.Move(unfinished, output);
         }
@@ -94,10 +105,16 @@ public static class Program
     private static void RewriteApplications(Options options)
     {
         IEnumerable<string> folders = options.Applications.Select(application => Path.GetDirectoryName(Path.GetFullPath(application.Input))!).Distinct();
-        using AssemblyRewriter rewriter = new([.. options.References, .. folders]);
+        using Escape.AutoDeletion? deletion = options.AutoDelete ? new(options.Inputs, options.References) : null;
+        using AssemblyRewriter rewriter = new([.. options.References, .. folders]) { Deletion = deletion };
         foreach ((string input, string output) in options.Applications)
         {
             RewriteApplication(rewriter, input, Path.GetFullPath(output));
+        }
+
+        if (options.EscapeReport is { } report)
+        {
+            deletion!.WriteReport(report);
         }
 
         Report(options, rewriter);

@@ -49,6 +49,12 @@ public sealed class RewriteApplication : FreeholdTask, ICancelableTask, IDisposa
     [Required]
     public string PatchSet { get; set; } = "";
 
+    /// <summary>Add deletions of what the program's methods make and nobody needs any more. That takes all assemblies into account.</summary>
+    public bool AutoDelete { get; set; }
+
+    /// <summary>File for where these are, and why other objects are left; empty for none.</summary>
+    public string EscapeReport { get; set; } = "";
+
     /// <summary>The copies of <see cref="Inputs"/>.</summary>
     [Output]
     public ITaskItem[] RewrittenInputs { get; private set; } = [];
@@ -69,10 +75,20 @@ public sealed class RewriteApplication : FreeholdTask, ICancelableTask, IDisposa
         Directory.CreateDirectory(OutputDirectory);
         List<string> searched = [Path.Combine(Toolchain, "sdk"), Path.Combine(Toolchain, "framework"), .. References.Select(FolderOf).Distinct()];
 
-        Assembly[] stale = [.. Inputs.Concat(References).Select(Describe).Where(IsStale)];
+        Assembly[] all = [.. Inputs.Concat(References).Select(Describe)];
+        if (AutoDelete)
+        {
+            // Each depends on all.
+            string together = string.Concat(all.Select(assembly => assembly.Key));
+            all = [.. all.Select(assembly => assembly with { Key = $"{assembly.Key} {HashOf(together)}" })];
+        }
+
+        bool needsReport = AutoDelete && EscapeReport.Length > 0 && !File.Exists(EscapeReport);
+        Assembly[] stale = [.. all.Where(IsStale)];
+        stale = AutoDelete && (stale.Length > 0 || needsReport) ? all : stale;
         try
         {
-            Parallel.ForEach(Divide(stale, Environment.ProcessorCount), batch => RewriteAll(batch, searched));
+            Parallel.ForEach(Divide(stale, AutoDelete ? 1 : Environment.ProcessorCount), batch => RewriteAll(batch, searched));
         }
         catch (AggregateException exception)
         {
@@ -159,9 +175,13 @@ public sealed class RewriteApplication : FreeholdTask, ICancelableTask, IDisposa
         });
         IEnumerable<string> applications = batch.SelectMany(assembly => new[] { "--application", assembly.Source, "--output", assembly.Target });
         IEnumerable<string> references = searched.SelectMany(folder => new[] { "--reference", folder });
-        new RewriterProcess(DotNetHost, Rewriter).Run([.. applications, .. references], _cancellation.Token);
+        new RewriterProcess(DotNetHost, Rewriter).Run([.. applications, .. references, .. Deletion()], _cancellation.Token);
         batch.ForEach(assembly => File.WriteAllText(assembly.KeyPath, assembly.Key));
     }
+
+    private IEnumerable<string> Deletion() => !AutoDelete ? [] : EscapeReport.Length == 0 ? ["--auto-delete"] : ["--auto-delete", "--escape-report", EscapeReport];
+
+    private static string HashOf(string text) => Convert.ToHexStringLower(SHA256.HashData(Encoding.UTF8.GetBytes(text)));
 
     private string KeyOf(string source)
     {

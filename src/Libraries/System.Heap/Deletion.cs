@@ -20,7 +20,7 @@ internal static class Deletion
 
     /// <summary>The first step, after <see cref="DeleteResult.NeedsFinalizer"/>.</summary>
     [StackTraceHidden]
-    internal static unsafe DeleteResult RunFinalizer(object obj)
+    internal static DeleteResult RunFinalizer(object obj)
     {
         if (obj is Threading.Thread)
         {
@@ -28,6 +28,14 @@ internal static class Deletion
             return DeleteResult.NotDeletable;
         }
 
+        CallFinalizer(obj);
+        return NativeHeap.DeleteFinalized(obj);
+    }
+
+    /// <summary>Calls a finalizer that the caller has claimed.</summary>
+    [StackTraceHidden]
+    internal static unsafe void CallFinalizer(object obj)
+    {
 #pragma warning disable CS8500 // the address of a reference on the stack, which the runtime keeps current
         RunningFinalizer running = new(&obj);
 #pragma warning restore CS8500
@@ -40,8 +48,6 @@ internal static class Deletion
         {
             NativeHeap.EndFinalizer(&running);
         }
-
-        return NativeHeap.DeleteFinalized(obj);
     }
 
     /// <summary>The last step, for an object whose parts, if it has any, were noted.</summary>

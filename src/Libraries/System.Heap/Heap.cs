@@ -14,8 +14,6 @@ namespace System;
 /// </remarks>
 public static class Heap
 {
-    private const int StatisticsCount = HeapStatistics.Count;
-
     /// <summary>Whether this process runs on Freehold's heap, instead of a garbage collector.</summary>
     [FeatureSwitchDefinition("System.Heap.IsManual")]
     public static bool IsManual { get; } = AppContext.TryGetSwitch("System.Heap.IsManual", out bool isManual) && isManual;
@@ -48,18 +46,7 @@ public static class Heap
     }
 
     /// <summary>What the heap holds and has done until now. Under a garbage collector only the figures that it knows are set.</summary>
-    public static unsafe HeapStatistics GetStatistics()
-    {
-        ulong* values = stackalloc ulong[StatisticsCount];
-        new Span<ulong>(values, StatisticsCount).Clear();
-        if (IsManual)
-        {
-            NativeHeap.GetStatistics(values, StatisticsCount);
-            return new HeapStatistics(new ReadOnlySpan<ulong>(values, StatisticsCount));
-        }
-
-        return CollectedHeap.GetStatistics();
-    }
+    public static HeapStatistics GetStatistics() => IsManual ? HeapStatistics.Read() : CollectedHeap.GetStatistics();
 
     /// <summary>Compacts the heap and returns when that is done: live objects leave sparse blocks of memory, whose memory is then given back.</summary>
     /// <returns>How many objects moved.</returns>
@@ -81,9 +68,9 @@ public static class Heap
     /// <summary>Deletes what <see cref="FindUnreachable"/> would find.</summary>
     /// <returns>How many objects were deleted; 0 under a garbage collector.</returns>
     /// <remarks>
-    /// For what nobody can delete by hand, such as objects that a library makes inside and drops. Stops the other threads meanwhile, unlike <see cref="Delete"/>:
-    /// call it where a pause is no harm. The heap does it by itself before an allocation fails, unless FREEHOLD_RECLAIM is 0, and as FREEHOLD_RECLAIM_GROWTH
-    /// says. Objects whose finalizer has not run are given to the finalizer thread (<see cref="GC.WaitForPendingFinalizers"/>), and the next call deletes them, with what they refer to. Weak references to what is found read null.
+    /// For what nobody can delete by hand, such as objects that a library makes inside and drops. Unlike <see cref="Delete"/> it stops the other threads: for the roots, two or a few times;
+    /// in debug mode, or with FREEHOLD_RECLAIM_CONCURRENT=0, all the while. The heap does it by itself when it has grown, as FREEHOLD_RECLAIM and FREEHOLD_RECLAIM_GROWTH
+    /// say, and before an allocation fails. Objects whose finalizer has not run are given to the finalizer thread (<see cref="GC.WaitForPendingFinalizers"/>), and the next call deletes them, with what they refer to. Weak references to what is found read null.
     /// </remarks>
     /// <exception cref="InsufficientMemoryException">There is no memory for the marks.</exception>
     public static long Reclaim()
@@ -93,6 +80,7 @@ public static class Heap
             return 0;
         }
 
+        OutgrownArrays.DeleteAll();
         long deleted = NativeHeap.Reclaim();
         NativeHeap.ReleaseDeadLocks();
         return deleted >= 0 ? deleted : throw UnreachableObjects.NoMemory();
@@ -142,6 +130,42 @@ public static class Heap
             CollectedHeap.DeleteAll(collection);
         }
     }
+
+    /// <summary>Deletes an object, and all that only it leads to: what no static, local, handle or object outside reaches in another way.</summary>
+    /// <param name="root">The object; null does nothing. It is deleted whoever refers to it, as by <see cref="Delete"/>.</param>
+    /// <returns>What was deleted; under a garbage collector the root only, and no bytes.</returns>
+    /// <remarks>
+    /// A search of the whole heap with the other threads stopped, as <see cref="FindUnreachable"/> makes it: for large structures without one owner, not for each small object.
+    /// Finalizers that have not run are run before, on this thread, the root's first, while everything is alive; then a second search decides. An exception from one of them is thrown when
+    /// everything is deleted. Weak references to what is found read null. A <see cref="System.Threading.Thread"/>, and what registers itself for finalization again and again, stays for <see cref="Reclaim"/>.
+    /// </remarks>
+    /// <exception cref="DoubleDeleteException">The root was deleted before.</exception>
+    /// <exception cref="DanglingReferenceException">The root was deleted before and its memory is gone.</exception>
+    /// <exception cref="ArgumentException">The root belongs to the runtime, as for <see cref="Delete"/>.</exception>
+    /// <exception cref="InsufficientMemoryException">There is no memory for the marks; nothing was deleted.</exception>
+    public static DeletedGraph DeleteGraph(object? root)
+    {
+        if (root is null)
+        {
+            return default;
+        }
+
+        if (IsManual)
+        {
+            return GraphDeletion.Delete(root);
+        }
+
+        CollectedHeap.Delete(root);
+        return new DeletedGraph(1, 0);
+    }
+
+    /// <summary>Begins a scope of this thread: <c>using (Heap.Scope()) { … }</c>. At its end is deleted what the thread has allocated inside and nothing outside leads to.</summary>
+    /// <remarks>
+    /// What stays: all that another thread, a static, a local that is still to be read, a handle or an object from outside of the scope leads to, and what that needs. The thread need not own what it makes,
+    /// nor tell anybody of the scope. Scopes nest: what an inner one leaves is the outer one's. Weak references to what is deleted read null. The end stops the other threads for some
+    /// microseconds; its cost follows what was allocated in the scope and where references to that were stored, not the heap. Under a garbage collector a scope does nothing.
+    /// </remarks>
+    public static HeapScope Scope() => new(IsManual ? NativeHeap.BeginScope() : 0);
 
     [StackTraceHidden]
     [MethodImpl(MethodImplOptions.NoInlining)]

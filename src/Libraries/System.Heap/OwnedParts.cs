@@ -35,7 +35,11 @@ internal static class OwnedParts
 
     /// <summary>Notes what is in a collection, and not the collection; nothing if that was deleted. Of a dictionary, the values.</summary>
     [RuntimeExport("FreeholdAddElements")]
-    internal static void AddElements(object? collection)
+    internal static unsafe void AddElements(object? collection) => AddElementsOf(collection, null, null);
+
+    /// <summary>The same of those elements only that belong to the owner, as <paramref name="belongs"/> says of an element and the owner; null: of all.</summary>
+    [RuntimeExport("FreeholdAddElementsOf")]
+    internal static unsafe void AddElementsOf(object? collection, object? owner, delegate*<object, object?, bool> belongs)
     {
         if (collection is null || NativeHeap.IsDeleted(collection))
         {
@@ -51,15 +55,15 @@ internal static class OwnedParts
                 case object?[] array:
                     foreach (object? element in array)
                     {
-                        Add(element);
+                        AddElement(element, owner, belongs);
                     }
 
                     break;
                 case IDictionary dictionary:
-                    AddEach(dictionary.Values);
+                    AddEach(dictionary.Values, owner, belongs);
                     break;
                 case IEnumerable enumerable:
-                    AddEach(enumerable);
+                    AddEach(enumerable, owner, belongs);
                     break;
             }
         }
@@ -86,14 +90,14 @@ internal static class OwnedParts
     }
 
     /// <summary>Deletes a collection with its elements.</summary>
-    internal static void DeleteWithElements(IEnumerable collection)
+    internal static unsafe void DeleteWithElements(IEnumerable collection)
     {
         int floor = t_count;
         try
         {
             if (!NativeHeap.IsDeleted(collection) && collection is IDictionary dictionary)
             {
-                AddEach(dictionary.Keys);
+                AddEach(dictionary.Keys, null, null);
             }
 
             AddElements(collection);
@@ -154,7 +158,20 @@ internal static class OwnedParts
     private static DeleteResult NotePartsAndDelete(object obj)
     {
         int floor = t_count;
-        NativeHeap.CollectParts(obj);
+        try
+        {
+            NativeHeap.CollectParts(obj);
+        }
+        catch (DanglingReferenceException)
+        {
+            // A node that the program deleted itself, and whose memory is gone: what hangs on it stays. If it is the object, the deletion below says so.
+        }
+        catch
+        {
+            Forget(floor);  // the object stays, and so does what it owns
+            throw;
+        }
+
         DeleteResult result = Deletion.ReleaseLock(obj, NativeHeap.DeleteItself(obj));
         if (result != DeleteResult.Deleted)
         {
@@ -177,15 +194,23 @@ internal static class OwnedParts
         }
     }
 
+    private static unsafe void AddElement(object? element, object? owner, delegate*<object, object?, bool> belongs)
+    {
+        if (element is not null && !IsGoneOrShared(element) && (belongs == null || belongs(element, owner)))
+        {
+            Add(element);
+        }
+    }
+
     // The enumerator stays: collections share one when they are empty, or are their own.
-    private static void AddEach(IEnumerable collection)
+    private static unsafe void AddEach(IEnumerable collection, object? owner, delegate*<object, object?, bool> belongs)
     {
         IEnumerator enumerator = collection.GetEnumerator();
         try
         {
             while (enumerator.MoveNext())
             {
-                Add(enumerator.Current);
+                AddElement(enumerator.Current, owner, belongs);
             }
         }
         finally

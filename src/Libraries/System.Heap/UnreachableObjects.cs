@@ -15,6 +15,8 @@ public readonly record struct UnreachableObjects(Type Type, long Count, long Byt
 
     internal static unsafe IReadOnlyList<UnreachableObjects> Find()
     {
+        // They are no leaks.
+        OutgrownArrays.DeleteAll();
         for (int capacity = 4096; ; capacity *= 4)
         {
             var entries = (UnreachableEntry*)NativeMemory.Alloc((nuint)capacity, (nuint)sizeof(UnreachableEntry));

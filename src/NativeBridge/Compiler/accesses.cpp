@@ -111,6 +111,8 @@ void for_each_address(Instruction& instruction, function_ref<void(Use&)> visit) 
     return;
   }
   if (call.isInlineAsm()) {
+    // Without text it only hides values from the compiler: handles stay what they are.
+    if (StringRef(cast<InlineAsm>(call.getCalledOperand())->getAsmString()).trim().empty()) return;
     for (Use& argument : call.args()) {
       if (is_pointer(argument)) visit(argument);
     }

@@ -13,6 +13,7 @@ namespace freehold::compiler {
 namespace {
 
 constexpr unsigned kMostBases = 4;
+constexpr unsigned kMostCandidates = 32, kMostPairs = 512;
 
 // The difference of two addresses is a number; so is the answer of a comparison.
 bool makes_number(const Instruction* user) {
@@ -42,7 +43,7 @@ bool passes_on(const Instruction* user) {
 
 bool Addresses::counts(const Instruction* user) { return !makes_number(user) && !feeds_numbers_only(user); }
 
-Addresses::Addresses(Function& function) {
+Addresses::Addresses(Function& function, DominatorTree& dominators) : dominators_(dominators) {
   for (Instruction& instruction : instructions(function)) {
     if (is_translate(&instruction)) values_.insert(&instruction);
   }
@@ -111,6 +112,65 @@ SmallVector<Instruction*, 8> Addresses::live_after(Instruction* at) const {
   return sorted;
 }
 
+// Proves that in each round, on each path, the address is of the object of that handle, whatever their offsets are.
+bool Addresses::is_address_of(Value* address, Value* handle, SmallSet<Pair, 16>& assumed) {
+  while (auto* gep = dyn_cast<GetElementPtrInst>(address)) {
+    if (gep->getType()->isVectorTy()) return false;
+    address = gep->getPointerOperand();
+  }
+  while (auto* gep = dyn_cast<GetElementPtrInst>(handle)) {
+    if (!stays_in_object(gep)) break;
+    handle = gep->getPointerOperand();
+  }
+  if (!values_.contains(dyn_cast<Instruction>(address))) return is_raw(address) && is_raw(handle);
+  if (is_translate(address)) {
+    Value* translated = cast<CallInst>(address)->getArgOperand(0);
+    while (auto* gep = dyn_cast<GetElementPtrInst>(translated)) {
+      if (!stays_in_object(gep)) break;
+      translated = gep->getPointerOperand();
+    }
+    return translated == handle;
+  }
+  auto* phi = dyn_cast<PHINode>(address);
+  if (phi == nullptr) return false;
+  if (!assumed.insert({address, handle}).second) return true;
+  if (assumed.size() > kMostPairs) return false;
+  auto* beside = dyn_cast<PHINode>(handle);
+  bool together = beside != nullptr && beside->getParent() == phi->getParent();
+  if (!together && isa<Instruction>(handle) && !dominators_.dominates(cast<Instruction>(handle), phi->getParent())) return false;
+  for (unsigned i = 0; i < phi->getNumIncomingValues(); i++) {
+    Value* other = together ? beside->getIncomingValueForBlock(phi->getIncomingBlock(i)) : handle;
+    if (!is_address_of(phi->getIncomingValue(i), other, assumed)) return false;
+  }
+  return true;
+}
+
+Value* Addresses::single_base(PHINode* phi) {
+  if (!phi->getType()->isPointerTy()) return nullptr;
+  SmallSetVector<Value*, 16> candidates;
+  for (PHINode& beside : phi->getParent()->phis()) {
+    if (beside.getType()->isPointerTy() && !added_.contains(&beside) && !values_.contains(&beside)) candidates.insert(&beside);
+  }
+  SmallSetVector<Value*, 16> sources;
+  sources.insert(phi);
+  for (size_t i = 0; i < sources.size() && sources.size() < kMostCandidates; i++) {
+    if (is_translate(sources[i])) {
+      candidates.insert(cast<CallInst>(sources[i])->getArgOperand(0));
+    } else if (auto* gep = dyn_cast<GetElementPtrInst>(sources[i])) {
+      sources.insert(gep->getPointerOperand());
+    } else if (auto* merge = dyn_cast<PHINode>(sources[i])) {
+      sources.insert(merge->op_begin(), merge->op_end());
+      if (auto found = bases_.find(merge); found != bases_.end()) candidates.insert(found->second.begin(), found->second.end());
+    }
+  }
+  for (Value* candidate : candidates) {
+    SmallSet<Pair, 16> assumed;
+    if (isa<Constant>(candidate) || (isa<PHINode>(candidate) && added_.contains(cast<PHINode>(candidate)))) continue;
+    if (is_address_of(phi, candidate, assumed)) return candidate;
+  }
+  return nullptr;
+}
+
 ArrayRef<Value*> Addresses::bases(Value* address) {
   if (auto found = bases_.find(address); found != bases_.end()) return found->second;
   auto* instruction = dyn_cast<Instruction>(address);
@@ -126,6 +186,8 @@ ArrayRef<Value*> Addresses::bases(Value* address) {
     } else {
       result.push_back(handle);
     }
+  } else if (Value* base = isa<PHINode>(instruction) ? single_base(cast<PHINode>(instruction)) : nullptr; base != nullptr) {
+    result.push_back(base);
   } else if (auto* phi = dyn_cast<PHINode>(instruction)) {
     // First the new phis, then what they take: a cycle ends here.
     Type* pointer = PointerType::getUnqual(phi->getContext());
@@ -135,6 +197,7 @@ ArrayRef<Value*> Addresses::bases(Value* address) {
     for (unsigned i = 0; i < count; i++) {
       made.push_back(builder.CreatePHI(pointer, phi->getNumIncomingValues()));
       result.push_back(made.back());
+      added_.insert(made.back());
     }
     bases_[address] = result;
     for (unsigned i = 0; i < phi->getNumIncomingValues(); i++) {

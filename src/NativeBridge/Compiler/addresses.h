@@ -4,6 +4,8 @@
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/SetVector.h>
 #include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/ADT/SmallSet.h>
+#include <llvm/IR/Dominators.h>
 #include <llvm/IR/Function.h>
 #include <llvm/IR/Instructions.h>
 
@@ -12,7 +14,7 @@ namespace freehold::compiler {
 class Addresses {
  public:
   // Finds all values that are computed from a translation, and may add phis and selects of handles beside those of addresses (prepare_bases).
-  explicit Addresses(llvm::Function& function);
+  Addresses(llvm::Function& function, llvm::DominatorTree& dominators);
 
   bool empty() const { return values_.empty(); }
   // The addresses that are used after the last instruction of a block.
@@ -28,9 +30,16 @@ class Addresses {
   void compute_liveness(llvm::Function& function);
   void live_at_end(llvm::BasicBlock* block, Live& live) const;
 
+  using Pair = std::pair<llvm::Value*, llvm::Value*>;
+  // The one handle that a phi of addresses comes from on every path, or null.
+  llvm::Value* single_base(llvm::PHINode* phi);
+  bool is_address_of(llvm::Value* address, llvm::Value* handle, llvm::SmallSet<Pair, 16>& assumed);
+
+  llvm::DominatorTree& dominators_;
   llvm::SetVector<llvm::Instruction*> values_;
   llvm::DenseMap<llvm::BasicBlock*, Live> live_in_;
   llvm::DenseMap<llvm::Value*, llvm::SmallVector<llvm::Value*, 1>> bases_;
+  llvm::SmallPtrSet<llvm::PHINode*, 16> added_;  // some of them not complete yet
 };
 
 }  // namespace freehold::compiler

@@ -1,9 +1,9 @@
 // Calls of code that may know no handles.
 //
 // Such a call goes to a bridge: a function of this file's making, one for each callee or, for calls through pointers, for each type. The bridge
-// looks at the callee's first bytes. A compiled one has the mark there, and gets the arguments as they are. For another one the arguments are
-// pinned in a record of the bridge's frame and passed as addresses, the thread goes outside for the call, and an address that comes back
-// becomes a handle again. An exception on its way through takes the record with it.
+// looks at the callee's first bytes. A compiled one has the mark there, and gets the arguments as they are. For another one there is the way out,
+// one for each type: the arguments are pinned in a record of its frame and passed as addresses, the thread goes outside for the call, and an
+// address that comes back becomes a handle again. An exception on its way through takes the record with it.
 #include <llvm/ADT/MapVector.h>
 #include <llvm/ADT/StringMap.h>
 #include <llvm/IR/InstIterator.h>
@@ -64,92 +64,65 @@ class Bridges {
 
   static bool may_throw(const CallBase& call) { return !call.doesNotThrow() && !call.getFunction()->doesNotThrow(); }
 
-  Function* bridge_for(CallBase& call, Function* callee) {
-    // One for each callee, types of arguments, and what is said about them.
-    std::string key;
-    raw_string_ostream stream(key);
-    if (callee != nullptr) {
-      stream << callee->getName();
-    } else {
-      call.getFunctionType()->print(stream);
-    }
-    stream << '|' << call.getCallingConv() << '|' << may_throw(call) << call.doesNotReturn() << '|';
-    call.getType()->print(stream);
-    for (unsigned i = 0; i < call.arg_size(); i++) {
-      stream << ',';
-      call.getArgOperand(i)->getType()->print(stream);
-      stream << call.getAttributes().getParamAttrs(i).getAsString();
-    }
-    stream << call.getAttributes().getRetAttrs().getAsString();
+  // All that the code between caller and callee depends on, so that one of them serves all files.
+  static std::string shape_of(const CallBase& call, bool has_callee) {
+    SmallVector<Type*, 8> arguments;
+    for (Value* argument : call.args()) arguments.push_back(argument->getType());
+    std::string shape = signature(arguments, call.getType(), call.getCallingConv(), call.getAttributes(), call.getFunction());
+    raw_string_ostream stream(shape);
+    // How many arguments are named, if the callee takes any number of them.
+    if (call.getFunctionType()->isVarArg()) stream << "..." << call.getFunctionType()->getNumParams();
+    stream << '|' << has_callee << may_throw(call) << call.doesNotReturn();
     if (may_throw(call) && call.getFunction()->hasPersonalityFn()) stream << call.getFunction()->getPersonalityFn()->getName();
+    return shape;
+  }
+
+  Function* bridge_for(CallBase& call, Function* callee) {
+    std::string key = shape_of(call, callee != nullptr);
+    if (callee != nullptr) key = (callee->getName() + "|" + key).str();
     Function*& bridge = made_[key];
     if (bridge == nullptr) {
-      // The key says all that the code depends on, so that one of them serves all files.
-      name_ = ("freehold.call." + (callee != nullptr ? callee->getName() : "pointer") + "." + Twine::utohexstr(xxh3_64bits(key))).str();
-      bridge = make(call, callee);
+      bridge = make_empty(call, callee == nullptr,
+                          "freehold.call." + (callee != nullptr ? callee->getName() : "pointer") + "." + Twine::utohexstr(xxh3_64bits(key)));
+      fill(bridge, call, callee);
     }
     return bridge;
   }
 
-  // Attributes of the call that tell how arguments are passed, and no other: what LLVM found out about values is of handles, not of addresses.
-  AttributeList passing(const CallBase& call) {
-    AttributeList attributes;
-    auto copy = [&](unsigned index) {
-      for (Attribute attribute : call.getAttributes().getAttributes(index)) {
-        if (attribute.isStringAttribute()) continue;
-        switch (attribute.getKindAsEnum()) {
-          case Attribute::ZExt:
-          case Attribute::SExt:
-          case Attribute::InReg:
-          case Attribute::ByVal:
-          case Attribute::StructRet:
-          case Attribute::Nest:
-          case Attribute::StackAlignment:
-          case Attribute::Alignment:
-            if (attribute.getKindAsEnum() == Attribute::Alignment && !call.getAttributes().hasAttributeAtIndex(index, Attribute::ByVal)) break;
-            attributes = attributes.addAttributeAtIndex(context_, index, attribute);
-            break;
-          default: break;
-        }
-      }
-    };
-    copy(AttributeList::ReturnIndex);
-    for (unsigned i = 0; i < call.arg_size(); i++) copy(AttributeList::FirstArgIndex + i);
-    return attributes;
+  // The way out is the same for all callees of a shape about which the same is known.
+  Function* outside_for(const CallBase& call, const Known* known) {
+    std::string key = shape_of(call, true);
+    bool keeps = known == nullptr || known->keeps;
+    uint32_t opaque = known != nullptr ? known->opaque : 0;
+    raw_string_ostream(key) << '|' << keeps << opaque;
+    Function*& outside = made_[key];
+    if (outside == nullptr) {
+      outside = make_empty(call, true, "freehold.outside." + Twine::utohexstr(xxh3_64bits(key)));
+      fill_outside(outside, call, keeps, opaque);
+    }
+    return outside;
   }
 
-  Function* make_empty(const CallBase& call, Function* callee, const Twine& suffix) {
+  // The callee is the last argument, if it is one.
+  Function* make_empty(const CallBase& call, bool takes_callee, const Twine& name) {
     SmallVector<Type*, 8> parameters;
     for (Value* argument : call.args()) parameters.push_back(argument->getType());
-    if (callee == nullptr) parameters.push_back(pointer_);
-    FunctionType* type = FunctionType::get(call.getType(), parameters, false);
-    auto* function = Function::Create(type, GlobalValue::LinkOnceODRLinkage, name_ + suffix, module_);
-    function->setVisibility(GlobalValue::HiddenVisibility);
-    function->setComdat(module_.getOrInsertComdat(function->getName()));
-    function->setDSOLocal(true);
-    function->addFnAttr("freehold-bridge");
-    function->setUWTableKind(UWTableKind::Async);
-    if (const Function* user = call.getFunction()) {
-      for (const char* attribute : {"target-cpu", "target-features", "tune-cpu", "frame-pointer", "stack-protector-buffer-size"}) {
-        if (user->hasFnAttribute(attribute)) function->addFnAttr(user->getFnAttribute(attribute));
-      }
-    }
+    if (takes_callee) parameters.push_back(pointer_);
+    Function* function = make_shared(module_, FunctionType::get(call.getType(), parameters, false), name, call.getFunction());
     if (!may_throw(call)) function->setDoesNotThrow();
     if (call.doesNotReturn()) function->setDoesNotReturn();
     return function;
   }
 
-  Function* make(const CallBase& call, Function* callee) {
-    Function* outside = make_outside(call, callee);
-    Function* bridge = make_empty(call, callee, "");
+  void fill(Function* bridge, const CallBase& call, Function* callee) {
+    const Known* known = callee != nullptr ? known_of(callee->getName()) : nullptr;
     IRBuilder<> builder(BasicBlock::Create(context_, "", bridge));
     auto* direct = BasicBlock::Create(context_, "compiled", bridge);
     auto* out = BasicBlock::Create(context_, "outside", bridge);
     Value* target = callee != nullptr ? static_cast<Value*>(callee) : bridge->getArg(bridge->arg_size() - 1);
     Value* mark = builder.CreateAlignedLoad(builder.getInt32Ty(), builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), target, 4), Align(1));
     Value* is_compiled = builder.CreateICmpEQ(mark, builder.getInt32(bridge::kCompiledMarkHigh));
-    bool is_library = callee != nullptr && known_of(callee->getName()) != nullptr;
-    builder.CreateCondBr(is_compiled, direct, out, is_library ? unlikely(context_) : likely(context_));
+    builder.CreateCondBr(is_compiled, direct, out, known != nullptr ? unlikely(context_) : likely(context_));
 
     builder.SetInsertPoint(direct);
     SmallVector<Value*, 8> arguments;
@@ -159,17 +132,17 @@ class Bridges {
     }
     auto* inside = builder.CreateCall(call.getFunctionType(), target, arguments);
     inside->setCallingConv(call.getCallingConv());
-    inside->setAttributes(passing(call));
+    inside->setAttributes(passing_attributes(call.getAttributes(), call.arg_size(), context_));
     inside->setTailCall();
     finish(builder, inside);
 
     builder.SetInsertPoint(out);
     SmallVector<Value*, 8> all;
     for (Argument& argument : bridge->args()) all.push_back(&argument);
-    auto* slow = builder.CreateCall(outside, all);
+    if (callee != nullptr) all.push_back(callee);
+    auto* slow = builder.CreateCall(outside_for(call, known), all);
     slow->setTailCall();
     finish(builder, slow);
-    return bridge;
   }
 
   static void finish(IRBuilder<>& builder, CallInst* result) {
@@ -180,18 +153,14 @@ class Bridges {
     }
   }
 
-  Function* make_outside(const CallBase& call, Function* callee) {
-    Function* function = make_empty(call, callee, ".outside");
-    function->addFnAttr(Attribute::NoInline);
+  void fill_outside(Function* function, const CallBase& call, bool keeps, uint32_t opaque) {
     IRBuilder<> builder(BasicBlock::Create(context_, "", function));
-    const Known* known = callee != nullptr ? known_of(callee->getName()) : nullptr;
-    bool keeps = known == nullptr || known->keeps;
-    Value* target = callee != nullptr ? static_cast<Value*>(callee) : function->getArg(function->arg_size() - 1);
+    Value* target = function->getArg(function->arg_size() - 1);
 
     SmallVector<unsigned, 8> pinned;
     for (unsigned i = 0; i < call.arg_size(); i++) {
       if (!call.getArgOperand(i)->getType()->isPointerTy() || call.isByValArgument(i)) continue;
-      if (known != nullptr && i < 32 && (known->opaque & 1u << i) != 0) continue;
+      if (i < 32 && (opaque & 1u << i) != 0) continue;
       pinned.push_back(i);
     }
     auto* record_type = ArrayType::get(word_, sizeof(bridge::PinRecord) / 8 + pinned.size());
@@ -221,6 +190,17 @@ class Bridges {
       either->addIncoming(address, pinning);
       arguments[pinned[n]] = either;
     }
+    // A structure that the call copies: the object that it is in may move once the thread is outside.
+    for (unsigned i = 0; i < call.arg_size(); i++) {
+      if (!call.isByValArgument(i)) continue;
+      const DataLayout& layout = module_.getDataLayout();
+      Type* type = call.getParamByValType(i);
+      Align alignment = std::max(call.getParamAlign(i).valueOrOne(), layout.getABITypeAlign(type));
+      AllocaInst* copy = builder.CreateAlloca(type);
+      copy->setAlignment(alignment);
+      builder.CreateMemCpy(copy, alignment, arguments[i], Align(1), layout.getTypeAllocSize(type).getFixedValue());
+      arguments[i] = copy;
+    }
     FunctionCallee call_out = runtime_function(module_, "__freehold_call_out", builder.getVoidTy(), {pointer_});
     FunctionCallee call_back = runtime_function(module_, "__freehold_call_back", builder.getVoidTy(), {pointer_});
     builder.CreateCall(call_out, {record});
@@ -245,20 +225,24 @@ class Bridges {
       made = builder.CreateCall(call.getFunctionType(), target, arguments);
     }
     made->setCallingConv(call.getCallingConv());
-    made->setAttributes(passing(call));
+    made->setAttributes(passing_attributes(call.getAttributes(), call.arg_size(), context_));
     if (!may_throw(call)) made->setDoesNotThrow();
     if (call.getType()->isPointerTy()) {
       // A handle again before the record goes: it may be what keeps the object in place.
       builder.CreateRet(builder.CreateCall(runtime_function(module_, "__freehold_call_back_with", pointer_, {pointer_, pointer_}), {record, made}));
-      return function;
+      return;
+    }
+    Value* result = made;
+    if (call.getType()->isAggregateType()) {
+      FunctionCallee handle = runtime_function(module_, "__freehold_handle_from", pointer_, {pointer_, pointer_});
+      result = change_pointers(builder, made, [&](Value* member) { return builder.CreateCall(handle, {record, member}); });
     }
     builder.CreateCall(call_back, {record});
     if (call.getType()->isVoidTy()) {
       builder.CreateRetVoid();
     } else {
-      builder.CreateRet(made);
+      builder.CreateRet(result);
     }
-    return function;
   }
 
   Module& module_;
@@ -266,17 +250,17 @@ class Bridges {
   PointerType* pointer_;
   Type* word_;
   StringMap<Function*> made_;
-  std::string name_;
 };
 
-// setjmp returns a second time in a frame whose callees are gone, their records with them.
-void keep_records_over(CallBase& call) {
+// setjmp returns a second time in a frame whose callees are gone, their records with them, and vfork after its child has used the same thread's word:
+// wherever the thread is then, it comes inside.
+void come_inside_after(CallBase& call) {
   Module& module = *call.getModule();
   IRBuilder<> builder(&call);
-  Type* pointer = builder.getPtrTy();
-  Value* newest = builder.CreateCall(runtime_function(module, "__freehold_newest_pin", pointer, {}));
+  Type* word = builder.getInt64Ty();
+  Value* before = builder.CreateCall(runtime_function(module, "__freehold_returning_twice", word, {}));
   builder.SetInsertPoint(isa<InvokeInst>(call) ? &*cast<InvokeInst>(call).getNormalDest()->getFirstInsertionPt() : call.getNextNode());
-  builder.CreateCall(runtime_function(module, "__freehold_unwind_pins", builder.getVoidTy(), {pointer}), {newest});
+  builder.CreateCall(runtime_function(module, "__freehold_returned", builder.getVoidTy(), {word}), {before});
 }
 
 }  // namespace
@@ -297,7 +281,7 @@ PreservedAnalyses CallsPass::run(Module& module, ModuleAnalysisManager&) {
       }
     }
   }
-  for (CallBase* call : returning_twice) keep_records_over(*call);
+  for (CallBase* call : returning_twice) come_inside_after(*call);
   for (LandingPadInst* pad : pads) {
     IRBuilder<> builder(&*pad->getParent()->getFirstInsertionPt());
     builder.CreateCall(runtime_function(module, "__freehold_landed", builder.getVoidTy(), {}));

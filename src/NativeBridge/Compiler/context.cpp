@@ -69,6 +69,17 @@ bool is_raw(const Value* pointer, SmallPtrSetImpl<const Value*>& seen) {
   return false;
 }
 
+// The index may be the difference of two pointers: programs adjust pointers so when a block has moved, from one object to another, whatever C
+// says. Then the root is not the object.
+bool may_be_difference(const Value* index, unsigned depth = 0) {
+  if (isa<Constant>(index)) return false;
+  if (isa<PtrToIntInst>(index)) return true;
+  auto* instruction = dyn_cast<Instruction>(index);
+  if (instruction == nullptr || depth == 6) return false;
+  if (!isa<BinaryOperator>(instruction) && !isa<CastInst>(instruction) && !isa<SelectInst>(instruction) && !isa<PHINode>(instruction)) return false;
+  return any_of(instruction->operands(), [&](const Use& operand) { return may_be_difference(operand, depth + 1); });
+}
+
 }  // namespace
 
 FunctionCallee translate_function(Module& module) {
@@ -103,10 +114,14 @@ bool is_raw(const Value* pointer) {
   return is_raw(pointer, seen);
 }
 
+bool stays_in_object(const GetElementPtrInst* gep) {
+  return !gep->getType()->isVectorTy() && none_of(gep->indices(), [](const Use& index) { return may_be_difference(index); });
+}
+
 bool ends_translations(const Instruction& instruction) {
   auto* call = dyn_cast<CallBase>(&instruction);
   if (call == nullptr || isa<IntrinsicInst>(call) || call->isInlineAsm() || is_translate(call)) return false;
-  return leaf_of(*call) == nullptr;
+  return leaf_of(*call) == nullptr || call->hasFnAttr(Attribute::ReturnsTwice);
 }
 
 bool is_left_alone(const Function& function) {

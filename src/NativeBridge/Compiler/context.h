@@ -5,6 +5,7 @@
 //   translate    every access gets an address: a call of __freehold_translate, outside of loops where that is possible
 //     … the vectoriser and the rest of LLVM's pipeline …
 //   translate    what the pipeline has made since
+//   reuse        translations that only some paths have to make
 //   calls        calls of code that may know no handles go through bridges
 //   entries      functions that others can reach come inside when their caller is outside
 //   polls        loops look at the stop word, and say what they have translated
@@ -12,8 +13,10 @@
 //   lower        __freehold_translate becomes instructions
 #pragma once
 
+#include <llvm/ADT/STLFunctionalExtras.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstrTypes.h>
+#include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
 
 namespace freehold::compiler {
@@ -29,7 +32,11 @@ bool is_runtime_function(const llvm::Function* function);
 // Cannot be a handle: memory of the stack, of globals, or a translation, and what is computed from them.
 bool is_raw(const llvm::Value* pointer);
 
-// The thread may be stopped in this call, or the object of a translation be freed: no address lives across it.
+// Arithmetic that stays in the object.
+bool stays_in_object(const llvm::GetElementPtrInst* gep);
+
+// The thread may be stopped in this call, or the object of a translation be freed: no address lives across it. So may it before the second return
+// of setjmp, whatever setjmp itself does.
 bool ends_translations(const llvm::Instruction& instruction);
 
 // Calls whose pointers the translate step turns into addresses in place: the callee neither waits, nor calls back, nor keeps them.
@@ -51,6 +58,17 @@ llvm::StringRef replacement_of(llvm::StringRef name);
 
 // Not to be touched: runs before the runtime, or has no frame.
 bool is_left_alone(const llvm::Function& function);
+
+// Functions between caller and callee that do not depend on the two, only on how arguments are passed: one serves all files.
+// The attributes that tell how arguments are passed, and no other: what LLVM found out about values is of handles, not of addresses.
+llvm::AttributeList passing_attributes(const llvm::AttributeList& attributes, unsigned arguments, llvm::LLVMContext& context);
+// All of it as text: equal texts, equal code. `user`: whose target it is compiled for.
+std::string signature(llvm::ArrayRef<llvm::Type*> arguments, llvm::Type* result, llvm::CallingConv::ID convention, const llvm::AttributeList& attributes,
+                      const llvm::Function* user);
+// A structure whose members that are pointers have been changed; other values as they are.
+llvm::Value* change_pointers(llvm::IRBuilderBase& builder, llvm::Value* value, llvm::function_ref<llvm::Value*(llvm::Value*)> change);
+// An empty one, for the target of `user`; no step looks into it.
+llvm::Function* make_shared(llvm::Module& module, llvm::FunctionType* type, const llvm::Twine& name, const llvm::Function* user);
 
 // Compile errors, with the source line where there is one.
 void error(const llvm::Instruction& where, const llvm::Twine& what);

@@ -1,8 +1,11 @@
 // How a thread comes inside. A function that others can reach, by its name or by a pointer, gets an entry under its name: the mark, a look at the
-// thread's word, and a jump to the function itself. When the word is not zero the caller may be outside: then the entry comes inside for the
-// call and goes outside again after it, also when an exception passes.
+// thread's word, and a jump to the function itself. When the word is not zero the caller may be outside: then a function that
+// serves all entries of a type comes inside for the call and goes outside again after it, also when an exception passes.
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Support/xxhash.h>
 
 #include "abi.h"
 #include "context.h"
@@ -67,6 +70,93 @@ void enter_in_place(Function& function, const Runtime& runtime) {
   }
 }
 
+void finish(IRBuilder<>& builder, Value* result) {
+  if (result->getType()->isVoidTy()) {
+    builder.CreateRetVoid();
+  } else {
+    builder.CreateRet(result);
+  }
+}
+
+// What an entry does when the thread's word is set: one for each type of body, which is the last argument.
+Function* coming_inside(const Function& body, const Runtime& runtime) {
+  Module& module = const_cast<Module&>(*body.getParent());
+  LLVMContext& context = module.getContext();
+  SmallVector<Type*, 8> types(body.getFunctionType()->params());
+  Constant* personality = body.hasPersonalityFn() ? body.getPersonalityFn() : nullptr;
+  bool may_throw = !body.doesNotThrow();
+  std::string key = signature(types, body.getReturnType(), body.getCallingConv(), body.getAttributes(), &body);
+  raw_string_ostream(key) << '|' << may_throw << (may_throw && personality != nullptr ? personality->getName() : "");
+  std::string name = "freehold.enter." + utohexstr(xxh3_64bits(key));
+  if (Function* made = module.getFunction(name)) return made;
+
+  types.push_back(PointerType::getUnqual(context));
+  Function* function = make_shared(module, FunctionType::get(body.getReturnType(), types, false), name, &body);
+  AttributeList passing = passing_attributes(body.getAttributes(), static_cast<unsigned>(body.arg_size()), context);
+  function->setCallingConv(body.getCallingConv());
+  for (unsigned index : passing.indexes()) {
+    for (Attribute attribute : passing.getAttributes(index)) function->addAttributeAtIndex(index, attribute);
+  }
+  if (!may_throw) function->setDoesNotThrow();
+
+  IRBuilder<> builder(BasicBlock::Create(context, "", function));
+  SmallVector<Value*, 8> arguments;
+  for (Argument& argument : function->args()) arguments.push_back(&argument);
+  Value* target = arguments.pop_back_val();
+  Value* was_outside = builder.CreateCall(runtime.enter, {});
+  // Addresses of objects that an outside caller hands on are handles again: compiled code has one name for each object.
+  for (unsigned i = 0; i < arguments.size(); i++) {
+    if (arguments[i]->getType()->isPointerTy() && !passing.hasParamAttr(i, Attribute::ByVal) && !passing.hasParamAttr(i, Attribute::StructRet)) {
+      arguments[i] = builder.CreateCall(runtime.handle, {arguments[i]});
+    }
+  }
+  auto* leaving = BasicBlock::Create(context, "", function);
+  auto* end = BasicBlock::Create(context, "", function);
+  CallBase* result;
+  if (!may_throw) {
+    result = builder.CreateCall(body.getFunctionType(), target, arguments);
+  } else {
+    function->setPersonalityFn(
+        personality != nullptr ? personality
+                               : cast<Constant>(module.getOrInsertFunction("__gcc_personality_v0", FunctionType::get(builder.getInt32Ty(), true)).getCallee()));
+    auto* normal = BasicBlock::Create(context, "", function);
+    auto* unwinding = BasicBlock::Create(context, "", function);
+    result = builder.CreateInvoke(body.getFunctionType(), target, normal, unwinding, arguments);
+    builder.SetInsertPoint(unwinding);
+    LandingPadInst* pad = builder.CreateLandingPad(StructType::get(builder.getPtrTy(), builder.getInt32Ty()), 0);
+    pad->setCleanup(true);
+    auto* outside = BasicBlock::Create(context, "", function);
+    auto* on = BasicBlock::Create(context, "", function);
+    builder.CreateCondBr(builder.CreateICmpNE(was_outside, builder.getInt32(0)), outside, on);
+    builder.SetInsertPoint(outside);
+    builder.CreateCall(runtime.leave, {});
+    builder.CreateBr(on);
+    builder.SetInsertPoint(on);
+    builder.CreateResume(pad);
+    builder.SetInsertPoint(normal);
+  }
+  result->setCallingConv(body.getCallingConv());
+  result->setAttributes(passing);
+  if (!may_throw) result->setDoesNotThrow();
+  builder.CreateCondBr(builder.CreateICmpNE(was_outside, builder.getInt32(0)), leaving, end);
+  BasicBlock* returned = builder.GetInsertBlock();
+  builder.SetInsertPoint(leaving);
+  bool has_pointers = result->getType()->isPointerTy() || result->getType()->isAggregateType();
+  Value* given = has_pointers ? change_pointers(builder, result, [&](Value* pointer) { return builder.CreateCall(runtime.result, {pointer}); }) : nullptr;
+  builder.CreateCall(runtime.leave, {});
+  builder.CreateBr(end);
+  builder.SetInsertPoint(end);
+  if (given == nullptr) {
+    finish(builder, result);
+    return function;
+  }
+  PHINode* either = builder.CreatePHI(result->getType(), 2);
+  either->addIncoming(result, returned);
+  either->addIncoming(given, leaving);
+  finish(builder, either);
+  return function;
+}
+
 void make_entry(Function& body, const Runtime& runtime) {
   Module& module = *body.getParent();
   LLVMContext& context = module.getContext();
@@ -107,74 +197,20 @@ void make_entry(Function& body, const Runtime& runtime) {
   builder.CreateCondBr(builder.CreateICmpEQ(load_word(builder), builder.getInt64(0)), fast, slow, likely(context));
   SmallVector<Value*, 8> arguments;
   for (Argument& argument : entry->args()) arguments.push_back(&argument);
-  auto call_body = [&](CallInst::TailCallKind tail) {
-    CallInst* call = builder.CreateCall(&body, arguments);
+  auto hand_on = [&](Function* to, const AttributeList& attributes, CallInst::TailCallKind tail) {
+    CallInst* call = builder.CreateCall(to, arguments);
     call->setCallingConv(body.getCallingConv());
-    AttributeList attributes = body.getAttributes().removeFnAttributes(context);
     call->setAttributes(attributes);
     call->setTailCallKind(tail);
-    return call;
-  };
-  auto finish = [&](Value* result) {
-    if (result->getType()->isVoidTy()) {
-      builder.CreateRetVoid();
-    } else {
-      builder.CreateRet(result);
-    }
+    finish(builder, call);
   };
   builder.SetInsertPoint(fast);
-  finish(call_body(CallInst::TCK_MustTail));
-
+  // LLVM's guaranteed tail calls with structures on the stack overwrite the return address. A call that is only likely to be one leaves them in place.
+  bool has_copy = any_of(body.args(), [](const Argument& argument) { return argument.hasByValAttr(); });
+  hand_on(&body, body.getAttributes().removeFnAttributes(context), has_copy ? CallInst::TCK_Tail : CallInst::TCK_MustTail);
   builder.SetInsertPoint(slow);
-  Value* was_outside = builder.CreateCall(runtime.enter, {});
-  // Addresses of objects that an outside caller hands on are handles again: compiled code has one name for each object.
-  for (unsigned i = 0; i < arguments.size(); i++) {
-    if (arguments[i]->getType()->isPointerTy() && !entry->hasParamAttribute(i, Attribute::ByVal) && !entry->hasParamAttribute(i, Attribute::StructRet)) {
-      arguments[i] = builder.CreateCall(runtime.handle, {arguments[i]});
-    }
-  }
-  auto* leaving = BasicBlock::Create(context, "", entry);
-  auto* end = BasicBlock::Create(context, "", entry);
-  CallBase* result;
-  if (body.doesNotThrow()) {
-    result = call_body(CallInst::TCK_NoTail);
-  } else {
-    Value* personality = body.hasPersonalityFn()
-                             ? body.getPersonalityFn()
-                             : module.getOrInsertFunction("__gcc_personality_v0", FunctionType::get(builder.getInt32Ty(), true)).getCallee();
-    entry->setPersonalityFn(cast<Constant>(personality));
-    entry->setUWTableKind(UWTableKind::Async);
-    auto* normal = BasicBlock::Create(context, "", entry);
-    auto* unwinding = BasicBlock::Create(context, "", entry);
-    InvokeInst* invoke = builder.CreateInvoke(&body, normal, unwinding, arguments);
-    invoke->setCallingConv(body.getCallingConv());
-    invoke->setAttributes(body.getAttributes().removeFnAttributes(context));
-    result = invoke;
-    builder.SetInsertPoint(unwinding);
-    LandingPadInst* pad = builder.CreateLandingPad(StructType::get(builder.getPtrTy(), builder.getInt32Ty()), 0);
-    pad->setCleanup(true);
-    auto* outside = BasicBlock::Create(context, "", entry);
-    auto* on = BasicBlock::Create(context, "", entry);
-    builder.CreateCondBr(builder.CreateICmpNE(was_outside, builder.getInt32(0)), outside, on);
-    builder.SetInsertPoint(outside);
-    builder.CreateCall(runtime.leave, {});
-    builder.CreateBr(on);
-    builder.SetInsertPoint(on);
-    builder.CreateResume(pad);
-    builder.SetInsertPoint(normal);
-  }
-  builder.CreateCondBr(builder.CreateICmpNE(was_outside, builder.getInt32(0)), leaving, end);
-  BasicBlock* returned = builder.GetInsertBlock();
-  builder.SetInsertPoint(leaving);
-  Value* given = result->getType()->isPointerTy() ? builder.CreateCall(runtime.result, {result}) : nullptr;
-  builder.CreateCall(runtime.leave, {});
-  builder.CreateBr(end);
-  builder.SetInsertPoint(end);
-  if (given == nullptr) return finish(result);
-  PHINode* either = builder.CreatePHI(result->getType(), 2);
-  either->addIncoming(result, returned);
-  either->addIncoming(given, leaving);
-  finish(either);
+  arguments.push_back(&body);
+  hand_on(coming_inside(body, runtime), passing_attributes(body.getAttributes(), static_cast<unsigned>(body.arg_size()), context), CallInst::TCK_Tail);
 }
 
 }  // namespace

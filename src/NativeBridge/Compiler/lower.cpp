@@ -1,6 +1,6 @@
-// A translation as instructions: an address stays as it is; for a handle, the table's entry and the offset are added.
+// A translation as instructions: a load from the table by the high half of the pointer, and a sum. The table says zero for what is no handle, so
+// there is no branch.
 #include <llvm/IR/InstIterator.h>
-#include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include "abi.h"
 #include "context.h"
@@ -21,26 +21,18 @@ PreservedAnalyses LowerPass::run(Function& function, FunctionAnalysisManager&) {
       continue;
     }
     IRBuilder<> builder(call);
-    Value* pointer = call->getArgOperand(0);
-    Value* value = builder.CreatePtrToInt(pointer, builder.getInt64Ty());
-    Value* is_handle = builder.CreateICmpSLT(value, builder.getInt64(0));
-    BasicBlock* before = call->getParent();
-    Instruction* branch = SplitBlockAndInsertIfThen(is_handle, call, false, likely(function.getContext()));
-    builder.SetInsertPoint(branch);
     builder.SetCurrentDebugLocation(call->getDebugLoc());
-    // Bit 63 of the handle is what makes this the address of the entry: kTableAddress is 8 << 31.
-    static_assert(bridge::kTableAddress == uint64_t{8} << bridge::kIdBits);
-    Value* at = builder.CreateIntToPtr(builder.CreateShl(builder.CreateLShr(value, 32), 3), builder.getPtrTy());
-    LoadInst* entry = builder.CreateAlignedLoad(builder.getInt64Ty(), at, Align(8));
-    Value* address = builder.CreateIntToPtr(builder.CreateAdd(entry, builder.CreateAnd(value, 0xffffffff)), builder.getPtrTy());
-    builder.SetInsertPoint(call);
-    PHINode* either = builder.CreatePHI(builder.getPtrTy(), 2);
-    either->addIncoming(pointer, before);
-    either->addIncoming(address, branch->getParent());
-    call->replaceAllUsesWith(either);
+    Value* value = builder.CreatePtrToInt(call->getArgOperand(0), builder.getInt64Ty());
+    // A constant address, so that it becomes the displacement of the load. No provenance: the result is not computed from the pointer in LLVM's eyes.
+    Value* entries = ConstantExpr::getIntToPtr(builder.getInt64(bridge::kTableBase), builder.getPtrTy());
+    LoadInst* entry =
+        builder.CreateAlignedLoad(builder.getInt64Ty(), builder.CreateGEP(builder.getInt64Ty(), entries, builder.CreateLShr(value, 32)), Align(8));
+    call->replaceAllUsesWith(builder.CreateIntToPtr(builder.CreateAdd(value, entry), builder.getPtrTy()));
     call->eraseFromParent();
   }
-  return translations.empty() ? PreservedAnalyses::all() : PreservedAnalyses::none();
+  PreservedAnalyses preserved;
+  preserved.preserveSet<CFGAnalyses>();
+  return translations.empty() ? PreservedAnalyses::all() : preserved;
 }
 
 }  // namespace freehold::compiler

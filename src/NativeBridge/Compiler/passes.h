@@ -20,6 +20,10 @@ struct TranslatePass : llvm::PassInfoMixin<TranslatePass> {
 };
 
 // After everything else.
+struct ReusePass : llvm::PassInfoMixin<ReusePass> {
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
+  static bool isRequired() { return true; }
+};
 struct CallsPass : llvm::PassInfoMixin<CallsPass> {
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager& analyses);
   static bool isRequired() { return true; }

@@ -26,13 +26,41 @@ void add_early(ModulePassManager& manager, OptimizationLevel level) {
   manager.addPass(createModuleToFunctionPassAdaptor(std::move(functions)));
 }
 
-void add_late(ModulePassManager& manager) {
+void add_late(ModulePassManager& manager, bool optimize) {
   manager.addPass(createModuleToFunctionPassAdaptor(TranslatePass(false)));
+  if (optimize) {
+    FunctionPassManager functions;
+    functions.addPass(EarlyCSEPass(true));
+    functions.addPass(ReusePass());
+    functions.addPass(EarlyCSEPass(true));
+    manager.addPass(createModuleToFunctionPassAdaptor(std::move(functions)));
+  }
   manager.addPass(CallsPass());
   manager.addPass(EntriesPass());
   manager.addPass(createModuleToFunctionPassAdaptor(PollsPass()));
   manager.addPass(VerifyPass());
   manager.addPass(createModuleToFunctionPassAdaptor(LowerPass()));
+}
+
+template <typename Pass>
+void add_function_step(ModulePassManager& manager, Pass pass) {
+  manager.addPass(createModuleToFunctionPassAdaptor(std::move(pass)));
+}
+
+bool add_named(StringRef name, ModulePassManager& manager) {
+  if (!name.consume_front("freehold-")) return false;
+  if (name == "early") add_early(manager, OptimizationLevel::O2);
+  else if (name == "late") add_late(manager, true);
+  else if (name == "prepare") manager.addPass(PreparePass());
+  else if (name == "translate") add_function_step(manager, TranslatePass(true));
+  else if (name == "reuse") add_function_step(manager, ReusePass());
+  else if (name == "calls") manager.addPass(CallsPass());
+  else if (name == "entries") manager.addPass(EntriesPass());
+  else if (name == "polls") add_function_step(manager, PollsPass());
+  else if (name == "verify") manager.addPass(VerifyPass());
+  else if (name == "lower") add_function_step(manager, LowerPass());
+  else return false;
+  return true;
 }
 
 }  // namespace
@@ -42,21 +70,14 @@ extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
       LLVM_PLUGIN_API_VERSION, "freehold-handles", "1", [](PassBuilder& builder) {
 #if LLVM_VERSION_MAJOR >= 20
         builder.registerOptimizerEarlyEPCallback([](ModulePassManager& manager, OptimizationLevel level, ThinOrFullLTOPhase) { add_early(manager, level); });
-        builder.registerOptimizerLastEPCallback([](ModulePassManager& manager, OptimizationLevel, ThinOrFullLTOPhase) { add_late(manager); });
+        builder.registerOptimizerLastEPCallback(
+            [](ModulePassManager& manager, OptimizationLevel level, ThinOrFullLTOPhase) { add_late(manager, level != OptimizationLevel::O0); });
 #else
             builder.registerOptimizerEarlyEPCallback([](ModulePassManager& manager, OptimizationLevel level) { add_early(manager, level); });
-            builder.registerOptimizerLastEPCallback([](ModulePassManager& manager, OptimizationLevel) { add_late(manager); });
+            builder.registerOptimizerLastEPCallback([](ModulePassManager& manager, OptimizationLevel level) { add_late(manager, level != OptimizationLevel::O0); });
 #endif
-        // For opt: -passes=freehold-translate, and so on.
-        builder.registerPipelineParsingCallback([](StringRef name, ModulePassManager& manager, ArrayRef<PassBuilder::PipelineElement>) {
-          if (name == "freehold-early") {
-            add_early(manager, OptimizationLevel::O2);
-          } else if (name == "freehold-late") {
-            add_late(manager);
-          } else {
-            return false;
-          }
-          return true;
-        });
+        // For opt: -passes=freehold-early, or one step by its name.
+        builder.registerPipelineParsingCallback(
+            [](StringRef name, ModulePassManager& manager, ArrayRef<PassBuilder::PipelineElement>) { return add_named(name, manager); });
       }};
 }

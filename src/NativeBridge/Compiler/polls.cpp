@@ -20,7 +20,8 @@ namespace freehold::compiler {
 
 namespace {
 
-constexpr unsigned kShortLoop = 32;  // iterations that need no look
+constexpr unsigned kShortLoop = 32;     // iterations that need no look
+constexpr size_t kMostInRegisters = 6;  // handles that the slow path passes as arguments (Runtime/poll.cpp)
 
 // A call that looks at the stop word itself: an entry, or a bridge when it comes back.
 bool is_poll(const Instruction& instruction) {
@@ -68,7 +69,7 @@ PreservedAnalyses PollsPass::run(Function& function, FunctionAnalysisManager& an
   auto& loops = analyses.getResult<LoopAnalysis>(function);
   auto& evolution = analyses.getResult<ScalarEvolutionAnalysis>(function);
 
-  Addresses addresses(function);
+  Addresses addresses(function, dominators);
   for (Instruction& instruction : instructions(function)) {
     if (!ends_translations(instruction)) continue;
     auto* call = cast<CallBase>(&instruction);
@@ -116,12 +117,11 @@ PreservedAnalyses PollsPass::run(Function& function, FunctionAnalysisManager& an
   LLVMContext& context = module.getContext();
   IRBuilder<> builder(&*function.getEntryBlock().getFirstInsertionPt());
   AllocaInst* record = nullptr;
-  if (most != 0) {
+  if (most > kMostInRegisters) {
     record = builder.CreateAlloca(ArrayType::get(builder.getInt64Ty(), sizeof(bridge::PinRecord) / 8 + most));
     record->setAlignment(Align(8));
   }
   if (at_start) polls.push_back({&*function.getEntryBlock().getFirstNonPHIOrDbgOrAlloca(), {}});
-  FunctionCallee poll = runtime_function(module, "__freehold_poll", builder.getVoidTy(), {builder.getPtrTy()});
   for (auto& [before, handles] : polls) {
     builder.SetInsertPoint(before);
     builder.SetCurrentDebugLocation(before->getDebugLoc());
@@ -130,12 +130,22 @@ PreservedAnalyses PollsPass::run(Function& function, FunctionAnalysisManager& an
     Value* is_set = builder.CreateICmpNE(stop, builder.getInt32(0));
     Instruction* branch = SplitBlockAndInsertIfThen(is_set, before->getIterator(), false, unlikely(context));
     builder.SetInsertPoint(branch);
-    if (!handles.empty()) {
+    SmallVector<Value*, 8> arguments(handles.begin(), handles.end());
+    bool in_registers = handles.size() <= kMostInRegisters;
+    if (!in_registers) {
       auto place = [&](size_t n) { return builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), record, n); };
       builder.CreateStore(builder.getInt64(handles.size()), place(offsetof(bridge::PinRecord, count) / 8));
       for (size_t n = 0; n < handles.size(); n++) builder.CreateStore(handles[n], place(sizeof(bridge::PinRecord) / 8 + n));
     }
-    builder.CreateCall(poll, {handles.empty() ? static_cast<Value*>(ConstantPointerNull::get(builder.getPtrTy())) : record});
+    if (!in_registers) arguments.assign(1, record);
+    SmallVector<Type*, 8> types(arguments.size(), builder.getPtrTy());
+    std::string name = "__freehold_poll_" + (in_registers ? std::to_string(handles.size()) : "more");
+    FunctionCallee poll = runtime_function(module, name, builder.getVoidTy(), types);
+    auto* slow_path = cast<Function>(poll.getCallee());
+    slow_path->setCallingConv(CallingConv::PreserveMost);
+    // The dynamic linker's lazy binding would change r10.
+    slow_path->addFnAttr(Attribute::NonLazyBind);
+    builder.CreateCall(poll, arguments)->setCallingConv(CallingConv::PreserveMost);
   }
   return PreservedAnalyses::none();
 }

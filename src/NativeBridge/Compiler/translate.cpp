@@ -7,6 +7,7 @@
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/Analysis/LoopInfo.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -21,22 +22,6 @@ using namespace llvm;
 namespace freehold::compiler {
 
 namespace {
-
-// The index may be the difference of two pointers: programs adjust pointers so when a block has moved, from one object to another, whatever C
-// says. Then the root is not the object.
-bool may_be_difference(const Value* index, unsigned depth = 0) {
-  if (isa<Constant>(index)) return false;
-  if (isa<PtrToIntInst>(index)) return true;
-  auto* instruction = dyn_cast<Instruction>(index);
-  if (instruction == nullptr || depth == 6) return false;
-  if (!isa<BinaryOperator>(instruction) && !isa<CastInst>(instruction) && !isa<SelectInst>(instruction) && !isa<PHINode>(instruction)) return false;
-  return any_of(instruction->operands(), [&](const Use& operand) { return may_be_difference(operand, depth + 1); });
-}
-
-// Arithmetic that stays in the object.
-bool stays_in_object(const GetElementPtrInst* gep) {
-  return !gep->getType()->isVectorTy() && none_of(gep->indices(), [](const Use& index) { return may_be_difference(index); });
-}
 
 Value* root_of(Value* pointer) {
   while (auto* gep = dyn_cast<GetElementPtrInst>(pointer)) {
@@ -63,9 +48,12 @@ class Translator {
       if (addresses.empty()) continue;
       changed = true;
       Value* first = isa<CallBase>(access) && cast<CallBase>(access)->arg_size() != 0 ? cast<CallBase>(access)->getArgOperand(0) : nullptr;
+      SmallVector<Value*, 8> given;
+      if (auto* call = dyn_cast<CallInst>(access); call != nullptr && call->isInlineAsm()) given.assign(call->arg_begin(), call->arg_end());
       for (Use* use : addresses) use->set(use->get()->getType()->isVectorTy() ? lanes(use->get(), access) : address_of(use->get(), access));
       lower_alignment(*access);
       if (auto* call = dyn_cast<CallBase>(access)) restore_result(*call, first);
+      if (!given.empty()) restore_results_of_assembly(*cast<CallInst>(access), given);
     }
     return changed;
   }
@@ -104,6 +92,51 @@ class Translator {
     // What is outside of the object is not the object's: inet_ntop and strerror_r return constant strings too.
     Value* is_inside = builder.CreateICmpULT(builder.CreateAdd(distance, builder.getInt64(0)), builder.getInt64(uint64_t{1} << 32));
     Value* result = builder.CreateSelect(builder.CreateAnd(is_inside, builder.CreateIsNotNull(&call)), inside, &call);
+    for (Use* use : uses) use->set(result);
+  }
+
+  // A pointer that inline assembly gives back: the handle of the input in the same register, moved as far as the address was. Of one that has a
+  // register of its own the runtime knows whether it lies in an object.
+  void restore_results_of_assembly(CallInst& call, ArrayRef<Value*> given) {
+    unsigned argument = 0, outputs = 0;
+    InlineAsm::ConstraintInfoVector constraints = cast<InlineAsm>(call.getCalledOperand())->ParseConstraints();
+    SmallVector<unsigned, 8> argument_of(constraints.size()), results;
+    for (unsigned i = 0; i < constraints.size(); i++) {
+      bool is_result = constraints[i].Type == InlineAsm::isOutput && !constraints[i].isIndirect;
+      if (is_result) results.push_back(i);
+      else if (constraints[i].Type == InlineAsm::isInput || constraints[i].isIndirect) argument_of[i] = argument++;
+    }
+    for (unsigned i : results) {
+      int tied = constraints[i].MatchingInput;
+      Value* handle = tied >= 0 ? given[argument_of[static_cast<unsigned>(tied)]] : nullptr;
+      Value* address = tied >= 0 ? call.getArgOperand(argument_of[static_cast<unsigned>(tied)]) : nullptr;
+      unsigned number = outputs++;
+      if (handle != nullptr && (handle == address || !handle->getType()->isPointerTy())) continue;
+      if (results.size() == 1) {
+        restore_output(call, handle, address);
+        continue;
+      }
+      for (User* user : make_early_inc_range(call.users())) {
+        auto* member = dyn_cast<ExtractValueInst>(user);
+        if (member != nullptr && member->getIndices()[0] == number) restore_output(*member, handle, address);
+      }
+    }
+  }
+  void restore_output(Instruction& output, Value* handle, Value* address) {
+    if (!output.getType()->isPointerTy() || output.use_empty()) return;
+    SmallVector<Use*, 8> uses;
+    for (Use& use : output.uses()) uses.push_back(&use);
+    IRBuilder<> builder(output.getNextNode());
+    Type* word = builder.getInt64Ty();
+    Value* result;
+    if (handle == nullptr) {
+      result = builder.CreateCall(runtime_function(*function_.getParent(), "__freehold_handle", output.getType(), {output.getType()}), {&output});
+    } else {
+      Value* distance = builder.CreateSub(builder.CreatePtrToInt(&output, word), builder.CreatePtrToInt(address, word));
+      Value* moved = builder.CreateIntToPtr(builder.CreateAdd(builder.CreatePtrToInt(handle, word), distance), output.getType());
+      Value* is_near = builder.CreateICmpULT(builder.CreateAdd(distance, builder.getInt64(uint64_t{1} << 31)), builder.getInt64(uint64_t{1} << 32));
+      result = builder.CreateSelect(is_near, moved, &output);
+    }
     for (Use* use : uses) use->set(result);
   }
 

@@ -101,6 +101,7 @@ int main(int count, char** arguments) {
     }
   }
   std::vector<char*> raw;
+  raw.reserve(line.size() + 1);
   for (std::string& argument : line) raw.push_back(argument.data());
   raw.push_back(nullptr);
   execvp(compiler, raw.data());

@@ -56,7 +56,7 @@ bool open_heap() noexcept {
   uint32_t state = heap.state.load(std::memory_order_acquire);
   if (state >= 2) return state == 2;
   if (state == 1 || !heap.state.compare_exchange_strong(state, 1, std::memory_order_acquire)) {
-    while ((state = heap.state.load(std::memory_order_acquire)) == 1) os::sleep(50);
+    while ((state = heap.state.load(std::memory_order_acquire)) == 1) os::pause(50);
     return state == 2;
   }
   if (before_open != nullptr) before_open();
@@ -272,7 +272,7 @@ void after_fork_in_parent() noexcept {
     heap.arena.set_frozen();
   } else {
     // A fork that failed has no child. A child may also die before it has copied.
-    for (int i = 0; i < 50'000 && copied->load(std::memory_order_acquire) == 0; i++) os::sleep(100);
+    for (int i = 0; i < 50'000 && copied->load(std::memory_order_acquire) == 0; i++) os::pause(100);
     os::unreserve(copied, os::kPageSize);
     copied = nullptr;
     // Spans that did become copies on write before it failed do not mesh.

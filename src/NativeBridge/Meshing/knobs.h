@@ -1,8 +1,10 @@
-// Settings of the meshing malloc: the FREEHOLD_MESH variables of docs/settings.md, read once, before the first allocation.
+// Settings of the meshing malloc: the FREEHOLD_MESH variables (knobs.inc), read once, before the first allocation.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+
+#include "Platform/settings.h"
 
 namespace freehold::mesh {
 
@@ -26,13 +28,9 @@ struct Knobs {
 };
 extern Knobs knobs;
 
-struct KnobName {
-  const char* variable;
-  const char* expected;
-};
-size_t knob_count() noexcept;
-KnobName knob_name(size_t index) noexcept;
 // False: a name or a value is not allowed; `error` says which. Does not allocate.
 bool read_knobs(const char* const* environment, char* error, size_t capacity) noexcept;
+
+extern const settings::Table knob_table;
 
 }  // namespace freehold::mesh

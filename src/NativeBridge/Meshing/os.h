@@ -1,18 +1,32 @@
-// The meshing malloc's whole interface to the kernel, so that tests can make the n-th call fail. Raw system calls: no function here
+// The meshing malloc's whole interface to the kernel, on src/Platform, so that tests can make the n-th call fail. No function here
 // allocates, is a cancellation point, or changes errno. Any thread may call any of them. Sizes are in bytes, addresses page-aligned.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
+#include "Platform/failures.h"
+#include "Platform/files.h"
+#include "Platform/futex.h"
+#include "Platform/lock.h"
+#include "Platform/memory.h"
+#include "Platform/time.h"
+
 namespace freehold::mesh::os {
 
-inline constexpr size_t kPageSize = 4096;
-inline constexpr int kPageShift = 12;
+using freehold::os::kPageShift;
+using freehold::os::kPageSize;
+using freehold::os::Lock;
+using freehold::os::LockGuard;
+using freehold::os::maximal_mappings;
+using freehold::os::nanoseconds;
+using freehold::os::pause;
+using freehold::os::read_file;
+using freehold::os::wait_on;
+using freehold::os::wake_all;
+using freehold::os::write_error;
 
 enum class Call : uint8_t { kMemfd, kMmap, kMprotect, kMremap, kMadvise, kUserfaultfd, kRegister, kWriteProtect, kMembarrier, kCount };
-inline constexpr size_t kCallCount = static_cast<size_t>(Call::kCount);
 
 // A file of memory that is closed by exec, with a number above those that programs use. Negative: none.
 int create_memory(size_t size) noexcept;
@@ -58,57 +72,15 @@ void wake(int descriptor, void* start, size_t size) noexcept;
 bool register_barrier() noexcept;
 bool barrier_on_all_threads() noexcept;
 
-uint64_t milliseconds() noexcept;  // of a coarse clock that never goes back
-uint64_t nanoseconds() noexcept;
+uint64_t milliseconds() noexcept;    // of a coarse clock that never goes back
 uint64_t processor_time() noexcept;  // of this thread, in nanoseconds
-void sleep(uint64_t microseconds) noexcept;
 uint64_t random() noexcept;
-uint64_t physical_memory() noexcept;   // bytes
-uint64_t maximal_mappings() noexcept;  // vm.max_map_count
-// A small file of /proc or /sys, cut off at the capacity, with a zero behind it. The length, or negative.
-long read_file(const char* path, char* text, size_t capacity) noexcept;
-
-void wait(std::atomic<uint32_t>* word, uint32_t value) noexcept;
-void wake_all(std::atomic<uint32_t>* word) noexcept;
-
-// A list CALL:N[+],… (the N-th call fails, with + all from there on); false when malformed.
+uint64_t physical_memory() noexcept;  // bytes
+// Platform/failures.h; what was asked for before is forgotten.
 bool inject_failures(const char* specification) noexcept;
 uint64_t call_count(Call call) noexcept;
 const char* call_name(Call call) noexcept;
 
-void write_error(const char* text) noexcept;
 [[noreturn]] void fail_fast(const char* what, const void* address) noexcept;
-
-// For short critical sections. Not recursive. Drepper, "Futexes are tricky", mutex 2.
-class Lock {
- public:
-  void lock() noexcept {
-    uint32_t free = 0;
-    if (!state_.compare_exchange_strong(free, 1, std::memory_order_acquire)) wait_for_it();
-  }
-  bool try_lock() noexcept {
-    uint32_t free = 0;
-    return state_.compare_exchange_strong(free, 1, std::memory_order_acquire);
-  }
-  void unlock() noexcept {
-    if (state_.exchange(0, std::memory_order_release) == 2) wake_one();
-  }
-
- private:
-  void wait_for_it() noexcept;
-  void wake_one() noexcept;
-  std::atomic<uint32_t> state_{0};  // 0 free, 1 held, 2 held and waited for
-};
-
-class LockGuard {
- public:
-  explicit LockGuard(Lock& lock) noexcept : lock_(lock) { lock_.lock(); }
-  ~LockGuard() { lock_.unlock(); }
-  LockGuard(const LockGuard&) = delete;
-  LockGuard& operator=(const LockGuard&) = delete;
-
- private:
-  Lock& lock_;
-};
 
 }  // namespace freehold::mesh::os

@@ -14,7 +14,7 @@ WriteBarrier* handling;  // whose faults these are; set before the owner is adde
 thread_local constinit uintptr_t last_fault __attribute__((tls_model("initial-exec"))) = 0;
 thread_local constinit uint64_t last_generation __attribute__((tls_model("initial-exec"))) = 0;
 
-platform::FaultOwner owner;  // of the arena with spans
+freehold::os::FaultOwner owner;  // of the arena with spans
 
 }  // namespace
 
@@ -27,9 +27,9 @@ BarrierKind WriteBarrier::open(BarrierKind wanted, const MeshableArena& arena) n
   if ((any || wanted == BarrierKind::kUserMode) && (descriptor_ = os::open_userfaultfd(true)) >= 0) return kind_ = BarrierKind::kUserMode;
   if (!any && wanted != BarrierKind::kMprotect) return kind_;
   handling = this;
-  owner = {platform::fault_bit(SIGSEGV), answer_fault, arena.start(), arena.meshable_size()};
+  owner = {freehold::os::fault_bit(SIGSEGV), answer_fault, arena.start(), arena.meshable_size()};
   // A managed heap asks for more stack than alternate ones have.
-  if (platform::add_fault_owner(owner, knobs.beside_managed_heap ? platform::FaultStack::kAsBefore : platform::FaultStack::kAlternate))
+  if (freehold::os::add_fault_owner(owner, knobs.beside_managed_heap ? freehold::os::FaultStack::kAsBefore : freehold::os::FaultStack::kAlternate))
     kind_ = BarrierKind::kMprotect;
   return kind_;
 }
@@ -37,7 +37,7 @@ BarrierKind WriteBarrier::open(BarrierKind wanted, const MeshableArena& arena) n
 void WriteBarrier::close() noexcept {
   if (descriptor_ >= 0) os::close(descriptor_);
   descriptor_ = -1;
-  if (kind_ == BarrierKind::kMprotect) platform::remove_fault_owner(owner);
+  if (kind_ == BarrierKind::kMprotect) freehold::os::remove_fault_owner(owner);
   kind_ = BarrierKind::kNone;
 }
 
@@ -57,7 +57,7 @@ bool WriteBarrier::answer_fault(int, siginfo_t* information, ucontext_t*) noexce
   auto address = reinterpret_cast<uintptr_t>(information->si_addr);
   if (information->si_code == SEGV_ACCERR) {
     // A fault of a protection that may be over by now: once more, after the batch.
-    while (barrier.meshing_.load(std::memory_order_acquire) != 0) os::wait(&barrier.meshing_, 1);
+    while (barrier.meshing_.load(std::memory_order_acquire) != 0) os::wait_on(barrier.meshing_, 1);
     uint64_t generation = barrier.generation_.load(std::memory_order_acquire);
     if (address != last_fault || generation != last_generation) {
       last_fault = address;
@@ -71,7 +71,7 @@ bool WriteBarrier::answer_fault(int, siginfo_t* information, ucontext_t*) noexce
 
 bool WriteBarrier::begin(ThreadLocalHeap* const* heaps, uint32_t count) noexcept {
   // A program that installs a handler after us need not pass faults on to ours.
-  if (kind_ == BarrierKind::kNone || (kind_ == BarrierKind::kMprotect && !platform::receives_faults(SIGSEGV))) return false;
+  if (kind_ == BarrierKind::kNone || (kind_ == BarrierKind::kMprotect && !freehold::os::receives_faults(SIGSEGV))) return false;
   if (!needs_announcements()) return true;
   meshing_.store(1, std::memory_order_seq_cst);
   if (asymmetric_ && !os::barrier_on_all_threads()) {
@@ -93,7 +93,7 @@ bool WriteBarrier::begin(ThreadLocalHeap* const* heaps, uint32_t count) noexcept
 void WriteBarrier::end() noexcept {
   if (!needs_announcements()) return;
   meshing_.store(0, std::memory_order_seq_cst);
-  os::wake_all(&meshing_);
+  os::wake_all(meshing_);
 }
 
 bool WriteBarrier::is_announced(const void* start, size_t size) const noexcept {
@@ -141,7 +141,7 @@ void WriteBarrier::announce(ThreadLocalHeap& heap, const void* const* addresses,
   }
   if (asymmetric_) std::atomic_signal_fence(std::memory_order_seq_cst);
   else heap.announced_count.fetch_add(0, std::memory_order_seq_cst);  // a fence, in a form that ThreadSanitizer knows
-  while (meshing_.load(std::memory_order_acquire) != 0) os::wait(&meshing_, 1);
+  while (meshing_.load(std::memory_order_acquire) != 0) os::wait_on(meshing_, 1);
 }
 
 void WriteBarrier::retract(ThreadLocalHeap& heap, uint32_t count) noexcept {

@@ -3,8 +3,11 @@
 // A handle is a 64-bit value in the place of a pointer:
 //
 //   bit 63     1: this is a handle, not an address
-//   bits 62-32 its id; the id's entry is the word at id * 8 + kTableAddress, which is (handle >> 32) * 8
-//   bits 31-0  an offset: address = entry + offset
+//   bits 62-32 its id; the id's entry is the word at kTableBase + (handle >> 32) * 8
+//   bits 31-0  an offset: address = handle + entry
+//
+// The table has a word for the high half of every 64-bit value. It is zero for all that are no live handle, so that a translation needs no test:
+// value + word is the address of a handle's byte, and anything else as it was. The words of values without bit 63 are never written.
 //
 // An object's first byte does not have offset 0 but its id's origin, 256 to 512 MB, and the entry is that much lower. So pointers that leave
 // their object by less than 256 MB in either direction, as C programs make them, keep their id; and the low bits differ from object to object,
@@ -17,9 +20,13 @@
 namespace freehold::bridge {
 
 inline constexpr uint64_t kHandleBit = uint64_t{1} << 63;
-inline constexpr uint64_t kTableAddress = uint64_t{1} << 34;
 inline constexpr uint32_t kIdBits = 31;
 inline constexpr uint64_t kIdLimit = uint64_t{1} << kIdBits;
+// Fits into the displacement of an instruction. What is below stays unmapped, so that null pointers fault; programs at fixed addresses begin at 2 MB.
+inline constexpr uint64_t kTableBase = uint64_t{1} << 20;
+inline constexpr uint64_t kTableAddress = kTableBase + kIdLimit * 8;  // of the ids' entries
+// The words of all addresses that a process can have. They have to be there; those above are read only for values that are no pointers.
+inline constexpr uint64_t kAddressWords = (uint64_t{1} << 47 >> 32) * 8;
 // Ids from here on look like kernel addresses (bits 47 to 62 set), or like the error values (void*)-1 that C uses. They are never given out.
 inline constexpr uint32_t kFirstReservedId = 0x7fff8000;
 inline constexpr uint64_t kOriginFloor = uint64_t{1} << 28;
@@ -39,14 +46,14 @@ struct ThreadWord {
 static_assert(sizeof(ThreadWord) == 8);
 
 // Handles whose objects stay where they are while the record is linked: those that a call passes on as addresses, or those that a loop has
-// translated when it is stopped. Lives in the frame that links it. Owner: the thread; read by others while it is outside.
+// translated when it is stopped. Lives in the frame that links it; only that frame reads it, and the functions of the runtime that it calls.
 struct PinRecord {
-  PinRecord* previous;
-  PinRecord* next;
-  uint64_t count;
+  uint64_t count;  // above the lower half: what the runtime notes during a call
+  uint32_t named() const noexcept { return static_cast<uint32_t>(count); }
   // Behind it: so many words, each null, an address or a handle.
   void** handles() noexcept { return reinterpret_cast<void**>(this + 1); }
+  void* const* handles() const noexcept { return reinterpret_cast<void* const*>(this + 1); }
 };
-static_assert(sizeof(PinRecord) == 24);
+static_assert(sizeof(PinRecord) == 8);
 
 }  // namespace freehold::bridge

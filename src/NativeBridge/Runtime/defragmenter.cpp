@@ -3,8 +3,9 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
+#include <unistd.h>
 
+#include "knobs.h"
 #include "os.h"
 #include "statistics.h"
 
@@ -17,42 +18,32 @@ namespace {
 constexpr uint64_t kShortestWait = 100'000, kLongestWait = 60'000'000;  // microseconds between two looks at the heap
 constexpr size_t kWorthIt = size_t{4} << 20;                            // bytes
 
-bool is_switch(const char* value, bool& on) noexcept {
-  if (strcmp(value, "0") != 0 && strcmp(value, "1") != 0) return false;
-  on = value[0] == '1';
-  return true;
-}
-
 }  // namespace
 
 void Defragmenter::initialize() noexcept {
-  const char* value = getenv("FREEHOLD_NATIVE_DEFRAGMENT");
-  if (value != nullptr && *value != '\0' && !is_switch(value, enabled_)) os::fail("freehold: FREEHOLD_NATIVE_DEFRAGMENT is 0 or 1, not '%s'\n", value);
-  value = getenv("FREEHOLD_NATIVE_STATS");
-  bool print = false;
-  if (value != nullptr && *value != '\0' && !is_switch(value, print)) os::fail("freehold: FREEHOLD_NATIVE_STATS is 0 or 1, not '%s'\n", value);
-  if (print) atexit(statistics::print);
-  value = getenv("FREEHOLD_NATIVE_STRESS");
-  if (value == nullptr || *value == '\0') return;
-  if (strncmp(value, "move", 4) != 0 || (value[4] != '\0' && value[4] != ':'))
-    os::fail("freehold: FREEHOLD_NATIVE_STRESS is move or move:N, not '%s'\n", value);
-  if (value[4] == ':') {
-    char* end;
-    stress_interval_ = strtoull(value + 5, &end, 10);
-    if (end == value + 5 || *end != '\0' || stress_interval_ == 0) os::fail("freehold: FREEHOLD_NATIVE_STRESS is move or move:N, not '%s'\n", value);
-  }
-  stress_ = true;
+  char error[512];
+  if (!read_knobs(environ, error, sizeof error)) os::fail("freehold: %s\n", error);
+  if (knobs.statistics) atexit(statistics::print);
+  if (knobs.stress == 0) return;
   heap.overwrite_moved();
   threads::always_poll();
 }
 
-// Everything moves so often that it is a constant cost for each event, however many objects there are.
+// Everything moves so often that it is a constant cost for each event, however many objects there are and however large they are.
 void Defragmenter::stress_step(Thread&) noexcept {
   uint64_t events = events_.fetch_add(1, std::memory_order_relaxed) + 1;
-  uint64_t interval = stress_interval_ == 1 ? 1 : stress_interval_ + table.ever_given_out() / 4;
-  if (events < interval) return;
+  if (events < knobs.stress) return;
+  if (knobs.stress_moves && knobs.stress != 1) {
+    // A handler that interrupts this thread here may poll, too: it must not wait for what the thread has.
+    if (!heap.try_lock()) return;
+    uint64_t pages = heap.spans().live() / os::kPageSize;
+    heap.unlock();
+    if (events < knobs.stress + table.ever_given_out() / 4 + pages) return;
+  }
   events_.store(0, std::memory_order_relaxed);
-  move_everything();
+  if (knobs.stress_moves) return move_everything();
+  threads::stop();
+  threads::resume();
 }
 
 void Defragmenter::move_everything() noexcept {
@@ -156,7 +147,7 @@ void* Defragmenter::watch(void* pointer) noexcept {
 }
 
 void Defragmenter::start() noexcept {
-  if (!enabled_ || started_.exchange(true, std::memory_order_relaxed)) return;
+  if (!knobs.defragment || started_.exchange(true, std::memory_order_relaxed)) return;
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);

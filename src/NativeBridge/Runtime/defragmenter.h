@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "knobs.h"
 #include "threads.h"
 
 namespace freehold::bridge {
@@ -19,7 +20,7 @@ struct Bounds {
 
 class Defragmenter {
  public:
-  // Reads the environment: FREEHOLD_NATIVE_DEFRAGMENT, FREEHOLD_NATIVE_STRESS, FREEHOLD_NATIVE_STATS. Ends the process on a value that is not allowed.
+  // Reads the settings (knobs.h). Ends the process on one that is not allowed.
   void initialize() noexcept;
   // Starts the thread, once. Any thread may call it.
   void start() noexcept;
@@ -31,10 +32,10 @@ class Defragmenter {
 
   // A slow poll, the thread being outside; and the return from uncompiled code, it being inside. For the stress modes.
   void at_poll(Thread& thread) noexcept {
-    if (stress_) stress_step(thread);
+    if (knobs.stress != 0) stress_step(thread);
   }
   void at_call(Thread& thread) noexcept {
-    if (!stress_ || !threads::may_leave(thread)) return;
+    if (knobs.stress == 0 || !threads::may_leave(thread)) return;
     threads::leave(thread);
     stress_step(thread);
     threads::enter(thread);
@@ -48,8 +49,6 @@ class Defragmenter {
   static void* watch(void* self) noexcept;
 
   static constexpr uint64_t kBatchMicroseconds = 1000;
-  bool stress_ = false, enabled_ = true;
-  uint64_t stress_interval_ = 64;  // events between two moves, at least
   std::atomic<uint64_t> events_{0};
   std::atomic<bool> started_{false};
   std::atomic<uint64_t> rounds_{0};

@@ -3,11 +3,13 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 
 #include "Platform/fault_dispatcher.h"
+#include "Platform/operand.h"
 #include "os.h"
-#include "runtime/operand.h"
+#include "rebased.h"
 #include "threads.h"
 
 namespace freehold::bridge::faults {
@@ -24,41 +26,84 @@ constexpr int kPlace[] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, 
   os::fail("freehold: use after free: handle %x (id %u), by the instruction at %x\n", handle, uint64_t{HandleTable::id_of(handle)}, instruction);
 }
 
-// One instruction that runs with addresses in the place of handles. Owner: the thread, between its SIGSEGV and its SIGTRAP; it is inside.
+// One instruction that runs with addresses in the place of handles. Owner: the thread, between its fault and its SIGTRAP; it is inside.
 struct Step {
   struct Register {
     int place;
     uint64_t handle, address;
-    uint64_t low, high;  // what is computed from the address lies here
+    uint64_t low, high;  // what is computed from the address lies here; both zero: the register stands in for another, and gets its value back
   } registers[4];
   unsigned count;
   bool was_outside;
+  uint64_t signals;         // the mask, as the kernel keeps it
+  uint64_t original, copy;  // where the instruction is, if a copy of it runs; else 0
 };
 thread_local Step step __attribute__((tls_model("initial-exec"))) = {};
 
 constexpr greg_t kTrapFlag = 0x100;
 constexpr uint64_t kAround = 64;  // bytes beside the object that a string instruction may end at
 
+// An operand looks like a handle that was given out.
+bool has_handle(const ucontext_t& context) noexcept {
+  freehold::os::Operands operands = freehold::os::decode_operands(reinterpret_cast<const uint8_t*>(context.uc_mcontext.gregs[REG_RIP]));
+  for (unsigned i = 0; i < operands.count; i++) {
+    for (int8_t number : {operands.operand[i].base, operands.operand[i].index}) {
+      if (number == freehold::os::Operand::kNone) continue;
+      uint64_t value = static_cast<uint64_t>(context.uc_mcontext.gregs[kPlace[number]]);
+      if ((value & kHandleBit) != 0 && table.was_given_out(HandleTable::id_of(value))) return true;
+    }
+  }
+  return false;
+}
+
+// Where copies of instructions run; null: the system forbids it. One at a time in a thread.
+uint8_t* place_for_copy() noexcept {
+  Thread& thread = threads::current();
+  if (thread.step_code == nullptr) {
+    void* made = mmap(nullptr, os::kPageSize, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (made != MAP_FAILED) thread.step_code = static_cast<uint8_t*>(made);
+  }
+  return thread.step_code;
+}
+
 // The instruction that faulted gets addresses. False: its operands are no handles.
 bool begin_step(ucontext_t* context) noexcept {
   auto* code = reinterpret_cast<const uint8_t*>(context->uc_mcontext.gregs[REG_RIP]);
-  runtime::Operands operands = runtime::decode_operands(code);
+  freehold::os::Operands operands = freehold::os::decode_operands(code);
   unsigned count = 0;
   for (unsigned i = 0; i < operands.count; i++) {
     for (int8_t number : {operands.operand[i].base, operands.operand[i].index}) {
-      if (number == runtime::Operand::kNone) continue;
+      if (number == freehold::os::Operand::kNone) continue;
       greg_t* place = &context->uc_mcontext.gregs[kPlace[number]];
       uint64_t value = static_cast<uint64_t>(*place);
-      if (HandleTable::is_freed(value)) report_freed(value, reinterpret_cast<uint64_t>(code));
+      if (table.is_freed(value)) report_freed(value, reinterpret_cast<uint64_t>(code));
       if (!HandleTable::is_live(value)) continue;
       uint64_t address = HandleTable::translate(value), start = heap.start_of(value);
       step.registers[count++] = {kPlace[number], value, address, start - kAround,
                                  start + heap.usable_size(reinterpret_cast<void*>(value - (address - start))) + kAround};
+      uint8_t* copy = step.copy == 0 ? place_for_copy() : nullptr;
+      int other = copy == nullptr ? kNotRebased : rebase(code, number, copy);
+      if (other == kNotRebased) {
+        *place = static_cast<greg_t>(address);
+        continue;
+      }
+      place = &context->uc_mcontext.gregs[kPlace[other]];
+      step.registers[count - 1] = {kPlace[other], static_cast<uint64_t>(*place), address, 0, 0};
       *place = static_cast<greg_t>(address);
+      step.original = reinterpret_cast<uint64_t>(code);
+      step.copy = reinterpret_cast<uint64_t>(copy);
+      context->uc_mcontext.gregs[REG_RIP] = static_cast<greg_t>(step.copy);
+      if (operands.operand[i].base == operands.operand[i].index) break;
     }
   }
   if (count == 0) return false;
   step.count = count;
+  // The mask stays when this handler returns.
+  static_assert(sizeof step.signals * 8 == _NSIG - 1);
+  memcpy(&step.signals, &context->uc_sigmask, sizeof step.signals);
+  sigset_t wanted;
+  fill_but_faults(wanted);
+  memcpy(&context->uc_sigmask, &wanted, sizeof step.signals);
   context->uc_mcontext.gregs[REG_EFL] |= kTrapFlag;
   return true;
 }
@@ -69,9 +114,15 @@ void end_step(ucontext_t* context) noexcept {
     Step::Register& one = step.registers[i];
     greg_t* place = &context->uc_mcontext.gregs[one.place];
     uint64_t value = static_cast<uint64_t>(*place);
-    if (value >= one.low && value <= one.high) *place = static_cast<greg_t>(one.handle + (value - one.address));
+    if (one.high == 0) *place = static_cast<greg_t>(one.handle);
+    else if (value >= one.low && value <= one.high) *place = static_cast<greg_t>(one.handle + (value - one.address));
   }
   step.count = 0;
+  memcpy(&context->uc_sigmask, &step.signals, sizeof step.signals);
+  if (step.copy != 0) {
+    context->uc_mcontext.gregs[REG_RIP] += static_cast<greg_t>(step.original - step.copy);
+    step.copy = 0;
+  }
   context->uc_mcontext.gregs[REG_EFL] &= ~kTrapFlag;
   if (step.was_outside) threads::leave(threads::current());
   step.was_outside = false;
@@ -83,11 +134,18 @@ bool answer_fault(int, siginfo_t*, ucontext_t* context) noexcept {
     end_step(context);
     return false;
   }
+  // Until the trap no other handler: it would find the registers, and this thread, in the middle of something.
+  sigset_t wanted, before;
+  fill_but_faults(wanted);
+  pthread_sigmask(SIG_SETMASK, &wanted, &before);
+  // A thread that has run no compiled code yet becomes known: as long as it holds an address it must be inside.
   Thread* thread = threads::known();
+  if (thread == nullptr && has_handle(*context)) thread = &threads::current();
   bool outside = thread != nullptr && threads::is_outside(*thread);
   if (outside) threads::enter(*thread);
   if (!begin_step(context)) {
     if (outside) threads::leave(*thread);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
     return false;
   }
   step.was_outside = outside;
@@ -101,19 +159,26 @@ bool answer_trap(int, siginfo_t*, ucontext_t* context) noexcept {
   return true;
 }
 
-// A handle is no address: the kernel does not say which one it was.
-constexpr platform::FaultOwner kFault = {platform::fault_bit(SIGSEGV), answer_fault, 0, 0}, kTrap = {platform::fault_bit(SIGTRAP), answer_trap, 0, 0};
+// A handle is no address: the kernel does not say which one it was. It is SIGBUS when the instruction has it in rbp or rsp: a fault of the stack's segment.
+constexpr freehold::os::FaultOwner kFault = {freehold::os::fault_bit(SIGSEGV) | freehold::os::fault_bit(SIGBUS), answer_fault, 0, 0},
+                                   kTrap = {freehold::os::fault_bit(SIGTRAP), answer_trap, 0, 0};
 
 }  // namespace
 
 void initialize() noexcept {
-  if (!platform::add_fault_owner(kFault, platform::FaultStack::kAlternate) || !platform::add_fault_owner(kTrap, platform::FaultStack::kAlternate)) {
-    os::fail("freehold: the handlers of SIGSEGV and SIGTRAP cannot be installed\n");
+  if (!freehold::os::add_fault_owner(kFault, freehold::os::FaultStack::kAlternate) ||
+      !freehold::os::add_fault_owner(kTrap, freehold::os::FaultStack::kAlternate)) {
+    os::fail("freehold: the handlers of SIGSEGV, SIGBUS and SIGTRAP cannot be installed\n");
   }
 }
 
 void set_program_handler(int signal, const struct sigaction* action, struct sigaction* before) noexcept {
-  platform::exchange_foreign_handler(signal, action, before);
+  freehold::os::exchange_foreign_handler(signal, action, before);
+}
+
+void fill_but_faults(sigset_t& signals) noexcept {
+  sigfillset(&signals);
+  for (int fault : {SIGSEGV, SIGBUS, SIGTRAP, SIGILL, SIGFPE, SIGABRT}) sigdelset(&signals, fault);
 }
 
 uint64_t repaired() noexcept { return repairs.load(std::memory_order_relaxed); }

@@ -13,6 +13,8 @@ namespace freehold::bridge::faults {
 // Once. Installs the handler of SIGSEGV.
 void initialize() noexcept;
 uint64_t repaired() noexcept;
+// All signals but those of faults.
+void fill_but_faults(sigset_t& signals) noexcept;
 // What the program's sigaction of SIGSEGV or SIGTRAP means: its handler gets what is not ours; the dispatcher stays in front. Either may be null.
 void set_program_handler(int signal, const struct sigaction* action, struct sigaction* before) noexcept;
 }  // namespace freehold::bridge::faults

@@ -1,13 +1,32 @@
 #include "handle_table.h"
 
+#include <errno.h>
+
 #include "os.h"
 
 namespace freehold::bridge {
 
 HandleTable table;
 
+namespace {
+
+// What is mapped there already, a program at fixed addresses, stays. A word there is not zero, but no pointer has it.
+bool fill_gaps(uintptr_t at, size_t size) noexcept {
+  if (os::map_zeroes(size, at)) return true;
+  if (errno != EEXIST) return false;
+  if (size == os::kPageSize) return true;
+  size_t half = size / 2 & ~(os::kPageSize - 1);
+  return fill_gaps(at, half) && fill_gaps(at + half, size - half);
+}
+
+}  // namespace
+
 bool HandleTable::initialize() noexcept {
   if (os::map(kIdLimit * sizeof(uint64_t), kTableAddress) == nullptr) return false;
+  if (!os::map_zeroes(kAddressWords, kTableBase)) return false;
+  int saved = errno;
+  if (!fill_gaps(kTableBase + kAddressWords, kIdLimit * sizeof(uint64_t) - kAddressWords)) return false;
+  errno = saved;
   notes_ = static_cast<std::atomic<uint32_t>*>(os::map(kIdLimit * sizeof(uint32_t)));
   return notes_ != nullptr;
 }

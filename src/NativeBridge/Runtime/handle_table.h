@@ -1,13 +1,13 @@
 // The table of handles: which ids are in use, and where their objects are.
 //
-// The entry of an id: 0, never given out; an address minus the id's origin, in use; the id's handle without an offset, freed. Whoever translates
-// a freed handle so gets the handle itself, which is no address: the access faults, and the fault names the id.
+// The entry of an id: what has to be added to its handle without an offset for the address of its object minus the id's origin; 0, not in use.
+// Whoever translates a freed handle so gets the handle itself, which is no address: the access faults, and the fault names the id.
 #pragma once
 
 #include <atomic>
 
 #include "abi.h"
-#include "platform/lock.h"
+#include "os.h"
 
 namespace freehold::bridge {
 
@@ -31,17 +31,16 @@ class HandleTable {
   }
 
   // Only while the object's owner, or nobody, runs: by an allocation before the handle is known, by a free, or with all threads stopped.
-  static void set(uint32_t id, uintptr_t start, uint32_t origin) noexcept { entry(id).store(start - origin, std::memory_order_release); }
-  static void set_freed(uint32_t id) noexcept { entry(id).store(kHandleBit | uint64_t{id} << 32, std::memory_order_release); }
-  static uint64_t load(uint32_t id) noexcept { return entry(id).load(std::memory_order_acquire); }
-  // Of any 64-bit value: an entry whose id was never given out reads as zero.
-  static bool is_live(uint64_t handle) noexcept {
-    if ((handle & kHandleBit) == 0) return false;
-    uint64_t at = load(id_of(handle));
-    return at != 0 && (at & kHandleBit) == 0;
-  }
-  static bool is_freed(uint64_t handle) noexcept { return (handle & kHandleBit) != 0 && (load(id_of(handle)) & kHandleBit) != 0; }
-  // What compiled code does.
+  static void set(uint32_t id, uintptr_t start, uint32_t origin) noexcept { entry(id).store(start - origin - handle(id, 0), std::memory_order_release); }
+  static void set_freed(uint32_t id) noexcept { entry(id).store(0, std::memory_order_release); }
+  // The address of the object minus its origin; with bit 63: the id is not in use.
+  static uint64_t load(uint32_t id) noexcept { return entry(id).load(std::memory_order_acquire) + handle(id, 0); }
+  static bool is_in_use(uint64_t loaded) noexcept { return (loaded & kHandleBit) == 0; }
+  // Of any 64-bit value.
+  static bool is_live(uint64_t handle) noexcept { return (handle & kHandleBit) != 0 && is_in_use(load(id_of(handle))); }
+  bool is_freed(uint64_t handle) const noexcept { return (handle & kHandleBit) != 0 && !is_live(handle) && was_given_out(id_of(handle)); }
+  bool was_given_out(uint32_t id) const noexcept { return id != 0 && id < frontier_.load(std::memory_order_relaxed); }
+  // What compiled code does, also before the table is there.
   static uintptr_t translate(uint64_t handle) noexcept {
     return (handle & kHandleBit) != 0 ? load(id_of(handle)) + offset_of(handle) : static_cast<uintptr_t>(handle);
   }
@@ -67,7 +66,7 @@ class HandleTable {
   static std::atomic<uint64_t>& entry(uint32_t id) noexcept { return reinterpret_cast<std::atomic<uint64_t>*>(kTableAddress)[id]; }
   std::atomic<uint32_t>& note(uint32_t id) const noexcept { return notes_[id]; }
 
-  freehold::os::Lock lock_;
+  os::Lock lock_;
   // An id in use: its pins. A freed one in the queue: the id that was freed after it.
   std::atomic<uint32_t>* notes_ = nullptr;
   std::atomic<uint64_t> frontier_{1};  // the lowest id that was never given out; 0 is none. Written under the lock

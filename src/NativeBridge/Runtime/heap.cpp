@@ -19,8 +19,16 @@ constexpr size_t kLargestAlignment = kUnit;
 constexpr size_t kDefragmentAbove = size_t{16} << 20;  // bytes: a smaller heap needs no thread that watches it
 
 uint32_t most_loose(uint32_t size_class) noexcept {
-  uint32_t n = 16 * 1024 / size_of_class(size_class);
-  return n > kMostLoose ? kMostLoose : n < 2 ? 2 : n;
+  static constexpr struct Most {
+    uint32_t of[kClasses];
+    constexpr Most() noexcept : of{} {
+      for (uint32_t c = 0; c < kClasses; c++) {
+        uint32_t n = 16 * 1024 / size_of_class(c);
+        of[c] = n > kMostLoose ? kMostLoose : n < 2 ? 2 : n;
+      }
+    }
+  } kMost;
+  return kMost.of[size_class];
 }
 
 [[noreturn]] void report(const char* what, const void* pointer, uint32_t id) noexcept {
@@ -93,8 +101,7 @@ void Heap::empty(ThreadCache& cache) noexcept {
   lock_.unlock();
   table.give_back(cache.freed, cache.freed_count);
   cache.freed_count = 0;
-  // Ids that were taken and never used: the entry of one that nobody has had yet becomes that of a freed one.
-  for (uint32_t i = 0; i < cache.id_count; i++) HandleTable::set_freed(cache.ids[i]);
+  // Ids that were taken and never used.
   table.give_back(cache.ids, cache.id_count);
   cache.id_count = 0;
 }
@@ -171,7 +178,7 @@ void* Heap::handle_at(void* pointer) noexcept {
   }
   if (id == 0 || (id & kFreeSlot) != 0) return pointer;
   uint64_t entry = HandleTable::load(id);
-  if (entry == 0 || (entry & kHandleBit) != 0) return pointer;
+  if (!HandleTable::is_in_use(entry)) return pointer;
   return reinterpret_cast<void*>(HandleTable::handle(id, 0) + (address - entry));
 }
 
@@ -205,8 +212,7 @@ void Heap::free(ThreadCache& cache, void* pointer) noexcept {
   }
   uint32_t id = HandleTable::id_of(value);
   uint64_t entry = HandleTable::load(id);
-  if (entry == 0) report("free of a pointer that is no object", pointer, id);
-  if ((entry & kHandleBit) != 0) report("double free", pointer, id);
+  if (!HandleTable::is_in_use(entry)) report(table.was_given_out(id) ? "double free" : "free of a pointer that is no object", pointer, id);
   uintptr_t address = entry + HandleTable::offset_of(value);
   Span* span = spans_.contains(address) ? spans_.span_at(address) : nullptr;
   bool at_start =
@@ -270,7 +276,7 @@ uintptr_t Heap::start_of(uint64_t handle) noexcept {
 
 bool Heap::move(uint32_t id, Span* target) noexcept {
   uint64_t entry = HandleTable::load(id);
-  if (entry == 0 || (entry & kHandleBit) != 0 || table.is_pinned(id)) return false;
+  if (!HandleTable::is_in_use(entry) || table.is_pinned(id)) return false;
   uint32_t origin;
   Span* span = find(id, entry, origin);
   if (span == nullptr) return false;
@@ -344,6 +350,9 @@ const char* Heap::verify() noexcept {
       if (span->kind == SpanKind::kLarge &&
           HandleTable::load(span->id) + HandleTable::origin(span->id, kUnit) != reinterpret_cast<uintptr_t>(spans_.start_of(span))) {
         wrong = "the entry of a large object is not its address";
+      }
+      for (uint32_t i = 1; span->kind == SpanKind::kFree && i < span->units; i++) {
+        if (span[i].kind == SpanKind::kSmall || span[i].kind == SpanKind::kLarge) wrong = "a unit of a free run looks like a span";
       }
       unit += span->units - 1;
       continue;

@@ -48,6 +48,8 @@ class Heap {
   bool contains(const void* address) const noexcept { return spans_.contains(reinterpret_cast<uintptr_t>(address)); }
   // From an address inside a live object of this heap to the handle that means the same byte; other values as they are.
   void* handle_at(void* address) noexcept;
+  // An address outside of all objects could be the end of one.
+  bool may_be_end(uintptr_t address) const noexcept { return spans_.contains(address - 1); }
   // The address of the first byte of a live handle's object. The handle's own byte is in it, or one past its end.
   uintptr_t start_of(uint64_t handle) noexcept;
   // All that the thread keeps goes back.
@@ -66,6 +68,7 @@ class Heap {
   // Every invariant, with all threads stopped. What is wrong, or null.
   const char* verify() noexcept;
 
+  bool try_lock() noexcept { return lock_.try_lock(); }
   void lock() noexcept { lock_.lock(); }
   void unlock() noexcept { lock_.unlock(); }
   // A slot of the span, which the caller has emptied or moved, is free again. Caller holds the lock.
@@ -80,7 +83,7 @@ class Heap {
   void free_object(ThreadCache& cache, uint32_t id, uint8_t* start) noexcept;
   void free_id(ThreadCache& cache, uint32_t id) noexcept;
 
-  freehold::os::Lock lock_;
+  os::Lock lock_;
   Spans spans_;
   uint32_t partial_[kClasses] = {};  // spans with free slots
   uint64_t moved_objects_ = 0, moved_bytes_ = 0;

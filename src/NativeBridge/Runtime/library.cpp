@@ -2,6 +2,7 @@
 // (Compiler/library.cpp). The caller is inside.
 #include <errno.h>
 #include <iconv.h>
+#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -117,9 +118,9 @@ ssize_t with_message(msghdr* message, Call call) noexcept {
   return result;
 }
 
-// Strings of an argument vector as addresses. They stay so until the process is another one, or the call has failed.
-template <typename Call>
-int with_strings(char* const* first, char* const* second, Call call) noexcept {
+// Strings of an argument vector as addresses, and what else the call takes: `fixed`, which become addresses too.
+template <size_t count, typename Call>
+int with_strings(const void* (&fixed)[count], char* const* first, char* const* second, Call call) noexcept {
   auto length = [](char* const* list) {
     size_t n = 0;
     if (list != nullptr) {
@@ -128,12 +129,13 @@ int with_strings(char* const* first, char* const* second, Call call) noexcept {
     return n;
   };
   size_t n = length(first), m = length(second);
-  OutCall out(n + m);
+  OutCall out(n + m + count);
   auto* copies = static_cast<char**>(alloca((n + m + 2) * sizeof(char*)));
   if (!out.has_memory()) {
     errno = ENOMEM;
     return -1;
   }
+  for (const void*& one : fixed) one = out.pin(one);
   for (size_t i = 0; i < n; i++) copies[i] = out.pin(address(first)[i]);
   copies[n] = nullptr;
   for (size_t i = 0; i < m; i++) copies[n + 1 + i] = out.pin(address(second)[i]);
@@ -235,13 +237,39 @@ ssize_t __freehold_recvmsg(int socket, msghdr* message, int flags) {
 }
 
 int __freehold_execv(const char* path, char* const* arguments) {
-  return with_strings(arguments, nullptr, [path](char** list, char**) { return execv(address(path), list); });
+  const void* fixed[] = {path};
+  return with_strings(fixed, arguments, nullptr, [&](char** list, char**) { return execv(static_cast<const char*>(fixed[0]), list); });
 }
 int __freehold_execvp(const char* file, char* const* arguments) {
-  return with_strings(arguments, nullptr, [file](char** list, char**) { return execvp(address(file), list); });
+  const void* fixed[] = {file};
+  return with_strings(fixed, arguments, nullptr, [&](char** list, char**) { return execvp(static_cast<const char*>(fixed[0]), list); });
 }
 int __freehold_execve(const char* path, char* const* arguments, char* const* environment) {
-  return with_strings(arguments, environment, [path](char** list, char** variables) { return execve(address(path), list, variables); });
+  const void* fixed[] = {path};
+  return with_strings(fixed, arguments, environment,
+                      [&](char** list, char** variables) { return execve(static_cast<const char*>(fixed[0]), list, variables); });
+}
+
+// The child of a spawn runs in this process's memory until it is another program: its threads' records too.
+using Spawn = int (*)(pid_t*, const char*, const posix_spawn_file_actions_t*, const posix_spawnattr_t*, char* const*, char* const*);
+static int spawn(Spawn how, pid_t* child, const char* path, const posix_spawn_file_actions_t* actions, const posix_spawnattr_t* attributes,
+                 char* const* arguments, char* const* environment) {
+  pid_t made = 0;
+  const void* fixed[] = {path, actions, attributes};
+  int error = with_strings(fixed, arguments, environment, [&](char** list, char** variables) {
+    return how(&made, static_cast<const char*>(fixed[0]), static_cast<const posix_spawn_file_actions_t*>(fixed[1]),
+               static_cast<const posix_spawnattr_t*>(fixed[2]), list, environment == nullptr ? nullptr : variables);
+  });
+  if (error == 0 && child != nullptr) *address(child) = made;
+  return error == -1 ? ENOMEM : error;
+}
+int __freehold_posix_spawn(pid_t* child, const char* path, const posix_spawn_file_actions_t* actions, const posix_spawnattr_t* attributes,
+                           char* const* arguments, char* const* environment) {
+  return spawn(posix_spawn, child, path, actions, attributes, arguments, environment);
+}
+int __freehold_posix_spawnp(pid_t* child, const char* file, const posix_spawn_file_actions_t* actions, const posix_spawnattr_t* attributes,
+                            char* const* arguments, char* const* environment) {
+  return spawn(posix_spawnp, child, file, actions, attributes, arguments, environment);
 }
 
 }  // extern "C"

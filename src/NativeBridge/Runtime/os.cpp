@@ -1,18 +1,19 @@
 #include "os.h"
 
 #include <errno.h>
-#include <linux/futex.h>
-#include <linux/membarrier.h>
 #include <stdarg.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
+
+#include <atomic>
+
+#include "Platform/system_call.h"
 
 namespace freehold::bridge::os {
 
 namespace {
+
+using freehold::os::argument;
+using freehold::os::system_call;
 
 std::atomic<uint64_t> failing_map{0};
 
@@ -42,57 +43,26 @@ void print_list(const char* format, va_list arguments) noexcept {
       used = put_number(line, used, sizeof line, va_arg(arguments, uint64_t), *c == 'x' ? 16 : 10);
     }
   }
-  int saved = errno;
-  if (write(2, line, used) < 0) errno = saved;
-  errno = saved;
+  system_call(SYS_write, 2, argument(line), static_cast<long>(used));
+}
+
+void* map_as(int protection, size_t size, uintptr_t at) noexcept {
+  if (failing_map.load(std::memory_order_relaxed) != 0 && failing_map.fetch_sub(1, std::memory_order_relaxed) == 1) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  int reason = ENOMEM;
+  void* start = at == 0 ? freehold::os::map_private(nullptr, size, protection) : freehold::os::map_private_at(at, size, protection, &reason);
+  if (start == nullptr) errno = reason;
+  return start;
 }
 
 }  // namespace
 
-void* map(size_t size, uintptr_t at) noexcept {
-  if (failing_map.load(std::memory_order_relaxed) != 0 && failing_map.fetch_sub(1, std::memory_order_relaxed) == 1) return nullptr;
-  int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (at != 0 ? MAP_FIXED_NOREPLACE : 0);
-  void* start = mmap(reinterpret_cast<void*>(at), size, PROT_READ | PROT_WRITE, flags, -1, 0);
-  if (start == MAP_FAILED) return nullptr;
-  // A kernel that does not know MAP_FIXED_NOREPLACE takes the address for a hint.
-  if (at != 0 && reinterpret_cast<uintptr_t>(start) != at) {
-    munmap(start, size);
-    return nullptr;
-  }
-  return start;
-}
+void* map(size_t size, uintptr_t at) noexcept { return map_as(PROT_READ | PROT_WRITE, size, at); }
+bool map_zeroes(size_t size, uintptr_t at) noexcept { return map_as(PROT_READ, size, at) != nullptr; }
 
-void unmap(void* start, size_t size) noexcept { munmap(start, size); }
-
-void discard(void* start, size_t size) noexcept {
-  int saved = errno;
-  madvise(start, size, MADV_DONTNEED);
-  errno = saved;
-}
-
-bool register_barrier() noexcept { return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0; }
-void barrier_on_all_threads() noexcept { syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0); }
-
-void wait(std::atomic<uint32_t>& word, uint32_t while_it_is) noexcept {
-  int saved = errno;
-  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, while_it_is, nullptr, nullptr, 0);
-  errno = saved;
-}
-
-void wake_all(std::atomic<uint32_t>& word) noexcept { syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT32_MAX, nullptr, nullptr, 0); }
-
-void pause(uint64_t microseconds) noexcept {
-  timespec time{static_cast<time_t>(microseconds / 1'000'000), static_cast<long>(microseconds % 1'000'000 * 1000)};
-  int saved = errno;
-  syscall(SYS_nanosleep, &time, nullptr);
-  errno = saved;
-}
-
-uint64_t nanoseconds() noexcept {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
+void discard(void* start, size_t size) noexcept { freehold::os::advise(start, size, MADV_DONTNEED); }
 
 void fail_map(uint64_t n) noexcept { failing_map.store(n, std::memory_order_relaxed); }
 

@@ -1,30 +1,36 @@
-// The few functions of the system that the runtime needs. Thread-safe; none allocates with malloc. Sizes in bytes, of whole pages.
+// The few functions of the system that the runtime needs, on src/Platform. Thread-safe; none allocates with malloc. Sizes in bytes, of whole pages.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
+#include "Platform/futex.h"
+#include "Platform/lock.h"
+#include "Platform/membarrier.h"
+#include "Platform/memory.h"
+#include "Platform/time.h"
+
 namespace freehold::bridge::os {
 
-inline constexpr size_t kPageSize = 4096;
+using freehold::os::kPageSize;
+using freehold::os::Lock;
+using freehold::os::LockGuard;
+using freehold::os::membarrier;
+using freehold::os::nanoseconds;
+using freehold::os::pause;
+using freehold::os::request_membarrier;
+using freehold::os::unmap;
+using freehold::os::wait_on;
+using freehold::os::wake_all;
 
-// Readable and writable zeroes that take no memory until written. `at` demands that address (0: anywhere). Null: refused.
+// Readable and writable zeroes that take no memory until written. `at` demands that address (0: anywhere). Null: refused, errno says why.
 void* map(size_t size, uintptr_t at = 0) noexcept;
-void unmap(void* start, size_t size) noexcept;
+// Zeroes to read, at that address. False: refused, errno is EEXIST when something is there.
+bool map_zeroes(size_t size, uintptr_t at) noexcept;
 // Gives the memory back; the range reads as zero.
 void discard(void* start, size_t size) noexcept;
 
-// True: barrier_on_all_threads works. Otherwise the threads need fences of their own.
-bool register_barrier() noexcept;
-void barrier_on_all_threads() noexcept;
-
-void wait(std::atomic<uint32_t>& word, uint32_t while_it_is) noexcept;
-void wake_all(std::atomic<uint32_t>& word) noexcept;
-void pause(uint64_t microseconds) noexcept;
-uint64_t nanoseconds() noexcept;
-
-// For tests: the n-th call of map from now on fails. 0: none.
+// For tests: the n-th mapping from now on fails. 0: none.
 void fail_map(uint64_t n) noexcept;
 
 // Both format with %s, %u, %x (64-bit) and nothing else, into standard error in one write. Usable in a signal handler.

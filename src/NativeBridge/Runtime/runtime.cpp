@@ -25,7 +25,7 @@ void initialize() noexcept {
     return;
   }
   if (!table.initialize()) {
-    os::fail("freehold: the addresses from 0x400000000 to 0x800000000 are taken, or no memory: handles have no table\n");
+    os::fail("freehold: the addresses from 0x100000 to 0x140000 or from 0x400100000 to 0x800100000 are taken, or no memory: handles have no table\n");
   }
   if (!heap.initialize()) os::fail("freehold: no address space for the heap of handles\n");
   if (!threads::initialize()) os::fail("freehold: no memory for threads\n");
@@ -45,15 +45,50 @@ namespace {
 // Known, and inside: compiled code called. A function of the runtime that uncompiled code calls takes threads::Inside.
 Thread& caller() noexcept { return threads::current(); }
 
+// From an address to the handle that means the same byte; what is in no object stays. The end of one object may be the start of the next: it is
+// taken for the end if it belongs to an object that the call was given, unless the next one is pinned. Uncompiled code can know addresses only of
+// what is pinned.
+template <typename Visit>
+void* handle_of(Thread& thread, void* pointer, Visit for_each_given) noexcept {
+  auto address = reinterpret_cast<uint64_t>(pointer);
+  if ((address & kHandleBit) != 0 || address == 0) return pointer;
+  auto found = reinterpret_cast<uint64_t>(heap.handle_at(pointer));
+  if (found != address) {
+    if (heap.start_of(found) != address) return reinterpret_cast<void*>(found);
+    uint32_t id = HandleTable::id_of(found);
+    bool is_pinned = table.is_pinned(id);
+    thread.pins.for_each([&](uint64_t handle) { is_pinned |= (handle & kHandleBit) != 0 && HandleTable::id_of(handle) == id; });
+    if (is_pinned) return reinterpret_cast<void*>(found);
+  } else if (!heap.may_be_end(address)) {
+    return pointer;
+  }
+  for_each_given([&](uint64_t handle) {
+    if (!HandleTable::is_live(handle)) return;
+    uint64_t start = heap.start_of(handle), at = HandleTable::translate(handle);
+    if (address == start + heap.usable_size(reinterpret_cast<void*>(handle - (at - start)))) found = handle + (address - at);
+  });
+  return reinterpret_cast<void*>(found);
+}
+
 __attribute__((constructor(101))) void start() { initialize(); }
 
 }  // namespace
 
 extern "C" {
 
-// The first word of a record and the current state, for code that is about to call setjmp.
-PinRecord* __freehold_newest_pin() { return caller().pins.next; }
-void __freehold_unwind_pins(PinRecord* newest) { threads::unlink_after(caller(), newest); }
+// Around setjmp and vfork. The second return may come from uncompiled code, from other frames, out of handlers on any stack: the thread comes
+// inside, and its records and handlers are those of the first.
+uint64_t __freehold_returning_twice() {
+  Thread& thread = caller();
+  return uint64_t{thread.handlers} << 32 | thread.pins.depth();
+}
+void __freehold_returned(uint64_t before) {
+  Thread& thread = caller();
+  if (threads::is_outside(thread)) threads::enter(thread);
+  thread.handlers = static_cast<uint32_t>(before >> 32);
+  thread.pins.cut(static_cast<uint32_t>(before));
+  if (threads::may_leave(thread)) thread.pins.drop_below(reinterpret_cast<uintptr_t>(__builtin_frame_address(0)));
+}
 
 // A thread enters compiled code from outside. Returns what __freehold_leave_compiled wants: 1 if it was outside.
 uint32_t __freehold_enter_compiled() {
@@ -72,6 +107,7 @@ void __freehold_leave_compiled() { threads::leave(threads::current()); }
 void __freehold_landed() {
   Thread& thread = threads::current();
   if (threads::is_outside(thread)) threads::enter(thread);
+  if (threads::may_leave(thread)) thread.pins.drop_below(reinterpret_cast<uintptr_t>(__builtin_frame_address(0)));
 }
 
 // The stop word is set. `pins`: what the calling loop has translated, or null.
@@ -85,13 +121,14 @@ void __freehold_poll(PinRecord* pins) {
   threads::leave(thread);
   defragmenter.at_poll(thread);
   threads::enter(thread);
-  if (pins != nullptr) threads::unlink(*pins);
+  if (pins != nullptr) threads::unlink(thread, *pins);
   errno = saved;
 }
 
 // Before a call of code that was not compiled with handles.
 void __freehold_call_out(PinRecord* record) {
   Thread& thread = caller();
+  record->count = record->named() | uint64_t{thread.handlers} << 32;
   threads::link(thread, *record);
   if (threads::may_leave(thread)) threads::leave(thread);
 }
@@ -99,9 +136,14 @@ void __freehold_call_back(PinRecord* record) { __freehold_call_back_with(record,
 // With what the call returned: an address in an object becomes a handle.
 void* __freehold_call_back_with(PinRecord* record, void* result) {
   Thread& thread = caller();
-  if (threads::is_outside(thread)) threads::enter(thread);
-  result = __freehold_handle(result);
-  threads::unlink(*record);
+  if (result != nullptr) {
+    result = __freehold_handle_from(record, result);
+  } else if (threads::is_outside(thread)) {
+    threads::enter(thread);
+  }
+  // The callee may have left a handler that interrupted compiled code which it had called.
+  thread.handlers = static_cast<uint32_t>(record->count >> 32);
+  threads::unlink(thread, *record);
   defragmenter.at_call(thread);
   return result;
 }
@@ -125,14 +167,25 @@ void* __freehold_keep(void* pointer, void** slot) {
   }
   return __freehold_pin(pointer, slot);
 }
-// A pointer that uncompiled code returned.
-void* __freehold_handle(void* address) { return (reinterpret_cast<uint64_t>(address) & kHandleBit) != 0 ? address : heap.handle_at(address); }
+// A pointer that uncompiled code passes to compiled code.
+void* __freehold_handle(void* address) {
+  Thread& thread = caller();
+  return handle_of(thread, address, [&](auto visit) { thread.pins.for_each_of_newest(visit); });
+}
+// One that a call has returned, whose record is still linked.
+void* __freehold_handle_from(PinRecord* record, void* address) {
+  Thread& thread = caller();
+  if (threads::is_outside(thread)) threads::enter(thread);
+  return handle_of(thread, address, [&](auto visit) {
+    for (uint32_t i = 0; i < record->named(); i++) visit(reinterpret_cast<uint64_t>(record->handles()[i]));
+  });
+}
 
 // What compiled code returns to a caller outside: an address that stays one, when it is called back in the middle of something. The function
 // that a thread began with returns to the C library, which hands the value to the program.
 void* __freehold_result(void* pointer) {
   Thread& thread = caller();
-  if (thread.pins.next == &thread.pins) return pointer;
+  if (thread.pins.depth() == 0) return pointer;
   void* slot;
   return __freehold_keep(pointer, &slot);
 }

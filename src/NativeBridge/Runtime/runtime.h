@@ -17,8 +17,8 @@ extern std::atomic<uint64_t> escaped;
 }  // namespace freehold::bridge
 
 extern "C" {
-freehold::bridge::PinRecord* __freehold_newest_pin();
-void __freehold_unwind_pins(freehold::bridge::PinRecord* newest);
+uint64_t __freehold_returning_twice();
+void __freehold_returned(uint64_t before);
 uint32_t __freehold_enter_compiled();
 void __freehold_leave_compiled();
 void __freehold_landed();
@@ -29,6 +29,7 @@ void* __freehold_call_back_with(freehold::bridge::PinRecord* record, void* resul
 void* __freehold_pin(void* pointer, void** slot);
 void* __freehold_keep(void* pointer, void** slot);
 void* __freehold_handle(void* address);
+void* __freehold_handle_from(freehold::bridge::PinRecord* record, void* address);
 void* __freehold_result(void* pointer);
 void* __freehold_malloc(size_t size);
 void* __freehold_calloc(size_t count, size_t size);

@@ -26,7 +26,13 @@ void dispatch(int signal, siginfo_t* information, void* context) {
   auto* handler = reinterpret_cast<void (*)(int, siginfo_t*, void*)>(handlers[signal].load(std::memory_order_acquire));
   Thread* thread = threads::known();
   if (thread == nullptr || threads::is_outside(*thread)) return handler(signal, information, context);
-  threads::begin_handler(*thread, __builtin_frame_address(0));
+  if (thread->entering != 0) {
+    // It waits for the end of a stop, or would have to: what moves may move.
+    threads::leave(*thread);
+    handler(signal, information, context);
+    return threads::enter(*thread);
+  }
+  threads::begin_handler(*thread);
   handler(signal, information, context);
   threads::end_handler(*thread);
 }
@@ -52,7 +58,7 @@ int __freehold_sigaction(int signal, const struct sigaction* action, struct siga
       wanted.sa_flags |= SA_SIGINFO;
     }
   }
-  if (signal == SIGSEGV || signal == SIGTRAP) {
+  if (signal == SIGSEGV || signal == SIGBUS || signal == SIGTRAP) {
     faults::set_program_handler(signal, action != nullptr ? &wanted : nullptr, &old);
   } else if (sigaction(signal, action != nullptr ? &wanted : nullptr, &old) != 0) {
     return -1;
@@ -68,6 +74,14 @@ void (*__freehold_signal(int signal, void (*handler)(int)))(int) {
   struct sigaction wanted{}, old{};
   wanted.sa_handler = handler;
   wanted.sa_flags = SA_RESTART;
+  return __freehold_sigaction(signal, &wanted, &old) != 0 ? SIG_ERR : old.sa_handler;
+}
+
+// What signal is where strict ISO C or X/Open is asked for: the handler is there for one signal.
+void (*__freehold_sysv_signal(int signal, void (*handler)(int)))(int) {
+  struct sigaction wanted{}, old{};
+  wanted.sa_handler = handler;
+  wanted.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER);
   return __freehold_sigaction(signal, &wanted, &old) != 0 ? SIG_ERR : old.sa_handler;
 }
 

@@ -19,9 +19,6 @@ bool Spans::initialize(size_t units) noexcept {
 }
 
 // Slots begin at a multiple of 64, so that those of a class whose size is one are aligned so.
-uint32_t Spans::slots_in(uint32_t size_class) noexcept { return static_cast<uint32_t>((kUnit - 64) / (size_of_class(size_class) + sizeof(uint32_t))); }
-uint32_t Spans::first_slot(uint32_t size_class) noexcept { return (slots_in(size_class) * sizeof(uint32_t) + 63) & ~63u; }
-
 void Spans::link(uint32_t& head, Span* span) noexcept {
   span->previous = 0;
   span->next = head;
@@ -110,6 +107,8 @@ void Spans::release(Span* span) noexcept {
   if (!dirty) os::discard(start_of(span), size_t{span->units} * kUnit);
   uint32_t units = span->units;
   if (dirty) dirty_units_ += units;
+  // In the middle of a run it must not look like a span: a list of spans that a round of the defragmenter has made may name it still.
+  span->kind = SpanKind::kUnused;
   // Neighbours of the same kind become one run.
   Span* after = span + units;
   if (number_of(span) + units < frontier_ && after->kind == SpanKind::kFree && after->is_dirty == dirty) {

@@ -32,6 +32,21 @@ constexpr uint32_t class_of_size(size_t size) noexcept {
   return 8 + doubling * 4 + static_cast<uint32_t>((size - 1 - (size_t{128} << doubling)) >> (5 + doubling));
 }
 
+// Of a class: from an address to its object it takes a multiplication, no division. Exact for all offsets in a unit: (size - 1) * kUnit < 2^32.
+struct Shape {
+  uint32_t size, slots, first_slot, reciprocal;
+};
+struct Shapes {
+  Shape of[kClasses];
+  constexpr Shapes() noexcept : of{} {
+    for (uint32_t c = 0; c < kClasses; c++) {
+      uint32_t size = size_of_class(c), slots = static_cast<uint32_t>((kUnit - 64) / (size + sizeof(uint32_t)));
+      of[c] = {size, slots, static_cast<uint32_t>((slots * sizeof(uint32_t) + 63) & ~63u), static_cast<uint32_t>(((uint64_t{1} << 32) + size - 1) / size)};
+    }
+  }
+};
+inline constexpr Shapes kShapes;
+
 inline constexpr uint32_t kFreeSlot = 1u << 31, kLoose = kFreeSlot | 0xffff, kNoSlot = 0xfffe;
 
 enum class SpanKind : uint8_t { kUnused, kFree, kSmall, kLarge, kInside };
@@ -71,16 +86,17 @@ class Spans {
     return span->kind == SpanKind::kInside ? span - span->units : span;
   }
   uint8_t* start_of(const Span* span) const noexcept { return reinterpret_cast<uint8_t*>(start_ + static_cast<size_t>(span - info_) * kUnit); }
-  static uint32_t slots_in(uint32_t size_class) noexcept;
-  static uint32_t first_slot(uint32_t size_class) noexcept;  // bytes from the span's start
+  static uint32_t slots_in(uint32_t size_class) noexcept { return kShapes.of[size_class].slots; }
+  static uint32_t first_slot(uint32_t size_class) noexcept { return kShapes.of[size_class].first_slot; }  // bytes from the span's start
   std::atomic<uint32_t>& word(const Span* span, uint32_t slot) const noexcept { return reinterpret_cast<std::atomic<uint32_t>*>(start_of(span))[slot]; }
   uint8_t* slot(const Span* span, uint32_t index) const noexcept {
-    return start_of(span) + first_slot(span->size_class) + size_t{index} * size_of_class(span->size_class);
+    return start_of(span) + first_slot(span->size_class) + size_t{index} * kShapes.of[span->size_class].size;
   }
   // Of an address at or behind the first slot.
   uint32_t index_of(const Span* span, uintptr_t address) const noexcept {
-    uint32_t offset = static_cast<uint32_t>(address - reinterpret_cast<uintptr_t>(start_of(span))) - first_slot(span->size_class);
-    return offset / size_of_class(span->size_class);
+    const Shape& shape = kShapes.of[span->size_class];
+    uint32_t offset = static_cast<uint32_t>(address - reinterpret_cast<uintptr_t>(start_of(span))) - shape.first_slot;
+    return static_cast<uint32_t>(uint64_t{offset} * shape.reciprocal >> 32);
   }
 
   // Lists of spans: heads are numbers of units, 0 is none (unit 0 is never used).

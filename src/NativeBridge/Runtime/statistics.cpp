@@ -45,3 +45,31 @@ void print() noexcept {
 }
 
 }  // namespace freehold::bridge::statistics
+
+using namespace freehold::bridge;
+
+extern "C" size_t freehold_handles_statistics(uint64_t* figures, size_t count) {
+#define FREEHOLD_FIGURE(name, unit, text) uint64_t name;
+  struct Table {
+#include "handle_figures.inc"
+  };
+#undef FREEHOLD_FIGURE
+  constexpr size_t kFigures = sizeof(Table) / sizeof(uint64_t);
+  if (count == 0) return kFigures;
+  HeapFigures now = heap.figures();
+  threads::StopFigures stops = threads::stop_figures();
+  Table table = {
+      .LiveObjects = now.live_objects,
+      .LiveBytes = now.live_bytes,
+      .ResidentBytes = now.resident_bytes,
+      .MovedObjects = now.moved_objects,
+      .MovedBytes = now.moved_bytes,
+      .Rounds = defragmenter.rounds(),
+      .Stops = stops.stops,
+      .LongestStop = stops.longest_nanoseconds,
+      .RepairedHandles = faults::repaired(),
+      .EscapedHandles = escaped.load(std::memory_order_relaxed),
+  };
+  memcpy(figures, &table, (count < kFigures ? count : kFigures) * sizeof(uint64_t));
+  return kFigures;
+}

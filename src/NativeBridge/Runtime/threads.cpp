@@ -4,9 +4,9 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include "faults.h"
 #include "os.h"
 
-using freehold::bridge::PinRecord;
 using freehold::bridge::ThreadWord;
 
 extern "C" {
@@ -21,7 +21,7 @@ thread_local Thread* mine __attribute__((tls_model("initial-exec"))) = nullptr;
 thread_local bool inside_at_fork __attribute__((tls_model("initial-exec"))) = false;
 
 // Held from stop() to resume(), and to change the list. Only a thread that is outside may wait for it: whoever holds it may wait for the others.
-freehold::os::Lock world;
+os::Lock world;
 Thread* all = nullptr;
 Thread* unused = nullptr;  // of threads that have ended
 bool has_barrier = false;
@@ -42,26 +42,57 @@ void fence_if_needed() noexcept {
   }
 }
 
+// A handler on a thread that holds `world` would wait for itself.
+sigset_t block_signals() noexcept {
+  sigset_t wanted, before;
+  faults::fill_but_faults(wanted);
+  pthread_sigmask(SIG_SETMASK, &wanted, &before);
+  return before;
+}
+class NoSignals {
+ public:
+  NoSignals() noexcept : before_(block_signals()) {}
+  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  NoSignals(const NoSignals&) = delete;
+  NoSignals& operator=(const NoSignals&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
 void pin_records(Thread& thread, bool pin) noexcept {
-  for (PinRecord* record = thread.pins.next; record != &thread.pins; record = record->next) {
-    for (uint64_t i = 0; i < record->count; i++) {
-      uint64_t handle = reinterpret_cast<uint64_t>(record->handles()[i]);
-      if (!HandleTable::is_live(handle)) continue;
-      if (pin) {
-        table.pin(HandleTable::id_of(handle), HandleTable::kStopped);
-      } else {
-        table.unpin(HandleTable::id_of(handle), HandleTable::kStopped);
-      }
+  thread.pins.for_each([pin](uint64_t handle) {
+    if (!HandleTable::is_live(handle)) return;
+    if (pin) {
+      table.pin(HandleTable::id_of(handle), HandleTable::kStopped);
+    } else {
+      table.unpin(HandleTable::id_of(handle), HandleTable::kStopped);
     }
+  });
+}
+
+// Where its frames are.
+void find_stack(Thread& thread) noexcept {
+  pthread_attr_t attributes;
+  void* start = nullptr;
+  size_t size = 0;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
+  if (pthread_attr_getstack(&attributes, &start, &size) == 0) {
+    thread.pins.set_stack(reinterpret_cast<uintptr_t>(start), reinterpret_cast<uintptr_t>(start) + size);
   }
+  pthread_attr_destroy(&attributes);
 }
 
 // The thread ends. It may yet run compiled code, in destructors that come later: that makes it known again.
 void forget(void* pointer) noexcept {
   auto* thread = static_cast<Thread*>(pointer);
   if (is_outside(*thread)) enter(*thread);
+  // pthread_exit and cancellation leave frames, and handlers, without a word.
+  thread->pins.clear();
+  thread->handlers = 0;
   heap.empty(thread->cache);
   leave(*thread);
+  NoSignals no_signals;
   world.lock();
   for (Thread** at = &all; *at != nullptr; at = &(*at)->next) {
     if (*at != thread) continue;
@@ -76,6 +107,8 @@ void forget(void* pointer) noexcept {
 
 Thread* make_known() noexcept {
   constexpr size_t kSize = (sizeof(Thread) + os::kPageSize - 1) & ~(os::kPageSize - 1);
+  NoSignals no_signals;
+  if (mine != nullptr) return mine;  // a handler was first
   world.lock();
   Thread* thread = unused;
   if (thread != nullptr) {
@@ -87,8 +120,9 @@ Thread* make_known() noexcept {
   thread->word = &__freehold_thread;
   thread->stop = reinterpret_cast<std::atomic<uint32_t>*>(&__freehold_thread.stop);
   thread->stop->store(poll_always ? kPollAlways : 0, std::memory_order_relaxed);
-  thread->pins.previous = thread->pins.next = &thread->pins;
-  thread->pins.count = 0;
+  thread->pins.clear();
+  thread->pins.set_stack(0, 0);
+  thread->entering = 0;
   thread->handlers = 0;
   thread->next = all;
   all = thread;
@@ -96,6 +130,7 @@ Thread* make_known() noexcept {
   world.unlock();
   int saved = errno;
   pthread_setspecific(exit_key, thread);
+  find_stack(*thread);
   errno = saved;
   return thread;
 }
@@ -122,14 +157,14 @@ void after_fork_in_child() noexcept {
   resume();
   all = mine;
   if (mine != nullptr) mine->next = nullptr;
-  has_barrier = os::register_barrier();
+  has_barrier = os::request_membarrier();
   if (inside_at_fork) enter(*mine);
 }
 
 }  // namespace
 
 bool initialize() noexcept {
-  has_barrier = os::register_barrier();
+  has_barrier = os::request_membarrier();
   pthread_atfork(before_fork, after_fork, after_fork_in_child);
   return pthread_key_create(&exit_key, forget) == 0;
 }
@@ -149,54 +184,34 @@ bool is_outside(const Thread& thread) noexcept { return outside_of(thread).load(
 
 void enter(Thread& thread) noexcept {
   while (true) {
+    thread.entering = 1;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
     outside_of(thread).store(0, std::memory_order_relaxed);
     fence_if_needed();
     uint32_t stop = thread.stop->load(std::memory_order_acquire);
-    if ((stop & kStop) == 0) return;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if ((stop & kStop) == 0) {
+      thread.entering = 0;
+      return;
+    }
     outside_of(thread).store(1, std::memory_order_release);
-    os::wait(*thread.stop, stop);
+    os::wait_on(*thread.stop, stop);
   }
 }
 
 void leave(Thread& thread) noexcept { outside_of(thread).store(1, std::memory_order_release); }
 
-void begin_handler(Thread& thread, void* frame) noexcept {
-  if (thread.handlers++ == 0) thread.outermost_handler = frame;
-}
+void begin_handler(Thread& thread) noexcept { thread.handlers++; }
 void end_handler(Thread& thread) noexcept { thread.handlers--; }
 
-void link(Thread& thread, PinRecord& record) noexcept {
-  record.previous = &thread.pins;
-  record.next = thread.pins.next;
-  record.next->previous = &record;
-  thread.pins.next = &record;
-}
-
-void unlink(PinRecord& record) noexcept {
-  record.previous->next = record.next;
-  record.next->previous = record.previous;
-}
-
-// Not through the records between, whose frames are gone.
-void unlink_after(Thread& thread, PinRecord* newest) noexcept {
-  thread.pins.next = newest;
-  newest->previous = &thread.pins;
-  // So has a handler been left, when its frame is below this one on the same stack.
-  if (thread.handlers != 0 && thread.outermost_handler < __builtin_frame_address(0)) thread.handlers = 0;
-}
-
 void stop() noexcept {
-  // A handler on this thread would wait for the end of the stop.
-  sigset_t before, wanted;
-  sigfillset(&wanted);
-  for (int fault : {SIGSEGV, SIGBUS, SIGTRAP, SIGILL, SIGFPE, SIGABRT}) sigdelset(&wanted, fault);
-  pthread_sigmask(SIG_SETMASK, &wanted, &before);
+  sigset_t before = block_signals();
   world.lock();
   mask_before = before;
   stopped_at = os::nanoseconds();
   for_each([](Thread& thread) { thread.stop->fetch_or(kStop, std::memory_order_relaxed); });
   if (has_barrier) {
-    os::barrier_on_all_threads();
+    os::membarrier();
   } else {
     std::atomic_thread_fence(std::memory_order_seq_cst);
   }

@@ -14,6 +14,7 @@
 
 #include "abi.h"
 #include "heap.h"
+#include "pins.h"
 
 // Initial-exec, so that compiled code needs no call to find it.
 extern "C" thread_local freehold::bridge::ThreadWord __freehold_thread __attribute__((tls_model("initial-exec")));
@@ -23,12 +24,13 @@ namespace freehold::bridge {
 struct Thread {
   ThreadWord* word;
   std::atomic<uint32_t>* stop;  // &word->stop: what it waits on
-  PinRecord pins;               // head of the ring of its records; changed by the thread while it is inside
+  Pins pins;                    // of its records
   ThreadCache cache;
-  Thread* next;             // in the list of all
-  uint64_t polls;           // slow ones
-  uint32_t handlers;        // of signals that have interrupted it inside, and run. Not zero: it must not go outside
-  void* outermost_handler;  // the frame of the first of them
+  Thread* next;                // in the list of all
+  uint64_t polls;              // slow ones
+  uint8_t* step_code;          // a page where copies of instructions run (faults.cpp); null until one is needed
+  volatile uint32_t entering;  // in enter(), not inside yet although `outside` is 0: for handlers that interrupt it
+  uint32_t handlers;           // of signals that have interrupted it inside, and run. Not zero: it must not go outside
 };
 
 namespace threads {
@@ -53,15 +55,13 @@ void leave(Thread& thread) noexcept;
 bool is_outside(const Thread& thread) noexcept;
 
 // Around a handler of a signal that has interrupted the thread inside.
-void begin_handler(Thread& thread, void* frame) noexcept;
+void begin_handler(Thread& thread) noexcept;
 void end_handler(Thread& thread) noexcept;
 // The thread may go outside.
 inline bool may_leave(const Thread& thread) noexcept { return thread.handlers == 0; }
 
-void link(Thread& thread, PinRecord& record) noexcept;
-void unlink(PinRecord& record) noexcept;
-// The records that were linked after `newest` go: their frames have been left by longjmp.
-void unlink_after(Thread& thread, PinRecord* newest) noexcept;
+inline void link(Thread& thread, const PinRecord& record) noexcept { thread.pins.push(record, !may_leave(thread)); }
+inline void unlink(Thread& thread, const PinRecord& record) noexcept { thread.pins.pop(record, !may_leave(thread)); }
 
 // Stops all threads; the caller is outside, or no thread of compiled code. From here to resume() every id that a record names is pinned with
 // HandleTable::kStopped. One stop at a time: a second caller waits.

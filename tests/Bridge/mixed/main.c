@@ -16,8 +16,14 @@ char* plain_same(char*);
 void plain_free(void*);
 char* plain_make(const char*);
 int plain_walk(struct pair*);
+void plain_start(struct pair*);
+int plain_rounds(void);
+int plain_finish(void);
+int plain_framed_list(const struct pair*);
 int plain_visit(struct pair*, visitor, void*);
 visitor plain_default(void);
+long blocks3(void);
+long blocks6(void);
 struct stack;
 struct stack* stack_new(void);
 void stack_push(struct stack*, int);
@@ -61,6 +67,7 @@ int main(int count, char** arguments) {
   }
   // A handler of the program's does not stand in front of the one that knows handles.
   signal(SIGSEGV, unexpected);
+  signal(SIGBUS, unexpected);
   char* text = strdup("hello, handles");
   printf("%d\n", plain_length(text));
   plain_keep(text);
@@ -77,6 +84,22 @@ int main(int count, char** arguments) {
   int* calls = calloc(1, sizeof *calls);
   printf("%d %d\n", plain_visit(head, visit, calls), *calls);
   printf("%d\n", plain_walk(head));
+  printf("%d\n", plain_framed_list(head));
+  // The list of the thread is only its own, so nothing has pinned it but the head that it was given.
+  struct pair* own = NULL;
+  for (int i = 0; i < 20; i++) {
+    struct pair* p = malloc(sizeof *p);
+    p->text = strdup("moving");
+    p->next = own;
+    own = p;
+  }
+  plain_start(own);
+  while (plain_rounds() < 1500) {
+    char* churn = malloc(64);
+    churn[0] = 1;
+    free(churn);
+  }
+  printf("%d\n", plain_finish());
   visitor theirs = plain_default();
   int n = theirs(calls, text);
   printf("%d %d\n", n, *calls);
@@ -91,5 +114,6 @@ int main(int count, char** arguments) {
   printf("%d %d\n", stack_sum(stack), stack_each(stack, twice));
   stack_free(stack);
   printf("%d\n", plain_read_kept());
+  printf("%ld %ld\n", blocks3(), blocks6());
   return 0;
 }

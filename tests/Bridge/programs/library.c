@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <search.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,6 +145,30 @@ int main(void) {
   int* status = malloc(sizeof *status);
   waitpid(child, status, 0);
   printf("%d\n", WEXITSTATUS(*status));
+  extern char** environ;
+  posix_spawn_file_actions_t* actions = malloc(sizeof *actions);
+  posix_spawn_file_actions_init(actions);
+  char* place = strdup("/dev/null");
+  posix_spawn_file_actions_addopen(actions, 0, place, O_RDONLY, 0);
+  free(place);
+  for (int i = 0; i < 2; i++) {
+    char** arguments = malloc(4 * sizeof *arguments);
+    char** variables = malloc(2 * sizeof *variables);
+    arguments[0] = strdup("sh");
+    arguments[1] = strdup("-c");
+    arguments[2] = strdup("echo spawned $WORD; exit 3");
+    arguments[3] = NULL;
+    variables[0] = strdup("WORD=word");
+    variables[1] = NULL;
+    pid_t* made = malloc(sizeof *made);
+    char* shell = strdup(i == 0 ? "/bin/sh" : "sh");
+    int error = i == 0 ? posix_spawn(made, shell, actions, NULL, arguments, variables) : posix_spawnp(made, shell, actions, NULL, arguments, environ);
+    waitpid(*made, status, 0);
+    printf("%d %d\n", error, WEXITSTATUS(*status));
+  }
+  printf("%d\n", posix_spawn(&child, "/does/not/exist", NULL, NULL, (char*[]){"x", NULL}, environ) == ENOENT);
+  posix_spawn_file_actions_destroy(actions);
+  free(actions);
   void* memory;
   printf("%d\n", posix_memalign(&memory, 256, 1000) == 0 && (size_t)memory % 256 == 0);
   free(memory);

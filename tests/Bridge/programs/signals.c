@@ -21,6 +21,10 @@ static void tick(int signal) {
   }
   ticks = ticks + (access("/", F_OK) == 0) + (signal != SIGALRM);
 }
+// What signal() is in strict ISO C: glibc has it under this name.
+void (*__sysv_signal(int, void (*)(int)))(int);
+static int strict;
+static void once(int signal) { strict += signal == SIGSEGV || signal == SIGBUS || signal == SIGUSR1; }
 static void jump(int signal, siginfo_t* information, void* context) {
   (void)signal;
   (void)information;
@@ -70,6 +74,12 @@ int main(void) {
   sigaction(SIGALRM, NULL, before);
   printf("%d\n", before->sa_handler == tick);
   printf("%d\n", signal(SIGUSR1, tick) == SIG_DFL && signal(SIGUSR1, SIG_IGN) == tick);
+  for (int i = 0; i < 3; i++) {
+    int number = i == 0 ? SIGSEGV : i == 1 ? SIGBUS : SIGUSR1;
+    __sysv_signal(number, once);
+    raise(number);
+    printf("%d %d\n", strict, signal(number, SIG_DFL) == SIG_DFL);
+  }
   action->sa_sigaction = jump;
   action->sa_flags = SA_SIGINFO;
   sigaction(SIGUSR2, action, NULL);

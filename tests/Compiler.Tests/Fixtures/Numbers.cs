@@ -60,6 +60,20 @@ public static unsafe class Numbers
         return *pointer + *(int*)Unsafe.AsPointer(ref local);
     }
 
+    /// <summary>On the stack: the pointer is one already.</summary>
+    public static int OfStackalloc(int count)
+    {
+        int* pointer = stackalloc int[count];
+        return *(int*)Unsafe.AsPointer(ref pointer[2]) + (int)((int*)Unsafe.AsPointer(ref *pointer) - pointer);
+    }
+
+    /// <summary>A span does not say where it leads.</summary>
+    public static int UnpinnedSpanOfStack(int count)
+    {
+        Span<int> span = stackalloc int[count];
+        return *(int*)Unsafe.AsPointer(ref span[0]);
+    }
+
     /// <summary>Static fields of numbers are outside the heap.</summary>
     public static int StaticField() => *(int*)Unsafe.AsPointer(ref s_number);
 

@@ -1,4 +1,3 @@
-using System.Collections.Generic;
 using System.Linq;
 using Mono.Cecil;
 using Mono.Cecil.Cil;
@@ -22,14 +21,11 @@ public sealed class BlockMoves : IRewritePass
     private const string Buffer = "System.Buffer";
     private const string Imports = "System.Runtime.RuntimeImports";
 
-    /// <summary>Bytes between two safe points: 10 microseconds or so, a thousand times what a safe point costs.</summary>
-    private const int Piece = 65536;
-
     /// <inheritdoc/>
     public string Name => nameof(BlockMoves);
 
     /// <inheritdoc/>
-    public int Version => 2;
+    public int Version => 3;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => role == AssemblyRole.CoreLib;
@@ -45,91 +41,15 @@ public sealed class BlockMoves : IRewritePass
         RequireCaller(assembly, fillPointer, fill);
         RequireCaller(assembly, assembly.Method(Imports, "memmove", "System.Byte*", "System.Byte*", "System.UIntPtr"), movePointers);
         RequireCaller(assembly, assembly.Method(Imports, "memset", "System.Byte*", "System.Int32", "System.UIntPtr"), fillPointer);
-        Move(assembly, Emptied(assembly, move, movePointers), statistics);
-        Zero(assembly, Emptied(assembly, fill, fillPointer), statistics);
+        foreach ((MethodDefinition method, MethodDefinition native, string name) in new[] { (move, movePointers, "MoveByReference"), (fill, fillPointer, "FillByReference") })
+        {
+            RequirePins(assembly, method, native);
+            assembly.Injected.Replace(Buffer, name);
+            statistics.Rewrite(method.FullName);
+        }
+
         PollBetweenPieces(assembly, statistics);
         return true;
-    }
-
-    /// <summary>
-    /// <c>if (len > Piece) { if (dest - src >= len) do { move(dest, src, Piece); dest += Piece; src += Piece; len -= Piece; poll } while (len > Piece);
-    /// else do { len -= Piece; move(dest + len, src + len, Piece); poll } while (len > Piece); } move(dest, src, len)</c>: the pieces go in the direction
-    /// that an overlap asks for.
-    /// </summary>
-    private static void Move(AssemblyUnderRewrite assembly, MethodDefinition method, PassStatistics statistics)
-    {
-        TypeSystem types = assembly.Module.TypeSystem;
-        ByReferenceType reference = new(types.Byte);
-        MethodDefinition move = InjectedRuntime.Import(assembly, "MoveBlock", "freehold_memmove", types.Void, reference, reference, types.UIntPtr);
-        Instruction forward = Instruction.Create(OpCodes.Ldarg_0), backward = Instruction.Create(OpCodes.Ldarg_2), rest = Instruction.Create(OpCodes.Ldarg_0);
-        method.Body.Append(
-            [
-                .. IfNoMoreThanPiece(OpCodes.Ble_Un_S, rest),
-                Instruction.Create(OpCodes.Ldarg_0),
-                Instruction.Create(OpCodes.Ldarg_1),
-                Instruction.Create(OpCodes.Call, InjectedRuntime.CurrentDifference(assembly)),
-                Instruction.Create(OpCodes.Ldarg_2),
-                Instruction.Create(OpCodes.Blt_Un_S, backward),
-
-                forward,
-                Instruction.Create(OpCodes.Ldarg_1),
-                Instruction.Create(OpCodes.Ldc_I4, Piece),
-                Instruction.Create(OpCodes.Conv_U),
-                Instruction.Create(OpCodes.Call, move),
-                .. Advance(method.Parameters[0]),
-                .. Advance(method.Parameters[1]),
-                .. Shorten(method.Parameters[2]),
-                Poll(assembly),
-                .. IfNoMoreThanPiece(OpCodes.Bgt_Un_S, forward),
-                Instruction.Create(OpCodes.Br_S, rest),
-
-                backward,
-                .. Shorten(method.Parameters[2]).Skip(1),
-                Instruction.Create(OpCodes.Ldarg_0),
-                Instruction.Create(OpCodes.Ldarg_2),
-                Instruction.Create(OpCodes.Add),
-                Instruction.Create(OpCodes.Ldarg_1),
-                Instruction.Create(OpCodes.Ldarg_2),
-                Instruction.Create(OpCodes.Add),
-                Instruction.Create(OpCodes.Ldc_I4, Piece),
-                Instruction.Create(OpCodes.Conv_U),
-                Instruction.Create(OpCodes.Call, move),
-                Poll(assembly),
-                .. IfNoMoreThanPiece(OpCodes.Bgt_Un_S, backward),
-
-                rest,
-                Instruction.Create(OpCodes.Ldarg_1),
-                Instruction.Create(OpCodes.Ldarg_2),
-                Instruction.Create(OpCodes.Call, move),
-                Instruction.Create(OpCodes.Ret),
-            ]);
-        statistics.Rewrite(method.FullName);
-    }
-
-    private static void Zero(AssemblyUnderRewrite assembly, MethodDefinition method, PassStatistics statistics)
-    {
-        TypeSystem types = assembly.Module.TypeSystem;
-        MethodDefinition fill = InjectedRuntime.Import(assembly, "FillBlock", "freehold_memset", types.Void, new ByReferenceType(types.Byte), types.Int32, types.UIntPtr);
-        Instruction piece = Instruction.Create(OpCodes.Ldarg_0), rest = Instruction.Create(OpCodes.Ldarg_0);
-        method.Body.Append(
-            [
-                .. IfNoMoreThanPiece(OpCodes.Ble_Un_S, rest, OpCodes.Ldarg_1),
-                piece,
-                Instruction.Create(OpCodes.Ldc_I4_0),
-                Instruction.Create(OpCodes.Ldc_I4, Piece),
-                Instruction.Create(OpCodes.Conv_U),
-                Instruction.Create(OpCodes.Call, fill),
-                .. Advance(method.Parameters[0]),
-                .. Shorten(method.Parameters[1]),
-                Poll(assembly),
-                .. IfNoMoreThanPiece(OpCodes.Bgt_Un_S, piece, OpCodes.Ldarg_1),
-                rest,
-                Instruction.Create(OpCodes.Ldc_I4_0),
-                Instruction.Create(OpCodes.Ldarg_1),
-                Instruction.Create(OpCodes.Call, fill),
-                Instruction.Create(OpCodes.Ret),
-            ]);
-        statistics.Rewrite(method.FullName);
     }
 
     /// <summary>
@@ -165,40 +85,15 @@ public sealed class BlockMoves : IRewritePass
 
     /// <summary>The runtime's own safe point: a thread that is to stop stops here, with a frame from which its stack can be walked.</summary>
     private static Instruction Poll(AssemblyUnderRewrite assembly) =>
-        Instruction.Create(OpCodes.Call, InjectedRuntime.Import(assembly, "SafePoint", "RhpGcPoll", assembly.Module.TypeSystem.Void));
+        Instruction.Create(OpCodes.Call, assembly.Injected.Method(InjectedRuntime.FullName, "SafePoint"));
 
-    private static Instruction[] IfNoMoreThanPiece(OpCode branch, Instruction target, OpCode? size = null) =>
-    [
-        Instruction.Create(size ?? OpCodes.Ldarg_2),
-        Instruction.Create(OpCodes.Ldc_I4, Piece),
-        Instruction.Create(OpCodes.Conv_U),
-        Instruction.Create(branch, target),
-    ];
-
-    private static IEnumerable<Instruction> Advance(ParameterDefinition place) => ByPiece(place, OpCodes.Add);
-
-    private static IEnumerable<Instruction> Shorten(ParameterDefinition size) => ByPiece(size, OpCodes.Sub);
-
-    private static Instruction[] ByPiece(ParameterDefinition parameter, OpCode operation) =>
-    [
-        Instruction.Create(parameter.Index switch { 0 => OpCodes.Ldarg_0, 1 => OpCodes.Ldarg_1, _ => OpCodes.Ldarg_2 }),
-        Instruction.Create(OpCodes.Ldc_I4, Piece),
-        Instruction.Create(OpCodes.Conv_U),
-        Instruction.Create(operation),
-        Instruction.Create(OpCodes.Starg_S, parameter),
-    ];
-
-    /// <summary>A method of Buffer that pins what it is given and hands it to libc, without its body.</summary>
-    private static MethodDefinition Emptied(AssemblyUnderRewrite assembly, MethodDefinition method, MethodDefinition native)
+    /// <summary>What is replaced is a method of Buffer that pins what it is given and hands it to libc.</summary>
+    private static void RequirePins(AssemblyUnderRewrite assembly, MethodDefinition method, MethodDefinition native)
     {
         if (!method.NoInlining || !method.Body.Variables.Any(variable => variable.IsPinned) || !method.Body.Instructions.Any(instruction => instruction.OpCode == OpCodes.Call && instruction.Operand == native))
         {
             throw assembly.Unexpected(method, "pinned references that are passed on");
         }
-
-        method.Body.Clear();
-        method.Body.InitLocals = false;
-        return method;
     }
 
     /// <summary>What is replaced must be reached in no other way.</summary>

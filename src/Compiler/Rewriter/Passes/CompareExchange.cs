@@ -20,7 +20,7 @@ public sealed class CompareExchange : IRewritePass
     public string Name => nameof(CompareExchange);
 
     /// <inheritdoc/>
-    public int Version => 3;
+    public int Version => 4;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => true;
@@ -87,7 +87,7 @@ public sealed class CompareExchange : IRewritePass
         MethodReference open;
         if (assembly.Role == AssemblyRole.CoreLib)
         {
-            open = assembly.Type(InjectedRuntime.FullName).Methods.Single(method => method.Name == MethodName && method.HasGenericParameters);
+            open = assembly.Injected.Method(InjectedRuntime.FullName, MethodName, ["T&", "T", "T"]);
         }
         else
         {
@@ -107,77 +107,9 @@ public sealed class CompareExchange : IRewritePass
 
     private static void Inject(AssemblyUnderRewrite assembly)
     {
-        TypeSystem types = assembly.Module.TypeSystem;
-        TypeDefinition owner = InjectedRuntime.Class(assembly);
-        ByReferenceType reference = new(types.Object);
-        MethodDefinition ofObjects = assembly.Method(Interlocked, MethodName, "System.Object&", "System.Object", "System.Object");
-        MethodDefinition exchange = InjectedRuntime.AddMethod(owner, "CompareExchangeNames", MethodAttributes.Assembly, types.Object, reference, types.Object, types.Object);
-        exchange.ImplAttributes = MethodImplAttributes.AggressiveInlining;
-        MoveBody(assembly, ofObjects, exchange);
-        MethodDefinition same = assembly.Method(InjectedRuntime.FullName, "SameObject", "System.Object", "System.Object");
-
-        // Another name of the comparand was seen: the exchange is to happen, with that name. What is seen then is the answer, another name included, as
-        // comparisons with it are comparisons of objects.
-        // while (SameObject(seen, comparand)) { again = exchange(ref location, value, seen); if (again == seen) return seen; seen = again; } return seen;
-        MethodDefinition retry = InjectedRuntime.AddMethod(owner, "CompareExchangeSlow", MethodAttributes.Assembly, types.Object, reference, types.Object, types.Object, types.Object);
-        retry.ImplAttributes = MethodImplAttributes.NoInlining;
-        VariableDefinition again = new(types.Object);
-        retry.Body.Variables.Add(again);
-        Instruction test = Instruction.Create(OpCodes.Ldarg_3);
-        Instruction end = Instruction.Create(OpCodes.Ldarg_3);
-        retry.Body.Append(
-            test,
-            Instruction.Create(OpCodes.Ldarg_2),
-            Instruction.Create(OpCodes.Call, same),
-            Instruction.Create(OpCodes.Brfalse_S, end),
-            Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Ldarg_1),
-            Instruction.Create(OpCodes.Ldarg_3),
-            Instruction.Create(OpCodes.Call, exchange),
-            Instruction.Create(OpCodes.Stloc_0),
-            Instruction.Create(OpCodes.Ldloc_0),
-            Instruction.Create(OpCodes.Ldarg_3),
-            Instruction.Create(OpCodes.Beq_S, end),
-            Instruction.Create(OpCodes.Ldloc_0),
-            Instruction.Create(OpCodes.Starg_S, retry.Parameters[3]),
-            Instruction.Create(OpCodes.Br_S, test),
-            end,
-            Instruction.Create(OpCodes.Ret));
-
-        // seen = exchange(ref location, value, comparand);
-        // return seen == comparand || comparand == null ? seen : CompareExchangeSlow(ref location, value, comparand, seen);
-        MethodDefinition objects = InjectedRuntime.AddMethod(owner, MethodName, MethodAttributes.Public, types.Object, reference, types.Object, types.Object);
-        objects.ImplAttributes = MethodImplAttributes.AggressiveInlining;
-        VariableDefinition seen = new(types.Object);
-        objects.Body.Variables.Add(seen);
-        Instruction done = Instruction.Create(OpCodes.Ldloc_0);
-        objects.Body.Append(
-            Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Ldarg_1),
-            Instruction.Create(OpCodes.Ldarg_2),
-            Instruction.Create(OpCodes.Call, exchange),
-            Instruction.Create(OpCodes.Stloc_0),
-            Instruction.Create(OpCodes.Ldloc_0),
-            Instruction.Create(OpCodes.Ldarg_2),
-            Instruction.Create(OpCodes.Beq_S, done),
-            Instruction.Create(OpCodes.Ldarg_2),
-            Instruction.Create(OpCodes.Brfalse_S, done),
-            Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Ldarg_1),
-            Instruction.Create(OpCodes.Ldarg_2),
-            Instruction.Create(OpCodes.Ldloc_0),
-            Instruction.Create(OpCodes.Call, retry),
-            Instruction.Create(OpCodes.Ret),
-            done,
-            Instruction.Create(OpCodes.Ret));
-
-        ofObjects.Body.Append(
-            Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Ldarg_1),
-            Instruction.Create(OpCodes.Ldarg_2),
-            Instruction.Create(OpCodes.Call, objects),
-            Instruction.Create(OpCodes.Ret));
-        InjectGeneric(assembly, objects);
+        string[] parameters = ["System.Object&", "System.Object", "System.Object"];
+        MoveBody(assembly, assembly.Method(Interlocked, MethodName, parameters), assembly.Injected.Method(InjectedRuntime.FullName, "CompareExchangeNames"));
+        assembly.Injected.Replace(Interlocked, MethodName, parameters);
     }
 
     /// <summary>What the framework does, comparison of names included, goes to a method of its own.</summary>
@@ -201,61 +133,5 @@ public sealed class CompareExchange : IRewritePass
 
         to.Body.EndEdit();
         from.Body.Clear();
-    }
-
-    /// <summary>
-    /// <c>T CompareExchange&lt;T&gt;(ref T, T, T)</c>: for references <c>Unsafe.As&lt;T&gt;(CompareExchange(…))</c>, else <c>Interlocked.CompareExchange(…)</c>.
-    /// </summary>
-    /// <remarks>
-    /// Not by <c>typeof(T).IsValueType</c>: code that is not optimised (a Debug build) would make the <c>Type</c>, for which the runtime takes locks, for
-    /// whose owner's id it exchanges. What contains a reference, has its size and is null when boxed is one; ilc answers each without a call.
-    /// </remarks>
-    private static void InjectGeneric(AssemblyUnderRewrite assembly, MethodDefinition objects)
-    {
-        TypeSystem types = assembly.Module.TypeSystem;
-        MethodDefinition method = InjectedRuntime.AddMethod(InjectedRuntime.Class(assembly), MethodName, MethodAttributes.Public, types.Void);
-        GenericParameter parameter = new("T", method);
-        method.GenericParameters.Add(parameter);
-        method.ReturnType = parameter;
-        method.Parameters.Add(new ParameterDefinition("argument0", ParameterAttributes.None, new ByReferenceType(parameter)));
-        method.Parameters.Add(new ParameterDefinition("argument1", ParameterAttributes.None, parameter));
-        method.Parameters.Add(new ParameterDefinition("argument2", ParameterAttributes.None, parameter));
-        method.ImplAttributes = MethodImplAttributes.AggressiveInlining;
-
-        GenericInstanceMethod values = new(assembly.Type(Interlocked).Methods.Single(candidate => candidate.Name == MethodName && candidate.HasGenericParameters));
-        values.GenericArguments.Add(parameter);
-        GenericInstanceMethod cast = new(assembly.Type("System.Runtime.CompilerServices.Unsafe").Methods
-            .Single(candidate => candidate.Name == "As" && candidate.GenericParameters.Count == 1 && candidate.Parameters[0].ParameterType == types.Object));
-        cast.GenericArguments.Add(parameter);
-        GenericInstanceMethod hasReferences = new(assembly.Type("System.Runtime.CompilerServices.RuntimeHelpers").Methods
-            .Single(candidate => candidate.Name == "IsReferenceOrContainsReferences" && candidate.Parameters.Count == 0));
-        hasReferences.GenericArguments.Add(parameter);
-        VariableDefinition nothing = new(parameter);
-        method.Body.Variables.Add(nothing);
-        Instruction ofValues = Instruction.Create(OpCodes.Ldarg_0);
-        method.Body.Append(
-            Instruction.Create(OpCodes.Call, hasReferences),
-            Instruction.Create(OpCodes.Brfalse_S, ofValues),
-            Instruction.Create(OpCodes.Sizeof, parameter),
-            Instruction.Create(OpCodes.Sizeof, types.Object),
-            Instruction.Create(OpCodes.Bne_Un_S, ofValues),
-            Instruction.Create(OpCodes.Ldloca_S, nothing),
-            Instruction.Create(OpCodes.Initobj, parameter),
-            Instruction.Create(OpCodes.Ldloc_0),
-            Instruction.Create(OpCodes.Box, parameter),
-            Instruction.Create(OpCodes.Brtrue_S, ofValues),
-            Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Ldarg_1),
-            Instruction.Create(OpCodes.Box, parameter),
-            Instruction.Create(OpCodes.Ldarg_2),
-            Instruction.Create(OpCodes.Box, parameter),
-            Instruction.Create(OpCodes.Call, objects),
-            Instruction.Create(OpCodes.Call, cast),
-            Instruction.Create(OpCodes.Ret),
-            ofValues,
-            Instruction.Create(OpCodes.Ldarg_1),
-            Instruction.Create(OpCodes.Ldarg_2),
-            Instruction.Create(OpCodes.Call, values),
-            Instruction.Create(OpCodes.Ret));
     }
 }

@@ -32,13 +32,7 @@ public sealed class CurrentPointers : IRewritePass
         bool changed = assembly.Role == AssemblyRole.CoreLib;
         if (changed)
         {
-            MethodDefinition current = InjectedRuntime.Import(assembly, MethodName, "freehold_current_address", pointer, reference);
-            current.IsPublic = true;
-            assembly.FillIntrinsic(
-                assembly.Method(IdentitySites.Unsafe, "AsPointer", null),
-                Instruction.Create(OpCodes.Ldarg_0),
-                Instruction.Create(OpCodes.Call, current),
-                Instruction.Create(OpCodes.Ret));
+            assembly.UseBodyOfIntrinsic(assembly.Injected.Replace(IdentitySites.Unsafe, "AsPointer"));
         }
 
         foreach ((MethodDefinition method, Instruction site, StackTypes types) in assembly.ReachableSites(IdentitySites.IsAsPointer))

@@ -58,7 +58,7 @@ public sealed class ExceptionMapping : IRewritePass
             throw assembly.Unexpected(method, "all locals to be initialised before the exception code is read");
         }
 
-        Instruction create = Instruction.Create(OpCodes.Call, InjectedRuntime.CreateDanglingReference(assembly));
+        Instruction create = Instruction.Create(OpCodes.Call, assembly.Injected.Method(InjectedRuntime.FullName, "CreateDanglingReference"));
         Instruction other = Instruction.Create(OpCodes.Nop);
         body.InsertBefore(
             start,

@@ -18,7 +18,7 @@ public sealed class HandleReads : IRewritePass
     public string Name => nameof(HandleReads);
 
     /// <inheritdoc/>
-    public int Version => 1;
+    public int Version => 2;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => role == AssemblyRole.CoreLib;
@@ -59,18 +59,7 @@ public sealed class HandleReads : IRewritePass
             throw assembly.Unexpected(method, $"ldarg.0; call Unsafe.As; ldind.ref; ret (found {string.Join("; ", shape)})");
         }
 
-        // An empty cell is answered in line: most reads of dead weak references need no call. It also keeps the caller small enough to inline.
-        body.Clear();
-        Instruction empty = Instruction.Create(OpCodes.Ldnull);
-        body.Append(
-            Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Ldind_I),
-            Instruction.Create(OpCodes.Brfalse_S, empty),
-            Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Call, InjectedRuntime.HandleGet(assembly)),
-            Instruction.Create(OpCodes.Ret),
-            empty,
-            Instruction.Create(OpCodes.Ret));
+        assembly.Injected.Replace(Imports, method.Name);
         statistics.Rewrite(method.FullName);
     }
 
@@ -83,26 +72,10 @@ public sealed class HandleReads : IRewritePass
             throw assembly.Unexpected(method, "an extern method imported from RhHandleGetDependent");
         }
 
-        TypeSystem types = assembly.Module.TypeSystem;
-        MethodDefinition native = InjectedRuntime.Import(
-            assembly, "HandleGetDependent", "RhHandleGetDependent", types.Object, types.IntPtr, new ByReferenceType(types.Object));
         method.CustomAttributes.Remove(import);
         method.ImplAttributes = MethodImplAttributes.IL | MethodImplAttributes.Managed;
         method.Body = new MethodBody(method);
-        Instruction live = Instruction.Create(OpCodes.Ldarg_0);
-        method.Body.Append(
-            Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Call, assembly.Method(Imports, "RhHandleGet", "System.IntPtr")),
-            Instruction.Create(OpCodes.Brtrue_S, live),
-            Instruction.Create(OpCodes.Ldarg_1),
-            Instruction.Create(OpCodes.Ldnull),
-            Instruction.Create(OpCodes.Stind_Ref),
-            Instruction.Create(OpCodes.Ldnull),
-            Instruction.Create(OpCodes.Ret),
-            live,
-            Instruction.Create(OpCodes.Ldarg_1),
-            Instruction.Create(OpCodes.Call, native),
-            Instruction.Create(OpCodes.Ret));
+        assembly.Injected.Replace(Imports, method.Name);
         statistics.Rewrite(method.FullName);
     }
 

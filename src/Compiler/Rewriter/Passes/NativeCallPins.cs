@@ -14,9 +14,10 @@ namespace Freehold.Rewriter.Passes;
 /// <item>the same of an UnsafeAccessor that names a P/Invoke;</item>
 /// <item>a P/Invoke that implements a static method of an interface: a method that pins takes its place in the interface, as the caller cannot know what it calls;</item>
 /// <item>a delegate made of such a P/Invoke is marked as native, and whoever calls it pins (<see cref="NativeDelegatePins"/>). If its type is none that those calls look
-/// at, and for function pointers, the address is that of a method that pins.</item>
+/// at, and for function pointers, the address is that of a method that pins;</item>
+/// <item>reflection finds that method by an attribute of the P/Invoke: see <see cref="PinningAttribute"/>.</item>
 /// </list>
-/// Calls by reflection: <see cref="ReflectedCallPins"/>. TouchBeforePin, which comes later, completes the pins. Source-generated P/Invokes (LibraryImport) pin in C#
+/// Calls by <c>MethodInfo.Invoke</c>: <see cref="ReflectedCallPins"/>. TouchBeforePin, which comes later, completes the pins. Source-generated P/Invokes (LibraryImport) pin in C#
 /// and have no such parameters left.
 /// </summary>
 public sealed class NativeCallPins : IRewritePass
@@ -27,20 +28,25 @@ public sealed class NativeCallPins : IRewritePass
     public string Name => nameof(NativeCallPins);
 
     /// <inheritdoc/>
-    public int Version => 5;
+    public int Version => 6;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => true;
 
     /// <summary>Whether the pass may change the method.</summary>
-    public static bool Concerns(MethodDefinition method, AssemblyRole role) => IsImplementation(method)
+    public static bool Concerns(MethodDefinition method, AssemblyRole role) => IsImplementation(method) || (method.IsPInvokeImpl && MayTakeAddresses(method))
         || (method.HasBody && method.Body.Instructions.Any(instruction => IsNativeCall(instruction) || MayNameNativeMethod(instruction, role)));
 
     /// <inheritdoc/>
     public bool Run(AssemblyUnderRewrite assembly, PassStatistics statistics)
     {
         Callees callees = new();
-        bool changed = false;
+        bool changed = assembly.Role == AssemblyRole.CoreLib;
+        if (changed)
+        {
+            PinningAttribute.Inject(assembly);
+        }
+
         foreach (MethodDefinition method in assembly.MethodsWithBody.ToArray())
         {
             Instruction[] sites = [.. method.Body.Instructions.Where(instruction => IsNativeCall(instruction) || (MayNameNativeMethod(instruction, assembly.Role) && callees.PinsOf(instruction) is not null))];
@@ -52,12 +58,17 @@ public sealed class NativeCallPins : IRewritePass
             }
         }
 
-        foreach (MethodDefinition native in assembly.Module.GetTypes().SelectMany(type => type.Methods).Where(IsImplementation).ToArray())
+        foreach (MethodDefinition native in assembly.Module.GetTypes().SelectMany(type => type.Methods).Where(method => method.IsPInvokeImpl && MayTakeAddresses(method)).ToArray())
         {
             bool[] pinned = PinsOf(native);
             if (pinned.Contains(true))
             {
-                Implement(assembly, native, pinned);
+                if (IsImplementation(native))
+                {
+                    Implement(assembly, native, pinned);
+                }
+
+                PinningAttribute.Add(assembly, native, callees.PinningMethod(native, () => Around(assembly, native, pinned)), DelegatesPin(native, pinned));
                 statistics.Rewrite(native.FullName);
                 changed = true;
             }
@@ -65,6 +76,13 @@ public sealed class NativeCallPins : IRewritePass
 
         return changed;
     }
+
+    private static MethodDefinition Around(AssemblyUnderRewrite assembly, MethodReference called, bool[] pinned) => PinnedArguments.AddMethod(
+        assembly, called.Name, called.ReturnType, [.. called.Parameters.Select(parameter => (parameter.ParameterType, pinned[parameter.Index]))], Instruction.Create(OpCodes.Call, called));
+
+    // Of a text, the delegate's type says whether it is copied; classes with a layout are copied always.
+    private static bool DelegatesPin(MethodDefinition native, bool[] pinned) =>
+        native.Parameters.All(parameter => !pinned[parameter.Index] || PinnedArguments.WithoutModifiers(parameter.ParameterType) is ArrayType or ByReferenceType);
 
     // In the same type: the implementation of an interface's method must be.
     private static void Implement(AssemblyUnderRewrite assembly, MethodDefinition native, bool[] pinned)
@@ -109,7 +127,7 @@ public sealed class NativeCallPins : IRewritePass
             }
             else
             {
-                site.Operand = callees.PinningMethod(called, () => PinnedArguments.AddMethod(assembly, called.Name, called.ReturnType, Arguments(), Instruction.Create(OpCodes.Call, called)));
+                site.Operand = callees.PinningMethod(called, () => Around(assembly, called, pinned));
             }
 
             (TypeReference, bool)[] Arguments() => [.. called.Parameters.Select(parameter => (parameter.ParameterType, pinned[parameter.Index]))];
@@ -133,7 +151,10 @@ public sealed class NativeCallPins : IRewritePass
         instruction.OpCode.Code is Code.Call or Code.Ldftn
         && instruction.Operand is MethodReference { HasThis: false, CallingConvention: MethodCallingConvention.Default, DeclaringType: not GenericInstanceType } called and not GenericInstanceMethod
         && (called is MethodDefinition definition ? definition.IsPInvokeImpl || Accessor(definition) is not null : role == AssemblyRole.Application)
-        && called.Parameters.Any(parameter => PinnedArguments.WithoutModifiers(parameter.ParameterType) is { MetadataType: MetadataType.ByReference or MetadataType.Array or MetadataType.String or MetadataType.Class });
+        && MayTakeAddresses(called);
+
+    private static bool MayTakeAddresses(MethodReference called) =>
+        called.Parameters.Any(parameter => PinnedArguments.WithoutModifiers(parameter.ParameterType) is { MetadataType: MetadataType.ByReference or MetadataType.Array or MetadataType.String or MetadataType.Class });
 
     // Compilers name what a static method implements; by its name alone it implements nothing.
     private static bool IsImplementation(MethodDefinition method) => method.IsPInvokeImpl && method.HasOverrides;

@@ -28,65 +28,20 @@ internal static class NativeDelegateMark
     /// <summary>Adds both to CoreLib, and marks the delegates that it makes.</summary>
     public static void Inject(AssemblyUnderRewrite coreLib)
     {
-        TypeSystem types = coreLib.Module.TypeSystem;
-        TypeDefinition owner = InjectedRuntime.Class(coreLib), delegates = coreLib.Type(Delegate), type = coreLib.Type("System.Type");
         FieldDefinition helper = coreLib.Field(Delegate, Field, "System.Object");
-
-        // d._helperObject = typeof(NativeFunctionPointerWrapper): any object that is the same each time and is neither an array of delegates nor an argument.
-        MethodDefinition set = InjectedRuntime.AddMethod(owner, SetName, MethodAttributes.Public, types.Void, delegates);
-        set.Body.Append([Instruction.Create(OpCodes.Ldarg_0), .. LoadMark(coreLib), Instruction.Create(OpCodes.Stfld, helper), Instruction.Create(OpCodes.Ret)]);
-
-        // return d._helperObject is Type or Wrapper[];   a static function whose first argument is a type is taken for native, and pays for pins.
-        MethodDefinition slow = InjectedRuntime.AddMethod(owner, TestName + "Slow", MethodAttributes.Assembly, types.Boolean, types.Object);
-        slow.ImplAttributes = MethodImplAttributes.NoInlining;
-        Instruction native = Instruction.Create(OpCodes.Ldc_I4_1);
-        slow.Body.Append(
-            Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Isinst, type),
-            Instruction.Create(OpCodes.Brtrue_S, native),
-            Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Isinst, new ArrayType(coreLib.Type(Delegate + "/Wrapper"))),
-            Instruction.Create(OpCodes.Ldnull),
-            Instruction.Create(OpCodes.Cgt_Un),
-            Instruction.Create(OpCodes.Ret),
-            native,
-            Instruction.Create(OpCodes.Ret));
-
-        // return d._helperObject != null && MayBeNativeSlow(d._helperObject);
-        MethodDefinition test = InjectedRuntime.AddMethod(owner, TestName, MethodAttributes.Public, types.Boolean, delegates);
-        test.ImplAttributes = MethodImplAttributes.AggressiveInlining;
-        test.CustomAttributes.Add(InjectedRuntime.HiddenInStackTraces(coreLib.Module));
-        Instruction managed = Instruction.Create(OpCodes.Ldc_I4_0);
-        test.Body.Append(
-            Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Ldfld, helper),
-            Instruction.Create(OpCodes.Brfalse_S, managed),
-            Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Ldfld, helper),
-            Instruction.Create(OpCodes.Call, slow),
-            Instruction.Create(OpCodes.Ret),
-            managed,
-            Instruction.Create(OpCodes.Ret));
-
-        MarkThoseOfFunctionPointers(coreLib, set);
-        MarkThoseOfReflection(coreLib, set, helper);
+        MarkThoseOfFunctionPointers(coreLib, coreLib.Injected.Method(InjectedRuntime.FullName, SetName));
+        MarkThoseOfReflection(coreLib);
         CompareWithoutMark(coreLib, helper);
     }
 
-    private static Instruction[] LoadMark(AssemblyUnderRewrite coreLib) =>
-    [
-        Instruction.Create(OpCodes.Ldtoken, coreLib.Type("System.Runtime.InteropServices.NativeFunctionPointerWrapper")),
-        Instruction.Create(OpCodes.Call, coreLib.Method("System.Type", "GetTypeFromHandle", "System.RuntimeTypeHandle")),
-    ];
-
     /// <summary>
     /// What <c>MethodInfo.CreateDelegate</c> and <c>Delegate.CreateDelegate</c> make: <c>if (d._helperObject == null &amp;&amp; ((method.Attributes &amp; PinvokeImpl) != 0 || target
-    /// is Delegate)) MarkNative(d)</c>. A static function with its first argument has that in the field already.
+    /// is Delegate)) MarkNative(d)</c>. A static function with its first argument has that in the field already. If calls of the delegate would not pin what the P/Invoke
+    /// needs, it becomes one of the method that pins (<see cref="PinningAttribute"/>).
     /// </summary>
-    private static void MarkThoseOfReflection(AssemblyUnderRewrite coreLib, MethodDefinition set, FieldDefinition helper)
+    private static void MarkThoseOfReflection(AssemblyUnderRewrite coreLib)
     {
         const string Info = "System.Reflection.Runtime.MethodInfos.RuntimeMethodInfo";
-        const int PInvoke = 0x2000;
         MethodDefinition make = coreLib.Method(Info, "CreateDelegateWithoutSignatureValidation", "System.Type", "System.Object", "System.Boolean", "System.Boolean");
         MethodDefinition invoker = coreLib.Method(
             "Internal.Reflection.Core.Execution.MethodBaseInvoker", "CreateDelegate", "System.RuntimeTypeHandle", "System.Object", "System.Boolean", "System.Boolean", "System.Boolean");
@@ -96,49 +51,21 @@ internal static class NativeDelegateMark
             throw coreLib.Unexpected(make, "the one call that makes a delegate by reflection, at its end");
         }
 
-        TypeSystem types = coreLib.Module.TypeSystem;
-        TypeDefinition delegates = coreLib.Type(Delegate);
-        MethodDefinition mark = InjectedRuntime.AddMethod(InjectedRuntime.Class(coreLib), "MarkReflected", MethodAttributes.Assembly, delegates, delegates, coreLib.Type("System.Reflection.MethodBase"), types.Object);
-        Instruction end = Instruction.Create(OpCodes.Ldarg_0), native = Instruction.Create(OpCodes.Ldarg_0);
-        mark.Body.Append(
-            Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Ldfld, helper),
-            Instruction.Create(OpCodes.Brtrue_S, end),
-            Instruction.Create(OpCodes.Ldarg_1),
-            Instruction.Create(OpCodes.Callvirt, coreLib.Method("System.Reflection.MethodBase", "get_Attributes")),
-            Instruction.Create(OpCodes.Ldc_I4, PInvoke),
-            Instruction.Create(OpCodes.And),
-            Instruction.Create(OpCodes.Brtrue_S, native),
-            Instruction.Create(OpCodes.Ldarg_2),
-            Instruction.Create(OpCodes.Isinst, delegates),
-            Instruction.Create(OpCodes.Brfalse_S, end),
-            native,
-            Instruction.Create(OpCodes.Call, set),
-            end,
-            Instruction.Create(OpCodes.Ret));
-
         make.Body.BeginEdit();
         make.Body.InsertAfter(
-            calls[0].Call, Instruction.Create(OpCodes.Ldarg, make.Body.ThisParameter), Instruction.Create(OpCodes.Ldarg, make.Parameters[1]), Instruction.Create(OpCodes.Call, mark));
+            calls[0].Call,
+            Instruction.Create(OpCodes.Ldarg, make.Body.ThisParameter),
+            Instruction.Create(OpCodes.Ldarg, make.Parameters[1]),
+            Instruction.Create(OpCodes.Ldarg, make.Parameters[0]),
+            Instruction.Create(OpCodes.Callvirt, coreLib.Method("System.Type", "get_IsGenericType")),
+            Instruction.Create(OpCodes.Call, coreLib.Injected.Method(InjectedRuntime.FullName, "MarkReflected")));
         make.Body.EndEdit();
     }
 
     // One of two delegates of a P/Invoke may have the mark: it depends on where they were made.
     private static void CompareWithoutMark(AssemblyUnderRewrite coreLib, FieldDefinition helper)
     {
-        TypeSystem types = coreLib.Module.TypeSystem;
-        MethodDefinition strip = InjectedRuntime.AddMethod(InjectedRuntime.Class(coreLib), "WithoutMark", MethodAttributes.Assembly, types.Object, types.Object);
-        Instruction other = Instruction.Create(OpCodes.Ldarg_0);
-        strip.Body.Append(
-            [
-                Instruction.Create(OpCodes.Ldarg_0),
-                .. LoadMark(coreLib),
-                Instruction.Create(OpCodes.Bne_Un_S, other),
-                Instruction.Create(OpCodes.Ldnull),
-                Instruction.Create(OpCodes.Ret),
-                other,
-                Instruction.Create(OpCodes.Ret),
-            ]);
+        MethodDefinition strip = coreLib.Injected.Method(InjectedRuntime.FullName, "WithoutMark");
         foreach ((string name, string[] parameters, int count) in new (string, string[], int)[] { ("Equals", ["System.Object"], 2), ("GetHashCode", [], 1) })
         {
             MethodDefinition method = coreLib.Method(Delegate, name, parameters);

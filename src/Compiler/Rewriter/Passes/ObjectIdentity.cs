@@ -21,7 +21,7 @@ public sealed class ObjectIdentity : IRewritePass
     public string Name => nameof(ObjectIdentity);
 
     /// <inheritdoc/>
-    public int Version => 4;
+    public int Version => 5;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => true;
@@ -29,12 +29,7 @@ public sealed class ObjectIdentity : IRewritePass
     /// <inheritdoc/>
     public bool Run(AssemblyUnderRewrite assembly, PassStatistics statistics)
     {
-        bool changed = assembly.Role == AssemblyRole.CoreLib;
-        if (changed)
-        {
-            Inject(assembly);
-        }
-
+        bool changed = false;
         foreach (MethodDefinition method in assembly.MethodsOfOthers)
         {
             List<Instruction> sites = [];
@@ -145,22 +140,5 @@ public sealed class ObjectIdentity : IRewritePass
         }
 
         body.EndEdit();
-    }
-
-    private static void Inject(AssemblyUnderRewrite assembly)
-    {
-        TypeSystem types = assembly.Module.TypeSystem;
-        TypeDefinition owner = InjectedRuntime.Class(assembly);
-
-        MethodDefinition slow = InjectedRuntime.IsSame(assembly, "IsSameObject", types.Object);
-        InjectedRuntime.AppendEquality(Inlined(SameObject), slow);
-        InjectedRuntime.AppendEqualityValue(Inlined(SameObjectValue), slow);
-
-        MethodDefinition Inlined(string name)
-        {
-            MethodDefinition method = InjectedRuntime.AddMethod(owner, name, MethodAttributes.Public, types.Boolean, types.Object, types.Object);
-            method.ImplAttributes = MethodImplAttributes.AggressiveInlining;
-            return method;
-        }
     }
 }

@@ -16,12 +16,13 @@ public sealed class OwnedParts : IRewritePass
 {
     private const string Collect = "FreeholdCollectParts";
     private const string Attribute = "System.OwnedAttribute";
+    private const string New = "new";
 
     /// <inheritdoc/>
     public string Name => nameof(OwnedParts);
 
     /// <inheritdoc/>
-    public int Version => 1;
+    public int Version => 4;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => true;
@@ -32,17 +33,7 @@ public sealed class OwnedParts : IRewritePass
         : OwnedPartsTable.Rows.Any(row => TypesOf(row, module).Any());
 
     /// <summary>Throws <see cref="RewriteException"/> when the assemblies of a framework, together, did not have each type of the table once.</summary>
-    public static void RequireAll(PassStatistics statistics)
-    {
-        foreach (OwnedPartsRow row in OwnedPartsTable.Rows)
-        {
-            int found = statistics.Decisions.Count(decision => decision.Contains($": {row.Type}: ", StringComparison.Ordinal));
-            if (found != 1)
-            {
-                throw new RewriteException("framework", row.Type, $"one such type (found {found})");
-            }
-        }
-    }
+    public static void RequireAll(PassStatistics statistics) => statistics.RequireOnce(OwnedPartsTable.Rows.Select(row => row.Type));
 
     /// <inheritdoc/>
     public bool Run(AssemblyUnderRewrite assembly, PassStatistics statistics)
@@ -112,9 +103,11 @@ public sealed class OwnedParts : IRewritePass
         collect.CustomAttributes.Add(InjectedRuntime.ExportAttribute(coreLib, "FreeholdCollectParts"));
         collect.Body.Append(Instruction.Create(OpCodes.Ldarg_0), Instruction.Create(OpCodes.Callvirt, none), Instruction.Create(OpCodes.Ret));
 
-        // Both are called from everywhere.
+        // Called from everywhere.
         InjectedRuntime.Import(coreLib, "AddPart", "FreeholdAddPart", coreLib.Module.TypeSystem.Void, coreLib.Module.TypeSystem.Object).IsPublic = true;
         InjectedRuntime.Import(coreLib, "AddElements", "FreeholdAddElements", coreLib.Module.TypeSystem.Void, coreLib.Module.TypeSystem.Object).IsPublic = true;
+        TypeReference[] parameters = [coreLib.Module.TypeSystem.Object, coreLib.Module.TypeSystem.Object, coreLib.Module.TypeSystem.IntPtr];
+        InjectedRuntime.Import(coreLib, "AddElementsOf", "FreeholdAddElementsOf", coreLib.Module.TypeSystem.Void, parameters).IsPublic = true;
     }
 
     private static void Override(AssemblyUnderRewrite assembly, TypeDefinition type, string[] parts)
@@ -149,7 +142,7 @@ public sealed class OwnedParts : IRewritePass
             string[] condition = part.Split('?');
             if (condition.Length == 2)
             {
-                LoadThisField(Find(method.DeclaringType, condition[0]));
+                LoadThisField(condition[0] == New ? NoteWhereMade(Find(method.DeclaringType, condition[1])) : Find(method.DeclaringType, condition[0]));
                 Append(Instruction.Create(OpCodes.Brfalse, _end));
             }
 
@@ -157,11 +150,34 @@ public sealed class OwnedParts : IRewritePass
             Append(_end);
         }
 
+        // A flag, which the constructors without a parameter of the field's type set.
+        private FieldDefinition NoteWhereMade(FieldDefinition field)
+        {
+            FieldDefinition flag = new("FreeholdMade" + field.Name, FieldAttributes.Private, assembly.Module.TypeSystem.Boolean);
+            method.DeclaringType.Fields.Add(flag);
+            foreach (MethodDefinition constructor in method.DeclaringType.Methods.Where(one => one.IsConstructor && !one.IsStatic && one.Parameters.All(parameter => parameter.ParameterType.FullName != field.FieldType.FullName)))
+            {
+                constructor.Body.BeginEdit();
+                foreach (Instruction end in constructor.Body.Instructions.Where(instruction => instruction.OpCode.Code == Code.Ret).ToArray())
+                {
+                    constructor.Body.InsertBefore(end, Instruction.Create(OpCodes.Ldarg_0), Instruction.Create(OpCodes.Ldc_I4_1), Instruction.Create(OpCodes.Stfld, Of(flag)));
+                }
+
+                constructor.Body.EndEdit();
+            }
+
+            return flag;
+        }
+
         private void Path(string path)
         {
             if (path.Split("->") is [string head, string link])
             {
                 Chain(Find(method.DeclaringType, head), link);
+            }
+            else if (path.EndsWith('}') && path[..^1].Split('{') is [string children, { Length: > 0 } parent])
+            {
+                Children(Find(method.DeclaringType, children), parent);
             }
             else if (path.EndsWith("{}", StringComparison.Ordinal))
             {
@@ -221,6 +237,35 @@ public sealed class OwnedParts : IRewritePass
             Append(Instruction.Create(OpCodes.Ldfld, In(element, Find(element.Resolve(), inner))), Call("AddPart"), Instruction.Create(OpCodes.Br, test), done);
             LoadThisField(array);
             Append(Call("AddPart"));
+        }
+
+        // AddElementsOf(collection, this, &FreeholdIsChild); AddPart(collection);
+        private void Children(FieldDefinition collection, string parent)
+        {
+            LoadThisField(collection);
+            Append(Instruction.Create(OpCodes.Ldarg_0), Instruction.Create(OpCodes.Ldftn, IsChild(collection, parent)));
+            Append(Instruction.Create(OpCodes.Call, InjectedRuntime.Method(assembly, "AddElementsOf", assembly.Module.TypeSystem.Void, _object, _object, assembly.Module.TypeSystem.IntPtr)));
+            LoadThisField(collection);
+            Append(Call("AddPart"));
+        }
+
+        // static bool FreeholdIsChild(object element, object owner) => element is Element e && e.parent == owner; Element is the last type argument of the collection.
+        private MethodDefinition IsChild(FieldDefinition collection, string parent)
+        {
+            TypeReference element = collection.FieldType is GenericInstanceType { GenericArguments: [.., TypeReference last] } ? last
+                : throw new RewriteException(assembly.Name, collection.FullName, "a generic collection");
+            ModuleDefinition module = assembly.Module;
+            MethodDefinition test = InjectedRuntime.AddMethod(method.DeclaringType, "FreeholdIsChild", MethodAttributes.Private, module.TypeSystem.Boolean, _object, _object);
+            VariableDefinition child = new(element);
+            test.Body.Variables.Add(child);
+            test.Body.InitLocals = true;
+            Instruction no = Instruction.Create(OpCodes.Ldc_I4_0);
+            test.Body.Append(Instruction.Create(OpCodes.Ldarg_0), Instruction.Create(OpCodes.Isinst, element), Instruction.Create(OpCodes.Stloc, child));
+            test.Body.Append(Instruction.Create(OpCodes.Ldloc, child), Instruction.Create(OpCodes.Brfalse, no));
+            test.Body.Append(Instruction.Create(OpCodes.Ldloc, child), Instruction.Create(OpCodes.Ldfld, In(element, Find(element.Resolve(), parent))), Instruction.Create(OpCodes.Ldarg_1));
+            test.Body.Append(Instruction.Create(OpCodes.Ceq), Instruction.Create(OpCodes.Ret), no, Instruction.Create(OpCodes.Ret));
+            test.Body.EndEdit();
+            return test;
         }
 
         private void LoadWhole(FieldDefinition field)

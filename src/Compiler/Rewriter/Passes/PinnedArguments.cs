@@ -13,7 +13,8 @@ namespace Freehold.Rewriter.Passes;
 /// </summary>
 internal static class PinnedArguments
 {
-    private const string HiddenClass = "<Freehold>";
+    /// <summary>The class of what the passes add to an assembly of the program.</summary>
+    public const string HiddenClass = "<Freehold>";
 
     /// <summary>The locals of one method that hold arguments: sites share those of one type.</summary>
     public sealed class Locals(MethodBody body)

@@ -24,16 +24,15 @@ public sealed class ReferenceComparisons : IRewritePass
     private const string Difference = "ReferenceDifference";
     private const string Offset = "ReferenceOffset";
     private const string Derived = "DerivedOffset";
-    private const string Source = "SourceOfMove";
 
-    /// <summary>What <c>Buffer.BulkMoveWithWriteBarrier</c> moves at once.</summary>
+    /// <summary>What <c>Buffer.BulkMoveWithWriteBarrier</c> moves at once; the injected runtime relies on it.</summary>
     private const int Chunk = 16384;
 
     /// <inheritdoc/>
     public string Name => nameof(ReferenceComparisons);
 
     /// <inheritdoc/>
-    public int Version => 4;
+    public int Version => 5;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => true;
@@ -52,13 +51,14 @@ public sealed class ReferenceComparisons : IRewritePass
             RequireWrapper(assembly, bulkMove, "BulkMoveWithWriteBarrier", inChunks.Name);
             RequireWrapper(assembly, inChunks, "BulkMoveWithWriteBarrier");
             RequireWrapper(assembly, move, "Memmove");
-            RewriteMove(assembly, assembly.Method("System.SpanHelpers", "Memmove", signature), move, move, statistics);
-            RewriteMove(
-                assembly,
-                assembly.Method("System.Buffer", "BulkMoveWithWriteBarrier", signature),
-                bulkMove,
-                inChunks,
-                statistics);
+            RewriteMove(assembly, assembly.Method("System.SpanHelpers", "Memmove", signature), statistics);
+            MethodDefinition ofReferences = assembly.Method("System.Buffer", "BulkMoveWithWriteBarrier", signature);
+            if (!ofReferences.Body.Instructions.Any(instruction => instruction.OpCode == OpCodes.Ldc_I4 && instruction.Operand is Chunk))
+            {
+                throw assembly.Unexpected(ofReferences, $"chunks of {Chunk} bytes");
+            }
+
+            RewriteMove(assembly, ofReferences, statistics);
         }
 
         foreach (MethodDefinition method in assembly.MethodsOfOthers)
@@ -241,40 +241,12 @@ public sealed class ReferenceComparisons : IRewritePass
     }
 
     /// <summary>
-    /// Puts before a move: <c>if ((int)(destination | source) &lt; 0) { Named(destination, source, size); return; }</c>, where Named calls
-    /// <paramref name="small"/> or <paramref name="large"/> with names that are made the same. A tail call: the move gets no frame by it. The large move
-    /// of references goes from chunk to chunk and must not be called for less than one.
+    /// Puts before a move: <c>if ((int)(destination | source) &lt; 0) { Named(destination, source, size); return; }</c>, where Named moves with names that are made the same.
     /// </summary>
-    private static void RewriteMove(AssemblyUnderRewrite assembly, MethodDefinition method, MethodDefinition small, MethodDefinition large, PassStatistics statistics)
+    private static void RewriteMove(AssemblyUnderRewrite assembly, MethodDefinition method, PassStatistics statistics)
     {
-        TypeSystem types = assembly.Module.TypeSystem;
-        ByReferenceType reference = new(types.Byte);
-        MethodDefinition named = InjectedRuntime.AddMethod(
-            InjectedRuntime.Class(assembly), method.Name + "Named", MethodAttributes.Assembly, types.Void, reference, reference, types.UIntPtr);
-        named.ImplAttributes = MethodImplAttributes.NoInlining;
-        Instruction callLarge = Instruction.Create(OpCodes.Call, large);
-        named.Body.Append(
-            Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Ldarg_1),
-            Instruction.Create(OpCodes.Ldarg_2),
-            Instruction.Create(OpCodes.Call, assembly.Method(InjectedRuntime.FullName, Source, reference.FullName, reference.FullName, "System.UIntPtr")),
-            Instruction.Create(OpCodes.Ldarg_2),
-            Instruction.Create(OpCodes.Ldarg_2),
-            Instruction.Create(OpCodes.Ldc_I4, Chunk),
-            Instruction.Create(OpCodes.Conv_U),
-            Instruction.Create(OpCodes.Bgt_Un_S, callLarge),
-            Instruction.Create(OpCodes.Call, small),
-            Instruction.Create(OpCodes.Ret),
-            callLarge,
-            Instruction.Create(OpCodes.Ret));
-
+        MethodDefinition named = assembly.Injected.Method(InjectedRuntime.FullName, method.Name + "Named");
         MethodBody body = method.Body;
-        if (small != large && !body.Instructions.Any(instruction => instruction.OpCode == OpCodes.Ldc_I4 && instruction.Operand is Chunk))
-        {
-            throw assembly.Unexpected(method, $"chunks of {Chunk} bytes");
-        }
-
         body.BeginEdit();
         Instruction start = Instruction.Create(OpCodes.Nop);
         body.InsertBefore(
@@ -309,117 +281,15 @@ public sealed class ReferenceComparisons : IRewritePass
         }
     }
 
+    /// <summary>The methods of <c>Unsafe</c>: not all of them are in every version.</summary>
     private static void Inject(AssemblyUnderRewrite assembly)
     {
-        TypeSystem types = assembly.Module.TypeSystem;
-        ByReferenceType reference = new(types.Byte);
-        MethodDefinition current = InjectedRuntime.CurrentDifference(assembly);
-
-        InjectedRuntime.AppendEquality(Inlined(Same, types.Boolean), InjectedRuntime.IsSame(assembly, "IsSameReference", reference));
-
-        // (int)(a | b) < 0 ? CurrentDifference(a, b) < 0 : a < b
-        Order(Less, OpCodes.Clt_Un, OpCodes.Clt);
-        Order(Greater, OpCodes.Cgt_Un, OpCodes.Cgt);
-        Distance(Difference, OpCodes.Ldarg_0, OpCodes.Ldarg_1);
-        Distance(Offset, OpCodes.Ldarg_1, OpCodes.Ldarg_0);
-        MethodDefinition derived = Inlined(Derived, types.IntPtr);
-        derived.Body.Append(Instruction.Create(OpCodes.Ldarg_1), Instruction.Create(OpCodes.Ldarg_0), Instruction.Create(OpCodes.Sub), Instruction.Create(OpCodes.Ret));
-        InjectSource(assembly, reference, current);
-        foreach ((string name, string replacement, bool negated) in new[]
+        foreach (string name in (string[])["AreSame", "IsAddressLessThan", "IsAddressGreaterThan", "IsAddressLessThanOrEqualTo", "IsAddressGreaterThanOrEqualTo", "ByteOffset"])
         {
-            ("AreSame", Same, false), ("IsAddressLessThan", Less, false), ("IsAddressGreaterThan", Greater, false),
-            ("IsAddressLessThanOrEqualTo", Greater, true), ("IsAddressGreaterThanOrEqualTo", Less, true), ("ByteOffset", Offset, false),
-        })
-        {
-            FillUnsafe(name, replacement, negated);
-        }
-
-        // Not all of them are in every version.
-        void FillUnsafe(string name, string replacement, bool negated)
-        {
-            foreach (MethodDefinition method in assembly.Type(IdentitySites.Unsafe).Methods.Where(candidate => candidate.Name == name))
+            if (assembly.Type(IdentitySites.Unsafe).Methods.Any(method => method.Name == name))
             {
-                Instruction call = Instruction.Create(OpCodes.Call, assembly.Method(InjectedRuntime.FullName, replacement, reference.FullName, reference.FullName));
-                IEnumerable<Instruction> not = negated ? [Instruction.Create(OpCodes.Ldc_I4_0), Instruction.Create(OpCodes.Ceq)] : [];
-                assembly.FillIntrinsic(method, [Instruction.Create(OpCodes.Ldarg_0), Instruction.Create(OpCodes.Ldarg_1), call, .. not, Instruction.Create(OpCodes.Ret)]);
+                assembly.UseBodyOfIntrinsic(assembly.Injected.Replace(IdentitySites.Unsafe, name));
             }
         }
-
-        MethodDefinition Inlined(string name, TypeReference returns)
-        {
-            MethodDefinition method = InjectedRuntime.AddMethod(InjectedRuntime.Class(assembly), name, MethodAttributes.Public, returns, reference, reference);
-            method.ImplAttributes = MethodImplAttributes.AggressiveInlining;
-            return method;
-        }
-
-        void Order(string name, OpCode addresses, OpCode difference)
-        {
-            MethodDefinition method = Inlined(name, types.Boolean);
-            Instruction original = Instruction.Create(OpCodes.Ldarg_0);
-            InjectedRuntime.AppendNamesAreOriginal(method, Instruction.Create(OpCodes.Ldarg_0), original);
-            method.Body.Append(
-                Instruction.Create(OpCodes.Ldarg_0),
-                Instruction.Create(OpCodes.Ldarg_1),
-                Instruction.Create(OpCodes.Call, current),
-                Instruction.Create(OpCodes.Ldc_I4_0),
-                Instruction.Create(OpCodes.Conv_I),
-                Instruction.Create(difference),
-                Instruction.Create(OpCodes.Ret),
-                original,
-                Instruction.Create(OpCodes.Ldarg_1),
-                Instruction.Create(addresses),
-                Instruction.Create(OpCodes.Ret));
-        }
-
-        void Distance(string name, OpCode to, OpCode from)
-        {
-            MethodDefinition method = Inlined(name, types.IntPtr);
-            Instruction original = Instruction.Create(to);
-            InjectedRuntime.AppendNamesAreOriginal(method, Instruction.Create(OpCodes.Ldarg_0), original);
-            method.Body.Append(
-                Instruction.Create(to),
-                Instruction.Create(from),
-                Instruction.Create(OpCodes.Call, current),
-                Instruction.Create(OpCodes.Ret),
-                original,
-                Instruction.Create(from),
-                Instruction.Create(OpCodes.Sub),
-                Instruction.Create(OpCodes.Ret));
-        }
-    }
-
-    /// <summary>
-    /// <c>ref byte SourceOfMove(ref byte destination, ref byte source, nuint size)</c>: the source, under the name of the destination if both overlap.
-    /// </summary>
-    private static void InjectSource(AssemblyUnderRewrite assembly, ByReferenceType reference, MethodDefinition current)
-    {
-        TypeSystem types = assembly.Module.TypeSystem;
-        MethodDefinition method = InjectedRuntime.AddMethod(
-            InjectedRuntime.Class(assembly), Source, MethodAttributes.Assembly, reference, reference, reference, types.UIntPtr);
-        method.ImplAttributes = MethodImplAttributes.NoInlining;
-        VariableDefinition distance = new(types.IntPtr);
-        method.Body.Variables.Add(distance);
-        Instruction apart = Instruction.Create(OpCodes.Ldarg_1);
-
-        // distance = CurrentDifference(source, destination);
-        // return distance + size < 2 * size ? ref destination + distance : ref source;
-        method.Body.Append(
-            Instruction.Create(OpCodes.Ldarg_1),
-            Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Call, current),
-            Instruction.Create(OpCodes.Stloc_0),
-            Instruction.Create(OpCodes.Ldloc_0),
-            Instruction.Create(OpCodes.Ldarg_2),
-            Instruction.Create(OpCodes.Add),
-            Instruction.Create(OpCodes.Ldarg_2),
-            Instruction.Create(OpCodes.Ldc_I4_1),
-            Instruction.Create(OpCodes.Shl),
-            Instruction.Create(OpCodes.Bge_Un_S, apart),
-            Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Ldloc_0),
-            Instruction.Create(OpCodes.Add),
-            Instruction.Create(OpCodes.Ret),
-            apart,
-            Instruction.Create(OpCodes.Ret));
     }
 }

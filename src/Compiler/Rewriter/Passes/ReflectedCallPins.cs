@@ -23,7 +23,7 @@ public sealed class ReflectedCallPins : IRewritePass
     public string Name => nameof(ReflectedCallPins);
 
     /// <inheritdoc/>
-    public int Version => 1;
+    public int Version => 2;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => role == AssemblyRole.CoreLib;
@@ -35,7 +35,7 @@ public sealed class ReflectedCallPins : IRewritePass
         FieldDefinition kind = assembly.Field(Info, Kind, Info + "/Transform");
         MethodDefinition call = assembly.Method(Helper, "Call", "System.IntPtr", "System.Void*", "System.Byte&", "System.Byte&", "System.Void*");
         NoteTheKind(assembly, info, kind);
-        MethodDefinition test = InjectTest(assembly, info, kind), held = InjectCall(assembly, info, call);
+        MethodDefinition test = assembly.Injected.Method(InjectedRuntime.FullName, "IsReflectedNative"), held = InjectCall(assembly, info, call);
 
         foreach (MethodDefinition method in assembly.MethodsWithBody.ToArray())
         {
@@ -128,44 +128,6 @@ public sealed class ReflectedCallPins : IRewritePass
         Code.Ldc_I4 => (int)instruction.Operand,
         _ => null,
     };
-
-    // (info._returnTransform & PInvoke) != 0 || &self != null && self is { } o && (o is NativeFunctionPointerWrapper || o is Delegate d && MayBeNative(d))
-    private static MethodDefinition InjectTest(AssemblyUnderRewrite assembly, TypeDefinition info, FieldDefinition kind)
-    {
-        TypeSystem types = assembly.Module.TypeSystem;
-        MethodDefinition test = InjectedRuntime.AddMethod(InjectedRuntime.Class(assembly), "IsReflectedNative", MethodAttributes.Assembly, types.Boolean, info, new ByReferenceType(types.Byte));
-        TypeDefinition delegates = assembly.Type("System.Delegate");
-        VariableDefinition self = new(types.Object);
-        test.Body.Variables.Add(self);
-        Instruction native = Instruction.Create(OpCodes.Ldc_I4_1), managed = Instruction.Create(OpCodes.Ldc_I4_0);
-        test.Body.Append(
-            Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Ldfld, kind),
-            Instruction.Create(OpCodes.Ldc_I4, PInvoke),
-            Instruction.Create(OpCodes.And),
-            Instruction.Create(OpCodes.Brtrue, native),
-            Instruction.Create(OpCodes.Ldarg_1),
-            Instruction.Create(OpCodes.Conv_U),
-            Instruction.Create(OpCodes.Brfalse, managed),
-            Instruction.Create(OpCodes.Ldarg_1),
-            Instruction.Create(OpCodes.Ldind_Ref),
-            Instruction.Create(OpCodes.Stloc_0),
-            Instruction.Create(OpCodes.Ldloc_0),
-            Instruction.Create(OpCodes.Isinst, assembly.Type("System.Runtime.InteropServices.NativeFunctionPointerWrapper")),
-            Instruction.Create(OpCodes.Brtrue, native),
-            Instruction.Create(OpCodes.Ldloc_0),
-            Instruction.Create(OpCodes.Isinst, delegates),
-            Instruction.Create(OpCodes.Brfalse, managed),
-            Instruction.Create(OpCodes.Ldloc_0),
-            Instruction.Create(OpCodes.Castclass, delegates),
-            Instruction.Create(OpCodes.Call, NativeDelegateMark.Test(assembly)),
-            Instruction.Create(OpCodes.Ret),
-            native,
-            Instruction.Create(OpCodes.Ret),
-            managed,
-            Instruction.Create(OpCodes.Ret));
-        return test;
-    }
 
     /// <summary>
     /// <c>ref byte Call(thunk, method, ref this, ref result, ByReference* arguments, info, int index)</c>: pins the argument of this index, and calls itself for the next.

@@ -28,16 +28,13 @@ public sealed class TouchBeforePin : IRewritePass
     private const string Handle = "System.Runtime.InteropServices.GCHandle";
     private const string HandleType = "System.Runtime.InteropServices.GCHandleType";
     private const string Imports = "System.Runtime.RuntimeImports";
-    private const int DeletedBit = 1;
     private const int PinnedHandle = 3;
-
-    private const int PageMask = 0xFFF;
 
     /// <inheritdoc/>
     public string Name => nameof(TouchBeforePin);
 
     /// <inheritdoc/>
-    public int Version => 5;
+    public int Version => 6;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => true;
@@ -48,8 +45,6 @@ public sealed class TouchBeforePin : IRewritePass
         bool changed = false;
         if (assembly.Role == AssemblyRole.CoreLib)
         {
-            InjectPins(assembly);
-            InjectTouches(assembly);
             PinTargetsOfHandles(assembly);
             TouchBeforeLookUp(assembly, statistics);
             changed = true;
@@ -246,77 +241,5 @@ public sealed class TouchBeforePin : IRewritePass
                 start,
             ]);
         body.EndEdit();
-    }
-
-    private static void InjectPins(AssemblyUnderRewrite assembly)
-    {
-        TypeSystem types = assembly.Module.TypeSystem;
-        foreach ((string name, TypeReference type) in new[] { (PinObjectName, types.Object), (PinReferenceName, new ByReferenceType(types.Byte)) })
-        {
-            MethodDefinition pin = InjectedRuntime.Import(assembly, name, "freehold_pin", type, type);
-            pin.IsPublic = true;
-        }
-    }
-
-    private static void InjectTouches(AssemblyUnderRewrite assembly)
-    {
-        TypeSystem types = assembly.Module.TypeSystem;
-        TypeDefinition owner = InjectedRuntime.Class(assembly);
-
-        // Never inlined: the touches are, and only this call of theirs stays out of line.
-        MethodDefinition fail = InjectedRuntime.AddMethod(owner, "ThrowDanglingReference", MethodAttributes.Assembly, types.Void);
-        fail.ImplAttributes = MethodImplAttributes.NoInlining;
-        fail.Body.Append(
-            Instruction.Create(OpCodes.Call, InjectedRuntime.CreateDanglingReference(assembly)),
-            Instruction.Create(OpCodes.Throw));
-
-        // if (o != null && (the word 8 bytes before o & DeletedBit) != 0) throw; by a ref, which a stop keeps current.
-        // The deleted bit, not just the page: an object over two pages may have lost only the second.
-        MethodDefinition touchObject = InjectedRuntime.AddMethod(owner, TouchObjectName, MethodAttributes.Public, types.Void, types.Object);
-        touchObject.ImplAttributes = MethodImplAttributes.AggressiveInlining;
-        Instruction end = Instruction.Create(OpCodes.Ret);
-        touchObject.Body.Append(
-            Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Brfalse_S, end),
-            Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Ldflda, assembly.Field("System.Object", "m_pEEType", "Internal.Runtime.MethodTable*")),
-            Instruction.Create(OpCodes.Ldc_I4_8),
-            Instruction.Create(OpCodes.Sub),
-            Instruction.Create(OpCodes.Ldind_U4),
-            Instruction.Create(OpCodes.Ldc_I4, DeletedBit),
-            Instruction.Create(OpCodes.And),
-            Instruction.Create(OpCodes.Brfalse_S, end),
-            Instruction.Create(OpCodes.Call, fail),
-            end);
-
-        // if (before != now && ((nuint)&now & PageMask) != 0) read now;
-        // The ref of an empty span may point one past the end of an object. Then the byte before it belongs to the object, and is on the same page
-        // unless the ref is at the start of one: nothing is read there, as that page may be another's, dead or not mapped.
-        ByReferenceType reference = new(types.Byte);
-        MethodDefinition touchReference = InjectedRuntime.AddMethod(owner, TouchReferenceName, MethodAttributes.Public, types.Void, reference, reference);
-        touchReference.ImplAttributes = MethodImplAttributes.AggressiveInlining;
-        Instruction nothing = Instruction.Create(OpCodes.Ret);
-        touchReference.Body.Append(
-            Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Ldarg_1),
-            Instruction.Create(OpCodes.Beq_S, nothing),
-            Instruction.Create(OpCodes.Ldarg_1),
-            Instruction.Create(OpCodes.Conv_U),
-            Instruction.Create(OpCodes.Ldc_I4, PageMask),
-            Instruction.Create(OpCodes.Conv_U),
-            Instruction.Create(OpCodes.And),
-            Instruction.Create(OpCodes.Brfalse_S, nothing),
-            // A load whose result is dropped is only a null check to the JIT, and it removes those of addresses that it knows not to be null (a
-            // string's first character, say), volatile or not. It knows nothing about a masked address, which lies on the same page.
-            Instruction.Create(OpCodes.Ldarg_1),
-            Instruction.Create(OpCodes.Conv_U),
-            Instruction.Create(OpCodes.Ldc_I4, -8),
-            Instruction.Create(OpCodes.Conv_I),
-            Instruction.Create(OpCodes.And),
-            Instruction.Create(OpCodes.Ldind_U1),
-            Instruction.Create(OpCodes.Pop),
-            nothing);
-        Mono.Cecil.Rocks.MethodBodyRocks.OptimizeMacros(touchReference.Body);
-        Mono.Cecil.Rocks.MethodBodyRocks.OptimizeMacros(touchObject.Body);
     }
 }

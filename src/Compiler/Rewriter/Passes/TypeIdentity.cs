@@ -20,7 +20,7 @@ public sealed class TypeIdentity : IRewritePass
     public string Name => nameof(TypeIdentity);
 
     /// <inheritdoc/>
-    public int Version => 1;
+    public int Version => 2;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => role == AssemblyRole.CoreLib;
@@ -29,7 +29,7 @@ public sealed class TypeIdentity : IRewritePass
     public bool Run(AssemblyUnderRewrite assembly, PassStatistics statistics)
     {
         MethodDefinition constructor = assembly.Method(RuntimeType, ".ctor", "System.Reflection.Runtime.TypeInfos.RuntimeTypeInfo");
-        MethodDefinition create = InjectCreate(assembly, constructor);
+        MethodDefinition create = assembly.Injected.Method(InjectedRuntime.FullName, "NewRuntimeType");
         foreach ((MethodDefinition method, Instruction site) in Creations(assembly.MethodsOfOthers).ToArray())
         {
             if (((MethodReference)site.Operand).Resolve() != constructor)
@@ -50,7 +50,7 @@ public sealed class TypeIdentity : IRewritePass
         }
 
         call.OpCode = OpCodes.Call;
-        call.Operand = InjectSame(assembly, (MethodReference)call.Operand);
+        call.Operand = assembly.Injected.Method(InjectedRuntime.FullName, "SameType");
         statistics.Rewrite(equality.FullName);
         return true;
     }
@@ -61,55 +61,4 @@ public sealed class TypeIdentity : IRewritePass
         from instruction in method.Body.Instructions
         where instruction.OpCode.Code == Code.Newobj && ((MethodReference)instruction.Operand).DeclaringType.FullName == RuntimeType
         select (method, instruction);
-
-    /// <summary>Like <c>Type.GetTypeFromMethodTableSlow</c>: <c>FrozenObjectHeapManager.Instance.TryAllocateObject&lt;RuntimeType&gt;()</c>, or no memory.</summary>
-    private static MethodDefinition InjectCreate(AssemblyUnderRewrite assembly, MethodDefinition constructor)
-    {
-        const string Manager = "Internal.Runtime.FrozenObjectHeapManager";
-        TypeDefinition type = constructor.DeclaringType;
-        GenericInstanceMethod allocate = new(assembly.Method(Manager, "TryAllocateObject", []));
-        allocate.GenericArguments.Add(type);
-
-        MethodDefinition create = InjectedRuntime.AddMethod(
-            InjectedRuntime.Class(assembly), "NewRuntimeType", MethodAttributes.Assembly, type, constructor.Parameters[0].ParameterType);
-        VariableDefinition made = new(type);
-        create.Body.Variables.Add(made);
-        Instruction construct = Instruction.Create(OpCodes.Ldloc_0);
-        create.Body.Append(
-            Instruction.Create(OpCodes.Ldsfld, assembly.Field(Manager, "Instance", Manager)),
-            Instruction.Create(OpCodes.Callvirt, allocate),
-            Instruction.Create(OpCodes.Stloc_0),
-            Instruction.Create(OpCodes.Ldloc_0),
-            Instruction.Create(OpCodes.Brtrue_S, construct),
-            Instruction.Create(OpCodes.Newobj, assembly.Method("System.OutOfMemoryException", ".ctor", [])),
-            Instruction.Create(OpCodes.Throw),
-            construct,
-            Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Call, constructor),
-            Instruction.Create(OpCodes.Ldloc_0),
-            Instruction.Create(OpCodes.Ret));
-        return create;
-    }
-
-    /// <summary><c>bool SameType(Type left, Type right) => IsSameObject(left, right) || left.Equals(right)</c>, for two that are not null and no RuntimeType.</summary>
-    private static MethodDefinition InjectSame(AssemblyUnderRewrite assembly, MethodReference equals)
-    {
-        TypeSystem types = assembly.Module.TypeSystem;
-        TypeDefinition type = assembly.Type(Type);
-        MethodDefinition same = InjectedRuntime.AddMethod(InjectedRuntime.Class(assembly), "SameType", MethodAttributes.Assembly, types.Boolean, type, type);
-        same.ImplAttributes = MethodImplAttributes.NoInlining;
-        Instruction ask = Instruction.Create(OpCodes.Ldarg_0);
-        same.Body.Append(
-            Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Ldarg_1),
-            Instruction.Create(OpCodes.Call, InjectedRuntime.IsSame(assembly, "IsSameObject", types.Object)),
-            Instruction.Create(OpCodes.Brfalse_S, ask),
-            Instruction.Create(OpCodes.Ldc_I4_1),
-            Instruction.Create(OpCodes.Ret),
-            ask,
-            Instruction.Create(OpCodes.Ldarg_1),
-            Instruction.Create(OpCodes.Callvirt, equals),
-            Instruction.Create(OpCodes.Ret));
-        return same;
-    }
 }

@@ -1,0 +1,31 @@
+#include "heap/unreached_objects.h"
+
+#include "heap/dead_locks.h"
+#include "heap/deletion.h"
+#include "heap/forwarding.h"
+#include "heap/scope_notes.h"
+
+namespace freehold::heap {
+
+using core::Object;
+
+bool delete_unreached(Object* object) noexcept {
+  uint32_t sync = *object->sync_word();
+  DeleteResult deleted = delete_keeping_lock(object);
+  if (deleted != DeleteResult::kDeleted && deleted != DeleteResult::kMayBePinned) return false;
+  if (core::has_lock(sync)) note_dead_lock(sync & core::kSyncHashOrIndex);
+  return true;
+}
+
+// As the write barrier would store it: a current name, and a scope of another thread may have made the object.
+void list_finalizable(uint64_t array, uint64_t index, const Object* object) noexcept {
+  if (array == 0) return;
+  auto* target = reinterpret_cast<Object*>(current_address(array));
+  constexpr size_t kElements = 2;  // words: type, length
+  if (index >= target->length) return;
+  uint64_t* element = reinterpret_cast<uint64_t*>(target) + kElements + index;
+  if (is_noting_stores()) note_scope_pages(reinterpret_cast<uintptr_t>(element), sizeof *element);
+  *element = reinterpret_cast<uint64_t>(object);
+}
+
+}  // namespace freehold::heap

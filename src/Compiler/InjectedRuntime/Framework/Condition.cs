@@ -1,0 +1,13 @@
+using System.Runtime.Importing;
+
+namespace System.Threading;
+
+[Framework]
+internal sealed class Condition
+{
+    /// <summary>
+    /// The threads between their letting go of the lock and their holding it again, pulsed or not: the list of waiters forgets who was pulsed. Changed by who holds the lock.
+    /// </summary>
+    [Injected]
+    internal int _freeholdWaiting;
+}

@@ -1,0 +1,6 @@
+using System.Runtime.Importing;
+
+namespace Internal.Metadata.NativeFormat;
+
+[Framework]
+internal struct ConstantStringValueHandle;

@@ -1,0 +1,6 @@
+using System.Runtime.Importing;
+
+namespace Internal.Runtime;
+
+[Framework]
+internal struct MethodTable;

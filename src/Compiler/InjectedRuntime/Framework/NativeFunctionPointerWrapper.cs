@@ -1,0 +1,6 @@
+using System.Runtime.Importing;
+
+namespace System.Runtime.InteropServices;
+
+[Framework]
+internal abstract class NativeFunctionPointerWrapper;

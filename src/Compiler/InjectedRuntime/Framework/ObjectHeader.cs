@@ -1,0 +1,9 @@
+using System.Runtime.Importing;
+
+namespace System.Threading;
+
+[Framework]
+internal static class ObjectHeader
+{
+    internal static extern bool GetSyncEntryIndex(int header, out int index);
+}

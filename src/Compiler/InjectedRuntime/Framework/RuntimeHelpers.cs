@@ -1,0 +1,12 @@
+using System.Runtime.Importing;
+using Internal.Runtime;
+
+namespace System.Runtime.CompilerServices;
+
+[Framework]
+internal static unsafe class RuntimeHelpers
+{
+    internal static extern ref MethodTable* GetMethodTableRef(object obj);
+
+    public static extern bool IsReferenceOrContainsReferences<T>();
+}

@@ -1,0 +1,6 @@
+using System.Runtime.Importing;
+
+namespace System.Reflection.Runtime.TypeInfos;
+
+[Framework]
+internal abstract class RuntimeTypeInfo;

@@ -1,0 +1,64 @@
+using System.Diagnostics;
+using System.Reflection;
+using System.Reflection.Runtime.MethodInfos;
+using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
+
+namespace System.Runtime;
+
+/// <summary>The mark of delegates that may be native, and calls of them by reflection.</summary>
+public static unsafe partial class FreeholdRuntime
+{
+    /// <summary>Marks a delegate: by any object that is the same each time and is neither an array of delegates nor an argument.</summary>
+    public static void MarkNative(Delegate native) => native._helperObject = typeof(NativeFunctionPointerWrapper);
+
+    /// <summary>Whether a delegate may be native. Throws as a call of the delegate would, if it is null or deleted.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    [StackTraceHidden]
+    public static bool MayBeNative(Delegate called) => called._helperObject != null && MayBeNativeSlow(called._helperObject);
+
+    /// <summary>A static function whose first argument is a type is taken for native, and pays for pins.</summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    internal static bool MayBeNativeSlow(object helper) => helper is Type || helper is Delegate.Wrapper[];
+
+    /// <summary>
+    /// What reflection made of a method and a first argument. A static function with its first argument has that in the field already. If calls of the delegate would not pin
+    /// what the P/Invoke needs, it becomes one of the method that pins.
+    /// </summary>
+    internal static Delegate MarkReflected(Delegate made, RuntimeMethodInfo method, object target, bool isGeneric)
+    {
+        nint pinning = PinningAddress(method, isGeneric);
+        if (pinning != 0)
+        {
+            made._extraFunctionPointerOrData = pinning;
+            return made;
+        }
+
+        if (made._helperObject == null && ((method.Attributes & MethodAttributes.PinvokeImpl) != 0 || target is Delegate))
+        {
+            MarkNative(made);
+        }
+
+        return made;
+    }
+
+    /// <summary>What comparisons of delegates see. One of two delegates of a P/Invoke may have the mark: it depends on where they were made.</summary>
+    internal static object WithoutMark(object helper) => helper == (object)typeof(NativeFunctionPointerWrapper) ? null : helper;
+
+    /// <summary>Whether a call by reflection is one of a P/Invoke or of a native delegate.</summary>
+    internal static bool IsReflectedNative(DynamicInvokeInfo info, ref byte self)
+    {
+        if (((int)info._returnTransform & (int)MethodAttributes.PinvokeImpl) != 0)
+        {
+            return true;
+        }
+
+        if (Il.Number(ref self) == 0)
+        {
+            return false;
+        }
+
+        object target = Il.Reference(ref self);
+        return target is NativeFunctionPointerWrapper || (target is Delegate called && MayBeNative(called));
+    }
+}

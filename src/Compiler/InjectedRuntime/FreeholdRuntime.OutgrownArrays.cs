@@ -1,0 +1,24 @@
+using System.Reflection;
+using System.Runtime.CompilerServices;
+
+namespace System.Runtime;
+
+/// <summary>A program that reads private fields of collections by reflection keeps the arrays that they outgrow.</summary>
+public static unsafe partial class FreeholdRuntime
+{
+    /// <summary>An old array may be anywhere: none is noted any more.</summary>
+    [RuntimeImport("*", "FreeholdKeepOutgrown")]
+    [MethodImpl(MethodImplOptions.InternalCall)]
+    public static extern void KeepOutgrown();
+
+    /// <summary>What <c>FieldInfo.GetValue</c> has read. Whoever has the array of a collection may keep it, or give it to another collection.</summary>
+    internal static object ReadByReflection(object value, FieldInfo field)
+    {
+        if (value is Array && !field.IsStatic && !field.IsPublic && field.DeclaringType.Namespace is { } name && name.StartsWith("System.Collections", StringComparison.Ordinal))
+        {
+            KeepOutgrown();
+        }
+
+        return value;
+    }
+}

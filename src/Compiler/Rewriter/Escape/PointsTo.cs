@@ -1,0 +1,394 @@
+using System;
+using System.Collections.Generic;
+using System.Linq;
+using Mono.Cecil;
+using Mono.Cecil.Cil;
+
+namespace Freehold.Rewriter.Escape;
+
+/// <summary>
+/// What the references in one method may lead to. A node is an object that the method makes, what a parameter refers to, what hangs on one of these, or the cell of a local or argument, whose
+/// address may be taken; node 0 is all else. Each instruction is interpreted with the sets of nodes on the stack, until nothing is new. Cells and objects are not told apart by time or by field.
+/// </summary>
+internal sealed partial class PointsTo
+{
+    /// <summary>All that others know.</summary>
+    public const int Other = 0;
+
+    private readonly SummaryTable _summaries;
+    private readonly ClosedWorld _world;
+    private readonly MethodDefinition _method;
+    private readonly IList<Instruction> _code;
+    private readonly Dictionary<Instruction, int> _indexes = [];
+    private readonly int _parameters;
+    private readonly List<NodeSet> _contents = [];
+    private readonly NodeSet _escaped = NodeSet.Of(Other);
+    private readonly NodeSet _returned = new();
+    private readonly Dictionary<int, string> _reasons = [];
+    private readonly Dictionary<Instruction, AllocationSite> _sites = [];
+    private readonly Dictionary<int, AllocationSite> _siteOfNode = [];
+    private readonly Dictionary<Instruction, int> _cells = [];
+    private readonly List<MethodDefinition>[] _slots;
+    private readonly Value[]?[] _entries;
+    private readonly Value[] _instructionOperands = new Value[3];
+    private NodeSet[]?[]? _recorded;
+    private Value[] _stack = new Value[8];
+    private int _depth;
+    private bool _changed;
+    private Instruction _at;
+
+    private PointsTo(SummaryTable summaries, MethodDefinition method)
+    {
+        _summaries = summaries;
+        _world = summaries.World;
+        _method = method;
+        _code = method.Body.Instructions;
+        _at = _code[0];
+        for (int i = 0; i < _code.Count; i++)
+        {
+            _indexes[_code[i]] = i;
+        }
+
+        _parameters = CountOf(method);
+        _slots = [.. Enumerable.Range(0, 2 * _parameters).Select(_ => new List<MethodDefinition>())];
+        _entries = new Value[_code.Count][];
+        _contents.Add(NodeSet.Of(Other));
+        for (int i = 0; i < _parameters; i++)
+        {
+            TypeReference type = TypeOfParameter(i) ?? _method.DeclaringType;
+            _contents.Add(_world.HasPlainContents(type) ? new NodeSet() : NodeSet.Of(ContentsOfParameter(i)));
+        }
+
+        for (int i = 0; i < _parameters; i++)
+        {
+            _contents.Add(NodeSet.Of(ContentsOfParameter(i)));
+        }
+
+        for (int i = 0; i < _parameters; i++)
+        {
+            _contents.Add(IsPlainParameter(i) ? new NodeSet() : NodeSet.Of(Parameter(i)));
+        }
+
+        foreach (VariableDefinition _ in method.Body.Variables)
+        {
+            _contents.Add(new NodeSet());
+        }
+    }
+
+    /// <summary>Interprets a method; null when it is not understood.</summary>
+    public static PointsTo? Of(SummaryTable summaries, MethodDefinition method)
+    {
+        PointsTo flow = new(summaries, method);
+        do
+        {
+            flow._changed = false;
+            if (!flow.Round())
+            {
+                return null;
+            }
+
+            flow.SpreadEscapes();
+        }
+        while (flow._changed);
+        return flow;
+    }
+
+    /// <summary>With <c>this</c>, which comes first.</summary>
+    public static int CountOf(MethodReference method) => method.Parameters.Count + (method.HasThis && !method.ExplicitThis ? 1 : 0);
+
+    /// <summary>What is made here, in the order of the code.</summary>
+    public IEnumerable<AllocationSite> Sites => _sites.Values.OrderBy(site => _indexes[site.Instruction]);
+
+    /// <summary>Whether somebody beyond this call may know the node while the method runs or when it has returned, but through its arguments and its result.</summary>
+    public bool Escapes(int node) => _escaped.Contains(node);
+
+    /// <summary>Why an object is not known to end with this call of the method; null: it does.</summary>
+    public string? WhyItLives(AllocationSite site)
+    {
+        if (site.MayBeOther && _summaries.Has(EscapeRule.SharedResults))
+        {
+            return "may be an object that others know";
+        }
+
+        if (_escaped.Contains(site.Node))
+        {
+            return _reasons.GetValueOrDefault(site.Node, "escapes");
+        }
+
+        if (Closure(_returned).Contains(site.Node))
+        {
+            return "is returned";
+        }
+
+        for (int i = 0; i < _parameters; i++)
+        {
+            if (Closure(_contents[Parameter(i)]).Contains(site.Node))
+            {
+                return "is stored in an argument";
+            }
+        }
+
+        return null;
+    }
+
+    /// <summary>All that can be reached from these nodes, with them; what has escaped leads to what others know, and no further.</summary>
+    public NodeSet Closure(NodeSet start)
+    {
+        NodeSet reached = new();
+        reached.UnionWith(start);
+        Stack<int> work = new(start.Members);
+        while (work.TryPop(out int node))
+        {
+            if (_escaped.Contains(node))
+            {
+                reached.Add(Other);
+                continue;
+            }
+
+            foreach (int next in _contents[node].Members)
+            {
+                if (reached.Add(next))
+                {
+                    work.Push(next);
+                }
+            }
+        }
+
+        return reached;
+    }
+
+    /// <summary>What the cell of a local holds.</summary>
+    public NodeSet Local(int index) => _contents[CellOfLocal(index)];
+
+    /// <summary>What the cell of an argument holds, <c>this</c> being the first.</summary>
+    public NodeSet Argument(int index) => _contents[CellOfArgument(index)];
+
+    /// <summary>What is on the stack before each instruction; null where control does not come.</summary>
+    public NodeSet[]?[] RecordStacks()
+    {
+        _recorded = new NodeSet[_code.Count][];
+        Round();
+        return _recorded;
+    }
+
+    /// <summary>Whether nobody but the object, and locals of the method, leads to what its class keeps inside.</summary>
+    public bool PartsEnd(AllocationSite site)
+    {
+        int parts = site.Node + 1;
+        return !_escaped.Contains(parts) && !Closure(_returned).Contains(parts)
+            && !Enumerable.Range(0, _parameters).Any(i => Closure(_contents[Parameter(i)]).Contains(parts));
+    }
+
+    /// <summary>What all instructions made of the nodes: the summary for callers.</summary>
+    public MethodSummary Summarize()
+    {
+        MethodSummary summary = new(_parameters);
+        NodeSet returned = _returned;
+        NodeSet inReturned = new();
+        foreach (int node in returned.Members)
+        {
+            inReturned.UnionWith(Closure(_contents[node]));
+        }
+
+        NodeSet[] below = [.. Enumerable.Range(0, _parameters).Select(i => Closure(_contents[Parameter(i)]))];
+        for (int i = 0; i < _parameters; i++)
+        {
+            summary.Objects[i] = FlowsOf(Parameter(i), returned, inReturned, below);
+            summary.Contents[i] = FlowsOf(ContentsOfParameter(i), returned, inReturned, below) & ~MethodSummary.Into(i);
+            summary.Slots[i].AddRange(_slots[i]);
+            summary.ContentsSlots[i].AddRange(_slots[_parameters + i]);
+            summary.Reasons[i] = _reasons.GetValueOrDefault(Parameter(i)) ?? _reasons.GetValueOrDefault(ContentsOfParameter(i));
+            bool storesOther = below[i].Members.Any(_escaped.Contains);
+            bool storesFresh = below[i].Members.Any(node => node > 2 * _parameters);
+            summary.StoresOther |= storesOther ? MethodSummary.Bit(i) : 0;
+            summary.StoresFresh |= storesFresh ? MethodSummary.Bit(i) : 0;
+        }
+
+        foreach (int node in returned.Members)
+        {
+            if (IsFresh(node, below))
+            {
+                AllocationSite site = _siteOfNode[node];
+                summary.ReturnsFresh = true;
+                summary.FreshIsOfUnknownType |= site.IsOfUnknownType;
+                MethodSummary.AddNew(summary.FreshTypes, site.Types);
+                summary.FreshPartsEscape |= _escaped.Contains(node + 1);
+                summary.FreshHoldsOther |= Closure(_contents[node]).Members.Any(_escaped.Contains);
+            }
+            else if (node == Other || node > 2 * _parameters)
+            {
+                summary.ReturnsOther = true;
+            }
+        }
+
+        return summary;
+    }
+
+    private bool IsFresh(int node, NodeSet[] below) =>
+        _siteOfNode.TryGetValue(node, out AllocationSite? site) && site.Node == node && !_escaped.Contains(node) && !Array.Exists(below, set => set.Contains(node));
+
+    private ulong FlowsOf(int node, NodeSet returned, NodeSet inReturned, NodeSet[] below)
+    {
+        ulong flows = (_escaped.Contains(node) ? MethodSummary.Escapes : 0)
+            | (returned.Contains(node) ? MethodSummary.Returned : 0)
+            | (inReturned.Contains(node) ? MethodSummary.InReturned : 0);
+        for (int i = 0; i < _parameters; i++)
+        {
+            flows |= below[i].Contains(node) ? MethodSummary.Into(i) : 0;
+        }
+
+        return flows;
+    }
+
+    private static int Parameter(int index) => 1 + index;
+
+    private int ContentsOfParameter(int index) => 1 + _parameters + index;
+
+    private int CellOfArgument(int index) => 1 + (2 * _parameters) + index;
+
+    private int CellOfLocal(int index) => 1 + (3 * _parameters) + index;
+
+    private TypeReference? TypeOfParameter(int index)
+    {
+        int first = _parameters - _method.Parameters.Count;
+        return index < first ? null : _method.Parameters[index - first].ParameterType;
+    }
+
+    private bool IsPlainParameter(int index) => TypeOfParameter(index) is { } type && _world.IsPlain(type);
+
+    private ValueShape ShapeOfParameter(int index) =>
+        TypeOfParameter(index) is { } type ? ShapeOf(type) : _method.DeclaringType.IsValueType ? ValueShape.Address : ValueShape.Plain;
+
+    private static ValueShape ShapeOf(TypeReference type) => type switch
+    {
+        IModifierType modified => ShapeOf(modified.ElementType),
+        PinnedType pinned => ShapeOf(pinned.ElementType),
+        ByReferenceType or PointerType => ValueShape.Address,
+        _ => type.MetadataType is MetadataType.IntPtr or MetadataType.UIntPtr ? ValueShape.Address : ValueShape.Plain,
+    };
+
+    /// <summary>The object that an instruction makes.</summary>
+    private AllocationSite SiteOf(TypeReference type, MethodDefinition? target = null)
+    {
+        if (!_sites.TryGetValue(_at, out AllocationSite? site))
+        {
+            int node = _contents.Count;
+            _contents.Add(_world.HasPlainContents(type) ? new NodeSet() : NodeSet.Of(node + 1));
+            _contents.Add(NodeSet.Of(node + 1));
+            _sites[_at] = site = new AllocationSite(_at, node, type) { Target = target };
+            _siteOfNode[node] = _siteOfNode[node + 1] = site;
+            _changed = true;
+        }
+
+        return site;
+    }
+
+    /// <summary>The object, of exactly this type, that an instruction makes.</summary>
+    private AllocationSite NewSite(TypeReference type, MethodDefinition? target = null)
+    {
+        AllocationSite site = SiteOf(type, target);
+        if (site.Types.Count == 0)
+        {
+            site.Types.Add(_world.Canonical(type));
+            if (_summaries.Has(EscapeRule.Finalizers) && _world.MayHaveFinalizer(type))
+            {
+                Escape(NodeSet.Of(site.Node), "has a finalizer");
+            }
+        }
+
+        return site;
+    }
+
+    /// <summary>The cell of a structure that an instruction makes.</summary>
+    private int CellOf()
+    {
+        if (!_cells.TryGetValue(_at, out int cell))
+        {
+            cell = _contents.Count;
+            _contents.Add(new NodeSet());
+            _cells[_at] = cell;
+        }
+
+        return cell;
+    }
+
+    private void Escape(NodeSet nodes, string reason)
+    {
+        foreach (int node in nodes.Members)
+        {
+            if (_escaped.Add(node))
+            {
+                _reasons.TryAdd(node, reason);
+                _changed = true;
+            }
+        }
+    }
+
+    /// <summary>What hangs on something that others know is known too, and they may store there what they like.</summary>
+    private void SpreadEscapes()
+    {
+        Stack<int> work = new(_escaped.Members);
+        while (work.TryPop(out int node))
+        {
+            _changed |= _contents[node].Add(Other);
+            foreach (int next in _contents[node].Members)
+            {
+                if (_escaped.Add(next))
+                {
+                    _reasons.TryAdd(next, $"hangs on what {_reasons.GetValueOrDefault(node, "others know")}");
+                    _changed = true;
+                    work.Push(next);
+                }
+            }
+        }
+    }
+
+    // What hangs on an object has a node that stands for it; in a cell there is none.
+    private void StoreUnknown(NodeSet nodes, bool isFresh)
+    {
+        foreach (int node in nodes.Members)
+        {
+            bool isCell = node > 2 * _parameters && !_siteOfNode.ContainsKey(node);
+            _changed |= (!isFresh || isCell) && _contents[node].Add(Other);
+        }
+    }
+
+    private NodeSet Load(NodeSet addresses)
+    {
+        NodeSet loaded = new();
+        foreach (int node in addresses.Members)
+        {
+            if (_escaped.Contains(node))
+            {
+                loaded.Add(Other);
+            }
+            else
+            {
+                loaded.UnionWith(_contents[node]);
+            }
+        }
+
+        return loaded;
+    }
+
+    private void Store(NodeSet addresses, NodeSet values, string what)
+    {
+        if (values.IsEmpty || !_summaries.Has(EscapeRule.Stores))
+        {
+            return;
+        }
+
+        foreach (int node in addresses.Members)
+        {
+            if (_escaped.Contains(node))
+            {
+                Escape(values, what);
+            }
+
+            else
+            {
+                _changed |= _contents[node].UnionWith(values);
+            }
+        }
+    }
+}

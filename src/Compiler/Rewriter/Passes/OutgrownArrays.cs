@@ -1,0 +1,259 @@
+using System;
+using System.Collections.Generic;
+using System.Linq;
+using Mono.Cecil;
+using Mono.Cecil.Cil;
+
+namespace Freehold.Rewriter.Passes;
+
+/// <summary>
+/// Where a collection of <see cref="OutgrownArraysTable"/> stores another array, the old one is noted (System.OutgrownArrays), and deleted when no stack leads to it. A program that asks for
+/// their private fields by name, with reflection or an unsafe accessor, copies such a collection by <c>MemberwiseClone</c>, so that two have one array, or keeps what its <c>CopyTo</c> is to fill
+/// (<see cref="CopyTargets"/>), says at its start that it keeps the old arrays. So does reflection that reads such a field, however it found it. After Kedia et al., PLDI 2017, whose ported libraries delete them by hand.
+/// </summary>
+public sealed class OutgrownArrays : IRewritePass
+{
+    private const string Outgrown = "Outgrown";
+    private const string Keep = "KeepOutgrown";
+    private const string Clone = "MemberwiseClone";
+
+    private static readonly HashSet<string> s_types = [.. OutgrownArraysTable.Rows.Select(row => row.Type)];
+
+    // Of members that lead to an array which its collection does not know of.
+    private static readonly HashSet<string> s_names = [.. OutgrownArraysTable.Rows.SelectMany(row => row.Fields).SelectMany(names => names.Split('|')), Clone];
+
+    /// <inheritdoc/>
+    public string Name => nameof(OutgrownArrays);
+
+    /// <inheritdoc/>
+    public int Version => 3;
+
+    /// <inheritdoc/>
+    public bool AppliesTo(AssemblyRole role) => true;
+
+    /// <summary>Whether the pass may change the assembly: a cheap look.</summary>
+    public static bool Concerns(ModuleDefinition module, AssemblyRole role) => role == AssemblyRole.Application
+        ? WaysToArrays(module).Any()
+        : OutgrownArraysTable.Rows.Any(row => module.GetType(row.Type) is not null);
+
+    /// <summary>Throws <see cref="RewriteException"/> when the assemblies of a framework, together, did not have each type of the table once.</summary>
+    public static void RequireAll(PassStatistics statistics) => statistics.RequireOnce(OutgrownArraysTable.Rows.Select(row => row.Type));
+
+    /// <inheritdoc/>
+    public bool Run(AssemblyUnderRewrite assembly, PassStatistics statistics)
+    {
+        if (assembly.Role == AssemblyRole.Application)
+        {
+            return KeepIfAskedFor(assembly, statistics);
+        }
+
+        ModuleDefinition module = assembly.Module;
+        bool changed = assembly.Role == AssemblyRole.CoreLib;
+        if (changed)
+        {
+            TypeReference array = assembly.Type("System.Array");
+            InjectedRuntime.Import(assembly, Outgrown, "FreeholdOutgrown", module.TypeSystem.Void, array, array, module.TypeSystem.Int32).IsPublic = true;
+            KeepWhatReflectionReads(assembly);
+        }
+
+        foreach (OutgrownArraysRow row in OutgrownArraysTable.Rows)
+        {
+            if (module.GetType(row.Type) is { } type)
+            {
+                NoteIn(assembly, type, row);
+                statistics.Rewrite(row.Type);
+                changed = true;
+            }
+        }
+
+        return changed;
+    }
+
+    // Which field a program asks for is often not to be seen in it: all that a type has, or one whose name comes from elsewhere.
+    private static void KeepWhatReflectionReads(AssemblyUnderRewrite coreLib)
+    {
+        MethodDefinition get = coreLib.Method("System.Reflection.Runtime.FieldInfos.RuntimeFieldInfo", "GetValue", "System.Object");
+        MethodBody body = get.Body;
+        body.BeginEdit();
+        foreach (Instruction end in body.Instructions.Where(instruction => instruction.OpCode.Code == Code.Ret).ToArray())
+        {
+            body.InsertBefore(end, Instruction.Create(OpCodes.Ldarg, body.ThisParameter), Instruction.Create(OpCodes.Call, coreLib.Injected.Method(InjectedRuntime.FullName, "ReadByReflection")));
+        }
+
+        body.EndEdit();
+    }
+
+    private static void NoteIn(AssemblyUnderRewrite assembly, TypeDefinition type, OutgrownArraysRow row)
+    {
+        foreach (string names in row.Fields)
+        {
+            FieldDefinition[] fields = [.. type.Fields.Where(field => names.Split('|').Contains(field.Name))];
+            if (fields.Length != 1)
+            {
+                throw new RewriteException(assembly.Name, $"{row.Type}::{names}", $"one such field (found {fields.Length})");
+            }
+
+            int found = 0;
+            foreach (MethodDefinition method in type.Methods.Where(method => method.HasBody && row.Methods.Contains(method.Name)))
+            {
+                found += NoteIn(assembly, method, fields[0]);
+            }
+
+            if (found == 0)
+            {
+                throw new RewriteException(assembly.Name, $"{row.Type}::{names}", $"a store in {string.Join(" or ", row.Methods)}");
+            }
+        }
+    }
+
+    // How many stores there are. Both forms have the object below on the stack, and it is `this`.
+    private static int NoteIn(AssemblyUnderRewrite assembly, MethodDefinition method, FieldDefinition field)
+    {
+        Instruction[] stores = [.. method.Body.Instructions.Where(instruction => instruction.OpCode.Code is Code.Stfld or Code.Ldflda && instruction.Operand is FieldReference one && one.Resolve() == field)];
+        if (stores.Length == 0)
+        {
+            return 0;
+        }
+
+        MethodBody body = method.Body;
+        body.BeginEdit();
+        // From the last one: what is inserted takes the place of the store.
+        foreach (Instruction store in stores.Reverse())
+        {
+            var reference = (FieldReference)store.Operand;
+            VariableDefinition old = new(reference.FieldType);
+            body.Variables.Add(old);
+            body.InitLocals = true;
+            Instruction moved = body.InsertBefore(store, Instruction.Create(OpCodes.Ldarg_0), Instruction.Create(OpCodes.Ldfld, reference), Instruction.Create(OpCodes.Stloc, old));
+            body.InsertAfter(
+                moved.OpCode.Code == Code.Stfld ? moved : ResizeAfter(assembly, method, moved),
+                Instruction.Create(OpCodes.Ldloc, old),
+                Instruction.Create(OpCodes.Ldarg_0),
+                Instruction.Create(OpCodes.Ldfld, reference),
+                Instruction.Create(OpCodes.Sizeof, ((ArrayType)reference.FieldType).ElementType),
+                Instruction.Create(OpCodes.Call, InjectedRuntime.Method(assembly, Outgrown, assembly.Module.TypeSystem.Void, Array(assembly), Array(assembly), assembly.Module.TypeSystem.Int32)));
+        }
+
+        body.EndEdit();
+        return stores.Length;
+    }
+
+    // The address of a field is taken for Array.Resize, or for something that a reviewer has to see first.
+    private static Instruction ResizeAfter(AssemblyUnderRewrite assembly, MethodDefinition method, Instruction address)
+    {
+        for (Instruction? next = address.Next; next is not null; next = next.Next)
+        {
+            if (next.OpCode.FlowControl is FlowControl.Branch or FlowControl.Cond_Branch or FlowControl.Return or FlowControl.Throw)
+            {
+                break;
+            }
+
+            if (next.Calls("System.Array", "Resize"))
+            {
+                return next;
+            }
+        }
+
+        throw new RewriteException(assembly.Name, method.FullName, $"a call of Array.Resize with {((FieldReference)address.Operand).Name}");
+    }
+
+    private static TypeReference Array(AssemblyUnderRewrite assembly) =>
+        assembly.Role == AssemblyRole.CoreLib ? assembly.Type("System.Array") : InjectedRuntime.Reference(assembly.Module, "System", "Array");
+
+    private static bool KeepIfAskedFor(AssemblyUnderRewrite assembly, PassStatistics statistics)
+    {
+        string[] ways = [.. WaysToArrays(assembly.Module).Distinct()];
+        if (ways.Length == 0)
+        {
+            return false;
+        }
+
+        MethodDefinition initializer = ModuleInitializer(assembly.Module);
+        initializer.Body.InsertBefore(initializer.Body.Instructions[0], Instruction.Create(OpCodes.Call, InjectedRuntime.Method(assembly, Keep, assembly.Module.TypeSystem.Void)));
+        statistics.Rewrite($"{assembly.Name} asks for {string.Join(", ", ways)}");
+        return true;
+    }
+
+    private static MethodDefinition ModuleInitializer(ModuleDefinition module)
+    {
+        TypeDefinition type = module.GetType("<Module>");
+        MethodDefinition? initializer = type.Methods.FirstOrDefault(method => method.Name == ".cctor");
+        if (initializer is null)
+        {
+            const MethodAttributes Attributes = MethodAttributes.Private | MethodAttributes.Static | MethodAttributes.HideBySig | MethodAttributes.SpecialName | MethodAttributes.RTSpecialName;
+            initializer = new MethodDefinition(".cctor", Attributes, module.TypeSystem.Void);
+            initializer.Body.Append(Instruction.Create(OpCodes.Ret));
+            type.Methods.Add(initializer);
+        }
+
+        return initializer;
+    }
+
+    // Names that are words of English too count only where a method asks a type for fields.
+    private static IEnumerable<string> WaysToArrays(ModuleDefinition module)
+    {
+        foreach (MethodDefinition method in module.GetTypes().SelectMany(type => type.Methods))
+        {
+            foreach (CustomAttribute attribute in method.CustomAttributes.Where(attribute => attribute.AttributeType.Name == "UnsafeAccessorAttribute"))
+            {
+                foreach (string name in attribute.Properties.Select(property => property.Argument.Value).OfType<string>().Where(s_names.Contains))
+                {
+                    yield return name;
+                }
+            }
+
+            if (!method.HasBody)
+            {
+                continue;
+            }
+
+            if (CopyTargets.MayKeep(method))
+            {
+                yield return method.FullName;
+            }
+
+            if (method.Body.Instructions.Any(instruction => instruction.Calls("System.Object", Clone)) && MayBeCollection(method.DeclaringType))
+            {
+                yield return Clone;
+            }
+
+            bool asks = method.Body.Instructions.Any(instruction => instruction.Operand is MethodReference { Name: "GetField" or "GetFields" or "GetMember" or "GetRuntimeField" });
+            foreach (string name in method.Body.Instructions.Select(instruction => instruction.Operand).OfType<string>().Where(s_names.Contains))
+            {
+                if (asks || name == Clone || name.Contains('_', StringComparison.Ordinal))
+                {
+                    yield return name;
+                }
+            }
+        }
+    }
+
+    // The class whose method clones `this`, or, for a lambda or an iterator, the class around it. One whose base is not to be found may be anything.
+    private static bool MayBeCollection(TypeDefinition type)
+    {
+        for (TypeDefinition? outer = type; outer is not null; outer = outer.DeclaringType)
+        {
+            for (TypeReference? ancestor = outer.BaseType; ancestor is not null; ancestor = Resolve(ancestor)?.BaseType)
+            {
+                if (s_types.Contains(ancestor.GetElementType().FullName) || Resolve(ancestor) is null)
+                {
+                    return true;
+                }
+            }
+        }
+
+        return false;
+    }
+
+    private static TypeDefinition? Resolve(TypeReference type)
+    {
+        try
+        {
+            return type.Resolve();
+        }
+        catch (AssemblyResolutionException)
+        {
+            return null;
+        }
+    }
+}

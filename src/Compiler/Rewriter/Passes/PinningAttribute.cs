@@ -1,0 +1,123 @@
+using System.Linq;
+using Mono.Cecil;
+using Mono.Cecil.Cil;
+
+namespace Freehold.Rewriter.Passes;
+
+/// <summary>
+/// Leads reflection from a P/Invoke to the method that pins around it. Whoever calls a function pointer does not know that it is a P/Invoke's, and pins nothing. So
+/// each P/Invoke with arguments to pin has an attribute of a type of its own, derived from <c>System.Runtime.FreeholdPins</c>, whose method gives the address of the
+/// pinning method. The compiler keeps the attribute, and with it that method, where it keeps the P/Invoke for reflection, and nowhere else.
+/// <para>
+/// <c>RuntimeMethodHandle.GetFunctionPointer</c> gives that address, and delegates that reflection makes call it where their own calls would not pin. No list of a method's
+/// attributes has this one, and no list of types the hidden class.
+/// </para>
+/// </summary>
+internal static class PinningAttribute
+{
+    private const string ClassName = "FreeholdPins";
+    private const string AddressName = "Address";
+    private const string Info = "System.Reflection.Runtime.MethodInfos.RuntimeMethodInfo";
+    private const string NamedInfo = "System.Reflection.Runtime.MethodInfos.RuntimeNamedMethodInfo`1";
+
+    /// <summary>Puts the attribute on a P/Invoke.</summary>
+    /// <param name="assembly">Its assembly.</param>
+    /// <param name="native">The P/Invoke.</param>
+    /// <param name="pinning">The method that pins, in the hidden class.</param>
+    /// <param name="delegatesPin">Whether calls of a delegate pin all that this P/Invoke needs, if its type is not generic.</param>
+    public static void Add(AssemblyUnderRewrite assembly, MethodDefinition native, MethodDefinition pinning, bool delegatesPin)
+    {
+        ModuleDefinition module = assembly.Module;
+        TypeReference parent = InjectedRuntime.Reference(module, InjectedRuntime.Namespace, ClassName);
+        TypeDefinition owner = pinning.DeclaringType;
+        TypeDefinition type = new(
+            "", $"Pins.{owner.NestedTypes.Count}", TypeAttributes.NestedAssembly | TypeAttributes.Sealed | TypeAttributes.BeforeFieldInit, parent);
+        owner.NestedTypes.Add(type);
+
+        MethodDefinition constructor = Constructor(type, module, new MethodReference(".ctor", module.TypeSystem.Void, parent) { HasThis = true });
+        MethodDefinition address = new(
+            AddressName, MethodAttributes.Public | MethodAttributes.Virtual | MethodAttributes.HideBySig | MethodAttributes.ReuseSlot, module.TypeSystem.IntPtr);
+        address.Parameters.Add(new ParameterDefinition("pinsNothing", ParameterAttributes.None, module.TypeSystem.Boolean));
+        Instruction give = Instruction.Create(OpCodes.Ldftn, pinning);
+        if (delegatesPin)
+        {
+            address.Body.Append(Instruction.Create(OpCodes.Ldarg_1), Instruction.Create(OpCodes.Brtrue_S, give), Instruction.Create(OpCodes.Ldc_I4_0), Instruction.Create(OpCodes.Conv_I), Instruction.Create(OpCodes.Ret));
+        }
+
+        address.Body.Append(give, Instruction.Create(OpCodes.Ret));
+        type.Methods.Add(address);
+        native.CustomAttributes.Add(new CustomAttribute(constructor));
+    }
+
+    /// <summary>Adds to CoreLib the class that the attributes derive from, and what looks for them.</summary>
+    public static void Inject(AssemblyUnderRewrite coreLib)
+    {
+        MoveGetter(coreLib);
+        GiveAddress(coreLib, coreLib.Injected.Method(InjectedRuntime.FullName, "PinningAddress"));
+        HideClass(coreLib);
+    }
+
+    private static MethodDefinition Constructor(TypeDefinition type, ModuleDefinition module, MethodReference parent)
+    {
+        MethodDefinition constructor = new(
+            ".ctor", MethodAttributes.Public | MethodAttributes.HideBySig | MethodAttributes.SpecialName | MethodAttributes.RTSpecialName, module.TypeSystem.Void);
+        constructor.Body.Append(Instruction.Create(OpCodes.Ldarg_0), Instruction.Create(OpCodes.Call, parent), Instruction.Create(OpCodes.Ret));
+        type.Methods.Add(constructor);
+        return constructor;
+    }
+
+    // What the getter of the attributes gave becomes FreeholdAllCustomAttributes; the getter leaves out those that pin.
+    private static void MoveGetter(AssemblyUnderRewrite coreLib)
+    {
+        MethodDefinition real = coreLib.Method(NamedInfo, "get_CustomAttributes");
+        if (real.Body.Variables.Count > 0 || real.Body.HasExceptionHandlers || real.Body.Instructions.Any(instruction => instruction.Operand is Instruction))
+        {
+            throw coreLib.Unexpected(real, "an iterator that is made and returned");
+        }
+
+        coreLib.Injected.Method(NamedInfo, "FreeholdAllCustomAttributes").Body.Append([.. real.Body.Instructions]);
+        coreLib.Injected.Replace(NamedInfo, real.Name);
+    }
+
+    // RuntimeMethodInfo.LdFtnResult, which RuntimeMethodHandle.GetFunctionPointer returns: the pinning method's, if there is one.
+    private static void GiveAddress(AssemblyUnderRewrite coreLib, MethodDefinition find)
+    {
+        MethodDefinition get = coreLib.Method(Info, "get_LdFtnResult");
+        (MethodDefinition Caller, Instruction)[] callers = [.. coreLib.CallsOf(get)];
+        if (callers.Length != 1 || callers[0].Caller.Name != "GetFunctionPointer")
+        {
+            throw coreLib.Unexpected(get, "one caller, which gives out function pointers");
+        }
+
+        get.Body.BeginEdit();
+        get.Body.Variables.Add(new VariableDefinition(coreLib.Module.TypeSystem.IntPtr));
+        VariableDefinition pinning = get.Body.Variables[^1];
+        Instruction first = get.Body.Instructions[0];
+        Instruction original = get.Body.InsertBefore(
+            first,
+            Instruction.Create(OpCodes.Ldarg, get.Body.ThisParameter),
+            Instruction.Create(OpCodes.Ldc_I4, 1),
+            Instruction.Create(OpCodes.Call, find),
+            Instruction.Create(OpCodes.Stloc, pinning),
+            Instruction.Create(OpCodes.Ldloc, pinning),
+            Instruction.Create(OpCodes.Nop),
+            Instruction.Create(OpCodes.Ldloc, pinning),
+            Instruction.Create(OpCodes.Ret));
+        Instruction test = get.Body.Instructions[5];
+        (test.OpCode, test.Operand) = (OpCodes.Brfalse, original);
+        get.Body.EndEdit();
+    }
+
+    // Assembly.DefinedTypes, where Assembly.GetTypes ends: of the types at the top, those that have another name.
+    private static void HideClass(AssemblyUnderRewrite coreLib)
+    {
+        MethodDefinition top = coreLib.Type("System.Reflection.Runtime.General.NativeFormatMetadataReaderExtensions").Methods.Single(method => method.Name == "GetTopLevelTypes");
+        Instruction[] calls = [.. coreLib.CallsOf(top).Where(call => call.Caller.DeclaringType.Name.Contains("get_DefinedTypes", System.StringComparison.Ordinal)).Select(call => call.Call)];
+        if (calls.Length != 1)
+        {
+            throw coreLib.Unexpected(top, "one call for the types of an assembly");
+        }
+
+        calls[0].Operand = coreLib.Injected.Method(InjectedRuntime.FullName, "VisibleTypes");
+    }
+}

@@ -1,0 +1,16 @@
+// A copy of an instruction that finds its memory through another register. For instructions whose address register is data as well
+// (cmp %rax,(%rax) compares the handle, mov %rdi,(%rdi) stores it): an address in that register would be the wrong data.
+#pragma once
+
+#include <cstdint>
+
+namespace freehold::bridge {
+
+inline constexpr unsigned kLongestInstruction = 15;
+inline constexpr int kNotRebased = -1;
+
+// The register has the number of the instruction set. Returns the one that takes its place, which the instruction uses for nothing else, or
+// kNotRebased: the register is only an address, or this is not known of the instruction. `copy` has kLongestInstruction bytes. Signal-safe.
+int rebase(const uint8_t* code, int8_t address_register, uint8_t* copy) noexcept;
+
+}  // namespace freehold::bridge

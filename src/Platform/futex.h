@@ -1,0 +1,23 @@
+// Waiting for a word to change (futex), within this process. Signal-safe; errno stays.
+#pragma once
+
+#include <linux/futex.h>
+#include <time.h>
+
+#include <atomic>
+#include <climits>
+#include <cstdint>
+
+#include "Platform/system_call.h"
+
+namespace freehold::os {
+
+// Until somebody wakes, a signal comes or the time has passed, unless the word is another already. False: the time has passed.
+inline bool wait_on(const std::atomic<uint32_t>& word, uint32_t value, const timespec* at_most = nullptr) noexcept {
+  constexpr long kTimedOut = -110;
+  return system_call(SYS_futex, argument(&word), FUTEX_WAIT_PRIVATE, value, argument(at_most)) != kTimedOut;
+}
+inline void wake_one(const std::atomic<uint32_t>& word) noexcept { system_call(SYS_futex, argument(&word), FUTEX_WAKE_PRIVATE, 1); }
+inline void wake_all(const std::atomic<uint32_t>& word) noexcept { system_call(SYS_futex, argument(&word), FUTEX_WAKE_PRIVATE, INT_MAX); }
+
+}  // namespace freehold::os

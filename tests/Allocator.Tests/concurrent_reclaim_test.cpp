@@ -1,0 +1,487 @@
+// Marking and deletion beside threads that allocate, store, copy and forget (heap/concurrent_reclaim.h).
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <set>
+#include <shared_mutex>
+#include <thread>
+
+#include "concurrent_reclaim_fixture.h"
+
+namespace freehold::testing::beside {
+namespace {
+
+TEST_F(ConcurrentReclaimTest, WhatNoRootReachesIsDeletedOnce) {
+  Object *leaf = node(), *root = node({leaf}), *lost_leaf = node(), *lost = node({lost_leaf, root}), *array = allocate(&bytes_type.table, 5'000'000),
+         *large = allocate(&bytes_type.table, 100'000), *kept = allocate(&references_type.table, 3'000'000), *last = node();
+  store(lost_leaf, 1, lost);
+  store(kept, 1 + 3'000'000, last);
+  mine_ = {root, kept};
+  EXPECT_EQ(heap::reclaim(), 4);
+  for (Object* object : {lost, lost_leaf, array, large}) EXPECT_TRUE(heap::is_deleted(object));
+  for (Object* object : {root, leaf, kept, last}) EXPECT_FALSE(heap::is_deleted(object));
+  EXPECT_EQ(heap::reclaim(), 0);
+  mine_.clear();
+  EXPECT_EQ(heap::reclaim(), 4);
+  EXPECT_EQ(heap::concurrent_reclaim_counters.cycles.load(), 3u);
+  EXPECT_EQ(stops, 6);
+  EXPECT_FALSE(heap::is_marking());
+  expect_valid("after the deletion");
+}
+
+// Each is stored, or born, while marking: at the end of the first stop nothing leads to it that the marker has yet to see.
+TEST_F(ConcurrentReclaimTest, WhatIsStoredWhileMarkingStays) {
+  static Object *root, *hidden, *born, *of_born, *moved, *target;
+  root = node(), of_born = node(), moved = node(), hidden = node();
+  target = allocate(&references_type.table, 4);
+  store(root, 3, target);
+  mine_ = {root};
+  static heap::AllocationContext* context;
+  context = &context_;
+  in_stop = [] {
+    if (stops == 2) {
+      // The threads hold nothing of it any more.
+      store(root, 1, hidden);
+      born = allocate_with(context, &node_type.table);
+      store(born, 1, of_born);
+      store(root, 2, born);
+      words(target)[2] = address(moved);
+      freehold_after_move(reinterpret_cast<uint8_t*>(words(target) + 2), nullptr, sizeof(uint64_t));
+    }
+  };
+  EXPECT_EQ(heap::reclaim(), 0);
+  EXPECT_EQ(stops, 2);
+  for (Object* object : {hidden, born, of_born, moved}) EXPECT_FALSE(heap::is_deleted(object));
+}
+
+// A store that no barrier has seen: what the program may not do, and the check of FREEHOLD_VERIFY is for.
+TEST_F(ConcurrentReclaimTest, TheCheckFindsWhatIsLost) {
+  static Object *root, *hidden;
+  root = node(), hidden = node();
+  mine_ = {root};
+  in_stop = [] {
+    if (stops == 2) words(root)[1] = address(hidden);
+  };
+  EXPECT_DEATH(heap::reclaim(), "has lost an object");
+}
+
+TEST_F(ConcurrentReclaimTest, AMoveIntoSomethingFrozenCounts) {
+  static Object* stored;
+  stored = node();
+  static uint64_t memory[] = {0, reinterpret_cast<uint64_t>(&node_type.table), 0, 0, 0, 0};
+  memory[3] = 0;
+  frozen.emplace_back(reinterpret_cast<uint8_t*>(memory + 1), reinterpret_cast<uint8_t*>(memory + 6));
+  in_stop = [] {
+    if (stops != 2) return;
+    memory[3] = address(stored);
+    freehold_after_move(reinterpret_cast<uint8_t*>(memory + 3), nullptr, sizeof(uint64_t));
+  };
+  EXPECT_EQ(heap::reclaim(), 0);
+  EXPECT_FALSE(heap::is_deleted(stored));
+  in_stop = nullptr;
+  EXPECT_EQ(heap::reclaim(), 0);
+  memory[3] = 0;
+  EXPECT_EQ(heap::reclaim(), 1);
+}
+
+// Block moves into an object whose header has lost its memory: it can be found neither beside the threads nor when they stand. So many of them that some are
+// not noted end the marking, and nothing is deleted.
+TEST_F(ConcurrentReclaimTest, MovesIntoWhatHasNoHeader) {
+  static Object *across, *lost;
+  static int moves;
+  across = headless();
+  ASSERT_NE(across, nullptr);
+  heap::reclaim();
+  for (int count : {3, 5'000}) {
+    lost = node();
+    moves = count;
+    stops = 0;
+    in_stop = [] {
+      if (stops != 2) return;
+      for (int i = 0; i < moves; i++) {
+        uint64_t source = address(lost);
+        words(across)[3] = source;
+        freehold_after_move(reinterpret_cast<uint8_t*>(words(across) + 3), reinterpret_cast<uint8_t*>(&source), sizeof source);
+      }
+    };
+    int64_t deleted = heap::reclaim();
+    // Too many to look at: the marking is abandoned, and one with the threads stopped follows.
+    EXPECT_EQ(heap::concurrent_reclaim_counters.abandoned.load(), count == 3 ? 0u : 1u);
+    EXPECT_EQ(deleted, 1);
+    EXPECT_FALSE(heap::is_marking());
+    expect_valid("after it");
+  }
+}
+
+// What threads had shaded when a marking was abandoned is not read by the next one, and hides nothing that they shade then.
+TEST_F(ConcurrentReclaimTest, AnAbandonedMarkingLeavesNothing) {
+  static Object *across, *shaded, *scanned, *chain;
+  across = headless();
+  ASSERT_NE(across, nullptr);
+  heap::reclaim();
+  scanned = node();
+  static std::vector<Object*> strangers;
+  strangers.clear();
+  for (int i = 0; i < 100; i++) strangers.push_back(node());
+  for (int cycle = 0; cycle < 3; cycle++) {
+    Object* last = chain = node();
+    for (int i = 0; i < 3'000; i++) {
+      Object* next = node();
+      store(last, 1, next);
+      last = next;
+    }
+    shaded = node({node()});
+    mine_ = {scanned, shaded};
+    stops = 0;
+    if (cycle == 0) {
+      in_stop = [] {
+        if (stops != 2) return;
+        for (Object* object : strangers) heap::shade(address(object));
+        uint64_t source = address(shaded);
+        for (int i = 0; i < 5'000; i++) freehold_after_move(reinterpret_cast<uint8_t*>(words(across) + 3), reinterpret_cast<uint8_t*>(&source), sizeof source);
+      };
+      EXPECT_GE(heap::reclaim(), 0);
+      EXPECT_EQ(heap::concurrent_reclaim_counters.abandoned.load(), 1u);
+      EXPECT_EQ(heap::shading.queued.load(), 0u);
+      EXPECT_FALSE(heap::shading.any_overflowed.load());
+      for (size_t i = 0; i < 200; i++) EXPECT_EQ(heap::shading.queue[i].load(), 0u) << i;
+      continue;
+    }
+    // Behind the marker: only the queue tells of the chain.
+    in_stop = [] {
+      if (stops == 2) store(scanned, 1, chain);
+    };
+    EXPECT_GE(heap::reclaim(), 0);
+    EXPECT_FALSE(heap::is_deleted(last)) << cycle;
+    EXPECT_EQ(heap::concurrent_reclaim_counters.abandoned.load(), 1u);
+  }
+  in_stop = nullptr;
+}
+
+// What lies inside an object is found by a walk, which a page that goes away would end: no memory is given back while roots are read.
+TEST_F(ConcurrentReclaimTest, NothingIsGivenBackInItsStops) {
+  static int times;
+  times = 0;
+  at_roots = [] {
+    times++;
+    if (heap::maintenance_lock.try_lock()) {
+      heap::maintenance_lock.unlock();
+      ADD_FAILURE() << "memory can be given back";
+    }
+  };
+  mine_ = {node({node()})};
+  EXPECT_EQ(heap::reclaim(), 0);
+  EXPECT_GE(times, 2);
+}
+
+// The block of a primary that the program has deleted is gone, and has no marks.
+TEST_F(ConcurrentReclaimTest, DependentsOfWhatIsGoneAreCleared) {
+  Object *primary = allocate(&references_type.table, 300'000), *secondary = node({node()});
+  dependents = {{address(primary), address(secondary)}};
+  weak = {address(primary)};
+  heap::delete_object(primary);
+  EXPECT_EQ(heap::reclaim(), 2);
+  EXPECT_TRUE(heap::is_deleted(secondary));
+  EXPECT_EQ(dependents[0].primary, 0u);
+  EXPECT_EQ(weak[0], 0u);
+}
+
+// What a thread holds at the end and the marker has not met: much of it is marked beside the threads, and another stop follows.
+TEST_F(ConcurrentReclaimTest, TheStopDoesNotMarkMuch) {
+  static Object* first;
+  first = node();
+  Object* last = first;
+  for (int i = 0; i < 100'000; i++) {
+    Object* next = node();
+    store(last, 1, next);
+    last = next;
+  }
+  node();
+  in_stop = [] {
+    if (stops == 2) roots[0]->push_back(first);
+  };
+  EXPECT_EQ(heap::reclaim(), 1);
+  EXPECT_EQ(stops, 3);
+  EXPECT_FALSE(heap::is_deleted(last));
+}
+
+TEST_F(ConcurrentReclaimTest, FinalizersRunBeforeTheDeletion) {
+  Object *needed = node(), *second = node({needed}, &finalizable_node_type.table), *first = node({second}, &finalizable_node_type.table);
+  Object *finalized = node({node()}, &finalizable_node_type.table), *kept = node({}, &finalizable_node_type.table), *lost = node();
+  __atomic_fetch_or(finalized->sync_word(), core::kSyncFinalizerRun, __ATOMIC_RELAXED);
+  mine_ = {kept};
+  weak = {address(kept), address(lost), address(first), address(needed), 0};
+  long_weak = {address(kept), address(lost), address(first), address(needed), 0};
+  dependents = {{address(first), address(node())}, {address(lost), address(node())}, {0, 0}};
+  EXPECT_EQ(heap::reclaim(), 4);
+  EXPECT_EQ(weak, (std::vector<uint64_t>{address(kept), 0, 0, 0, 0}));
+  EXPECT_EQ(long_weak, (std::vector<uint64_t>{address(kept), 0, address(first), address(needed), 0}));
+  EXPECT_EQ(dependents[0].primary, address(first));
+  EXPECT_FALSE(heap::is_deleted(reinterpret_cast<Object*>(dependents[0].secondary)));
+  EXPECT_EQ(dependents[1].primary, 0u);
+  EXPECT_TRUE(heap::is_deleted(finalized));
+  EXPECT_EQ(heap::finalizable_count(), 2u);
+  EXPECT_EQ(heap::reclaim(), 0);
+  EXPECT_EQ(heap::finalizable_count(), 2u);
+  std::set<uint64_t> taken;
+  for (int i = 0; i < 2; i++) taken.insert(heap::next_finalizable());
+  EXPECT_EQ(taken, (std::set<uint64_t>{address(first), address(second)}));
+  // As ReRegisterForFinalize does, while marking: the object stays this time.
+  static Object* again;
+  again = second;
+  in_stop = [] {
+    if (stops % 2 != 0) return;
+    freehold_registered_again = 1;
+    __atomic_fetch_and(again->sync_word(), ~core::kSyncFinalizerRun, __ATOMIC_RELAXED);
+  };
+  EXPECT_EQ(heap::reclaim(), 2);
+  in_stop = nullptr;
+  EXPECT_TRUE(heap::is_deleted(first));
+  EXPECT_FALSE(heap::is_deleted(second));
+  EXPECT_EQ(heap::reclaim(), 0);
+  EXPECT_EQ(heap::next_finalizable(), address(second));
+  EXPECT_EQ(heap::reclaim(), 2);
+  EXPECT_TRUE(heap::is_deleted(needed));
+  expect_valid("after the deletions");
+}
+
+TEST_F(ConcurrentReclaimTest, ChainsOfDependentsStay) {
+  std::vector<Object*> chain;
+  for (int i = 0; i < 100; i++) chain.push_back(node());
+  for (size_t i = chain.size() - 1; i > 0; i--) dependents.push_back({address(chain[i - 1]), address(chain[i])});
+  mine_ = {chain[0]};
+  EXPECT_EQ(heap::reclaim(), 0);
+  mine_.clear();
+  EXPECT_EQ(heap::reclaim(), 100);
+}
+
+TEST_F(ConcurrentReclaimTest, EntriesOfLocksWaitForTheirRelease) {
+  *node()->sync_word() = core::kSyncIsHashOrIndex | 7;
+  *node()->sync_word() = core::kSyncIsHashOrIndex | core::kSyncIsHash | 8;
+  EXPECT_EQ(heap::reclaim(), 2);
+  EXPECT_EQ(heap::take_dead_lock(), 7u);
+  EXPECT_EQ(heap::take_dead_lock(), 0u);
+}
+
+// A tree in which each node has three: far more than the stack holds are known at a time. And a list, of which each leads to the next.
+TEST_F(ConcurrentReclaimTest, MoreThanTheStackHolds) {
+  constexpr uint32_t kMany = 3'000'000;
+  Object* array = allocate(&references_type.table, kMany);
+  for (uint32_t i = 0; i < kMany; i++) words(array)[2 + i] = address(node({node()}));
+  mine_ = {array};
+  uint64_t live = heap::thread_totals().live_bytes();
+  EXPECT_EQ(heap::reclaim(), 0);
+  EXPECT_EQ(heap::thread_totals().live_bytes(), live);
+  mine_.clear();
+  EXPECT_EQ(heap::reclaim(), 1 + 2 * int64_t{kMany});
+}
+
+TEST_F(ConcurrentReclaimTest, MoreThanTheQueueHolds) {
+  static Object* array;
+  constexpr uint32_t kMany = heap::Shading::kQueue + 100'000;
+  static std::vector<Object*> hidden;
+  array = allocate(&references_type.table, kMany);
+  hidden.clear();
+  for (uint32_t i = 0; i < kMany; i++) hidden.push_back(node({node()}));
+  mine_ = {array};
+  in_stop = [] {
+    if (stops != 2) return;
+    for (size_t i = 0; i < hidden.size(); i++) store(array, 2 + i, hidden[i]);
+  };
+  uint64_t live = heap::thread_totals().live_bytes();
+  EXPECT_EQ(heap::reclaim(), 0);
+  EXPECT_EQ(heap::thread_totals().live_bytes(), live);
+}
+
+TEST_F(ConcurrentReclaimTest, WithoutMemoryNothingIsDeleted) {
+  mine_ = {node({node()})};
+  for (const char* call : {"mmap", "mprotect"}) {
+    for (int i = 1; i <= 14; i++) {
+      std::string failure = std::string(call) + ":" + std::to_string(i);
+      Object *needed = node(), *finalizable = node({needed}, &finalizable_node_type.table), *other = node();
+      ASSERT_TRUE(os::inject_failures(failure.c_str()));
+      bool done = heap::reclaim() >= 0;
+      ASSERT_TRUE(os::inject_failures("mmap:18446744073709551615,mprotect:18446744073709551615"));
+      EXPECT_FALSE(heap::is_marking()) << failure;
+      EXPECT_EQ(heap::is_deleted(other), done) << failure;
+      EXPECT_FALSE(heap::is_deleted(finalizable) || heap::is_deleted(needed)) << failure;
+      while (heap::next_finalizable() != 0) {}
+      heap::reclaim();
+      while (heap::next_finalizable() != 0) {}
+      EXPECT_GE(heap::reclaim(), 0);
+      EXPECT_TRUE(heap::is_deleted(finalizable)) << failure;
+    }
+  }
+  EXPECT_GT(heap::concurrent_reclaim_counters.abandoned.load(), 5u);
+}
+
+TEST_F(ConcurrentReclaimTest, BeforeThereIsARuntimeNothingIsFound) {
+  node();
+  can_stop = false;
+  EXPECT_EQ(heap::reclaim(), -1);
+  EXPECT_FALSE(heap::is_marking());
+}
+
+// In the child of a fork, new threads get the memory of those that are not there.
+TEST_F(ConcurrentReclaimTest, TheChildOfAForkKnowsItsOwnThread) {
+  allocate(&node_type.table);
+  std::mutex ends;
+  std::atomic<bool> allocated{false};
+  ends.lock();
+  std::thread other([&] {
+    heap::AllocationContext context = {};
+    allocate_with(&context, &node_type.table);
+    heap::delete_object(allocate_with(&context, &node_type.table));
+    allocated = true;
+    ends.lock();
+    ends.unlock();
+    heap::retire(&context);
+  });
+  while (!allocated) std::this_thread::yield();
+  heap::ThreadTotals before = heap::thread_totals();
+  pid_t child = fork();
+  if (child == 0) {
+    heap::forget_other_threads();
+    static size_t contexts = 0;
+    heap::for_each_context([](const heap::AllocationContext&) noexcept { contexts++; });
+    heap::ThreadTotals after = heap::thread_totals();
+    _exit(contexts == 1 && after.deleted_objects == before.deleted_objects && after.live_bytes() == before.live_bytes() ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  ends.unlock();
+  other.join();
+}
+
+// ---- Threads that do anything at any time.
+
+class Program {
+ public:
+  Program(uint64_t seed, std::vector<Object*>* shared, const std::function<Object*(heap::AllocationContext*, const core::MethodTable*, uint32_t)>& allocate)
+      : random_(seed), shared_(shared), allocate_(allocate), registers_(8) {}
+  std::vector<Object*>& registers() { return registers_; }
+
+  void step() {
+    Object*& to = registers_[random_() % registers_.size()];
+    Object*& from = registers_[random_() % registers_.size()];
+    switch (random_() % 16) {
+      case 0:
+      case 1:
+      case 2: to = allocate_(&context_, &node_type.table, 0); break;
+      case 3: to = allocate_(&context_, &references_type.table, static_cast<uint32_t>(1 + random_() % (random_() % 64 == 0 ? 9000 : 12))); break;
+      case 4: to = (*shared_)[random_() % shared_->size()]; break;
+      case 5:
+      case 6:
+      case 7:
+        if (to != nullptr) store(to, word_of(to), from);
+        break;
+      case 8:
+        if (to != nullptr) __atomic_store_n(words(to) + word_of(to), 0, __ATOMIC_RELAXED);
+        break;
+      case 9:
+      case 10:
+      case 11:
+      case 12:
+        if (from != nullptr) {
+          Object* next = load(from, word_of(from));
+          if (next != nullptr) to = next;
+        }
+        break;
+      case 13: to = from; break;
+      case 14: copy(to, from); break;
+      case 15: delete_private(); break;
+    }
+    check(to);
+  }
+  void end() { heap::retire(&context_); }
+
+  static inline std::atomic<uint64_t> violations{0};
+
+ private:
+  size_t word_of(Object* object) { return object->type->has_component_size() ? 2 + random_() % object->length : 1 + random_() % 3; }
+  static void check(Object* object) {
+    if (object != nullptr && heap::is_deleted(object)) violations++;
+  }
+  // As RhBulkMoveWithWriteBarrier does.
+  void copy(Object* to, Object* from) {
+    if (to == nullptr || from == nullptr || to == from || !to->type->has_component_size() || !from->type->has_component_size()) return;
+    size_t count = 1 + random_() % std::min(to->length, from->length);
+    for (size_t i = 0; i < count; i++) __atomic_store_n(words(to) + 2 + i, address(load(from, 2 + i)), __ATOMIC_RELEASE);
+    freehold_after_move(reinterpret_cast<uint8_t*>(words(to) + 2), reinterpret_cast<uint8_t*>(words(from) + 2), count * sizeof(uint64_t));
+  }
+  // An object that nothing else leads to.
+  void delete_private() {
+    Object* object = allocate_(&context_, &node_type.table, 0);
+    store(object, 1, registers_[0]);
+    if (heap::delete_object(object) != DeleteResult::kDeleted) violations++;
+  }
+
+  std::mt19937_64 random_;
+  std::vector<Object*>* shared_;
+  std::function<Object*(heap::AllocationContext*, const core::MethodTable*, uint32_t)> allocate_;
+  std::vector<Object*> registers_;
+  heap::AllocationContext context_ = {};
+};
+
+TEST_F(ConcurrentReclaimTest, RandomPrograms) {
+  uint64_t seed = seed_of_run();
+  const char* given = getenv("FREEHOLD_TEST_STEPS");
+  uint64_t steps = given != nullptr ? strtoull(given, nullptr, 10) : 3'000'000;
+  printf("FREEHOLD_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
+  SCOPED_TRACE("FREEHOLD_TEST_SEED=" + std::to_string(seed));
+  constexpr size_t kThreads = 3;
+  std::vector<Object*> statics;
+  for (int i = 0; i < 8; i++) statics.push_back(allocate(&references_type.table, 64));
+  roots.push_back(&statics);
+  std::vector<std::unique_ptr<Program>> programs;
+  for (size_t i = 0; i < kThreads; i++) {
+    programs.push_back(std::make_unique<Program>(seed + i, &statics, [](heap::AllocationContext* context, const core::MethodTable* type, uint32_t length) {
+      return allocate_with(context, type, length);
+    }));
+    roots.push_back(&programs.back()->registers());
+  }
+  std::atomic<size_t> left{kThreads};
+  std::vector<std::thread> threads;
+  for (auto& program : programs) {
+    threads.emplace_back([&left, &program, steps] {
+      for (uint64_t step = 0; step < steps;) {
+        while (wanted != 0) std::this_thread::yield();
+        std::shared_lock guard(running);
+        for (int i = 0; i < 20; i++, step++) program->step();
+      }
+      {
+        std::shared_lock guard(running);
+        program->registers().assign(program->registers().size(), nullptr);
+        program->end();
+      }
+      left--;
+    });
+  }
+  int64_t reclaimed = 0;
+  while (left != 0) {
+    int64_t count = heap::reclaim();
+    ASSERT_GE(count, 0);
+    reclaimed += count;
+    if (seed % 2 == 0) continue;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(Program::violations.load(), 0u);
+  EXPECT_GT(reclaimed, static_cast<int64_t>(steps / 100));
+  printf("%llu cycles, %lld objects, %llu stops\n", static_cast<unsigned long long>(heap::concurrent_reclaim_counters.cycles.load()),
+         static_cast<long long>(reclaimed), static_cast<unsigned long long>(heap::concurrent_reclaim_counters.stops.load()));
+  roots = {&mine_};
+  heap::reclaim();
+  EXPECT_EQ(heap::reclaim(), 0);
+  expect_valid("after the programs");
+}
+
+}  // namespace
+}  // namespace freehold::testing::beside

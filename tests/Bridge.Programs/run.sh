@@ -1,0 +1,137 @@
+#!/usr/bin/env bash
+# Real programs, unmodified, by the handle compiler and by clang: each must build with both and do the same, also while everything that is not pinned moves
+# all the time, and while the threads are stopped at every poll. recipes/ has one file a program: the Debian source package, how to build it in its folder,
+# and what to run.
+#   tests/Bridge.Programs/run.sh [--all] [part of a recipe's name…]     --all: every program at -O2 and -O3; else the quick ones at -O2
+# Sources come from the archive that apt knows, into artifacts/sources. A program whose source cannot be fetched is skipped, and the log says so.
+set -euo pipefail
+root=$(cd "$(dirname "$0")/../.." && pwd)
+tools="$root/artifacts/native/bin"
+here="$root/tests/Bridge.Programs"
+sources="$root/artifacts/sources"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+passed=0
+failed=0
+skipped=()
+ok() { passed=$((passed + 1)); }
+bad() { failed=$((failed + 1)); echo "FAILED: $1"; }
+
+# apt's own list with the sources of the same archive, in a folder of ours: the machine's settings stay as they are.
+prepare_apt() {
+  if [ -f "$sources/apt/ready" ]; then return; fi
+  mkdir -p "$sources/apt/parts" "$sources/apt/lists/partial"
+  local file
+  for file in /etc/apt/sources.list.d/debian*.sources; do
+    if [ -f "$file" ]; then sed 's/^Types:.*/Types: deb-src/' "$file" > "$sources/apt/parts/$(basename "$file")"; fi
+  done
+  if [ -f /etc/apt/sources.list ]; then sed -n 's/^deb /deb-src /p' /etc/apt/sources.list > "$sources/apt/parts/main.list"; fi
+  apt_get update -q && touch "$sources/apt/ready"
+}
+apt_get() {
+  timeout 300 apt-get -o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts="$sources/apt/parts" -o Dir::State::lists="$sources/apt/lists" \
+    -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= "$@"
+}
+fetch() {
+  rm -rf "$sources/$1.part"
+  prepare_apt && mkdir -p "$sources/$1.part" && (cd "$sources/$1.part" && apt_get source -q -y "$1") && mv "$sources/$1.part" "$sources/$1"
+}
+
+# The folder of a package's source, or nothing.
+source_of() {
+  local name
+  if [ ! -d "$sources/$1" ]; then fetch "$1" > "$work/fetch.log" 2>&1 || tail -n 3 "$work/fetch.log" >&2; fi
+  for name in "$sources/$1"/*/; do if [ -d "$name" ]; then echo "$name"; return; fi; done
+}
+
+wanted() {
+  local part
+  if [ ${#only[@]} -eq 0 ]; then return 0; fi
+  for part in "${only[@]}"; do if [[ "$1" == *"$part"* ]]; then return 0; fi; done
+  return 1
+}
+# limited <folder> <function of the recipe>: it ends with the first command that fails. Processor seconds, not those of the clock: the machine may be busy.
+limited() { (ulimit -t 600; cd "$1" && exec bash -c 'set -euo pipefail; source "$0"; "$1"' "$recipe" "$2") }
+export here
+
+levels=(-O2)
+stresses=("" move:50 stop:10)
+all=false
+if [ "${1:-}" = --all ]; then
+  all=true
+  levels=(-O2 -O3)
+  stresses=("" move:5 stop:1)
+  shift
+fi
+only=("$@")
+"$root/eng/prerequisites.sh" native dpkg-dev patch xz-utils
+export MAKEFLAGS=-j$(nproc) LC_ALL=C
+
+for recipe in "$here"/recipes/*.sh; do
+  name=$(basename "$recipe" .sh)
+  wanted "$name" || continue
+  unset -f build check
+  package=
+  needs=
+  quick=false
+  # shellcheck disable=SC1090
+  source "$recipe"
+  if [ -z "$package" ] || ! declare -F build check > /dev/null; then
+    bad "$name: a recipe has a package, build and check"
+    continue
+  fi
+  ok
+  $all || $quick || [ ${#only[@]} -ne 0 ] || continue
+  source=$(source_of "$package")
+  if [ -z "$source" ]; then
+    skipped+=("$name")
+    continue
+  fi
+  # shellcheck disable=SC2086
+  if [ -n "$needs" ]; then "$root/eng/prerequisites.sh" $needs > "$work/needs.log" 2>&1 || { bad "$name: $(tail -n 1 "$work/needs.log")"; continue; }; fi
+  for level in "${levels[@]}"; do
+    built=true
+    for kind in stock handles; do
+      rm -rf "$work/$kind"
+      cp -a "$source" "$work/$kind"
+      # What Debian patched is no newer than what was generated from it.
+      find "$work/$kind" -exec touch -h -d @1000000000 {} +
+      export CC=clang-19 CXX=clang++-19 CFLAGS="$level -w" CXXFLAGS="$level -w"
+      unset FREEHOLD_COMPILER_VERIFY
+      if [ $kind = handles ]; then
+        export CC="$tools/freehold-cc" CXX="$tools/freehold-c++" FREEHOLD_COMPILER_VERIFY="$work/verified"
+        : > "$work/verified"
+      fi
+      began=$SECONDS
+      if ! limited "$work/$kind" build > "$work/$kind.log" 2>&1; then
+        bad "$name $level: $kind does not build"
+        tail -n 10 "$work/$kind.log"
+        built=false
+      fi
+      took[$([ $kind = stock ] && echo 0 || echo 1)]=$((SECONDS - began))
+    done
+    $built || continue
+    code=0
+    limited "$work/stock" check > "$work/expected" 2>&1 < /dev/null || code=$?
+    if [ "$code" -ne 0 ]; then
+      bad "$name $level: clang's own fails"
+      tail -n 10 "$work/expected"
+      continue
+    fi
+    echo "$name $level: built in ${took[0]} s by clang, ${took[1]} s with handles; $(awk '{ accesses += $3; translations += $6 } END { print accesses + 0, "accesses verified,", translations + 0, "translations" }' "$work/verified")"
+    for stress in "${stresses[@]}"; do
+      got=0
+      began=$SECONDS
+      FREEHOLD_NATIVE_STRESS=$stress limited "$work/handles" check > "$work/out" 2>&1 < /dev/null || got=$?
+      if [ "$got" = 0 ] && cmp -s "$work/expected" "$work/out"; then ok; else
+        bad "$name $level, stress '$stress': exit $got"
+        diff "$work/expected" "$work/out" | head -n 10 || true
+      fi
+      echo "  stress '$stress': $((SECONDS - began)) s"
+    done
+  done
+done
+
+if [ ${#skipped[@]} -ne 0 ]; then echo "skipped, their sources cannot be fetched: ${skipped[*]}"; fi
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

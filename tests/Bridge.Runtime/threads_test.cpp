@@ -64,6 +64,36 @@ TEST(Threads, AThreadThatIsOutsideDelaysNoStopAndWaitsBeforeItComesIn) {
   EXPECT_EQ(step.load(), 3);
 }
 
+TEST(Threads, AThreadThatWaitsForAStopIsInsideBeforeTheNext) {
+  std::atomic<bool> ends{false}, is_stopped{false};
+  std::thread stopper([&] {
+    while (!ends.load()) {
+      threads::stop();
+      is_stopped = true;
+      os::pause(200);
+      is_stopped = false;
+      threads::resume();
+    }
+  });
+  constexpr uint64_t kTimes = 301;
+  uint64_t ended = 0;  // stops, while it came inside
+  {
+    Compiled compiled;
+    for (uint64_t i = 0; i < kTimes; i++) {
+      OneRecord record;
+      __freehold_call_out(&record);
+      while (!is_stopped.load()) {}
+      uint64_t before = threads::stop_figures().stops;
+      __freehold_call_back(&record);
+      ended += threads::stop_figures().stops - before;
+    }
+  }
+  ends = true;
+  stopper.join();
+  // One each, and now and then more: the machine has no processor for it.
+  EXPECT_LE(ended, 5 * kTimes);
+}
+
 bool is_kept(void* handle) {
   bool found = false;
   threads::current().pins.for_each([&](uint64_t one) { found |= one == reinterpret_cast<uint64_t>(handle); });

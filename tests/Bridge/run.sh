@@ -120,7 +120,12 @@ if wanted mixed; then
   "$tools/bin/freehold-cc" -O2 -w -fPIC -shared "$here/mixed/shared.c" -o "$work/libshared.so"
   "$tools/bin/freehold-cc" -O2 -w "$here/mixed/main.c" "$work"/blocks*.o -o "$work/mixed" -L"$work" -lplain -lshared -Wl,-rpath,"$work"
   for stress in "" move:1; do
-    if FREEHOLD_NATIVE_STRESS=$stress limited "$work/mixed" > "$work/out" 2>&1 && diff "$work/out" "$here/mixed/expected"; then ok; else bad "mixed, stress '$stress'"; fi
+    code=0
+    FREEHOLD_NATIVE_STRESS=$stress limited "$work/mixed" > "$work/out" 2>&1 || code=$?
+    if [ "$code" = 0 ] && diff "$work/out" "$here/mixed/expected"; then ok; else
+      bad "mixed, stress '$stress': exit $code"
+      tail -n 3 "$work/out"
+    fi
   done
   for fault in use double inside; do
     code=0

@@ -20,6 +20,8 @@ namespace {
 thread_local Thread* mine __attribute__((tls_model("initial-exec"))) = nullptr;
 thread_local bool inside_at_fork __attribute__((tls_model("initial-exec"))) = false;
 
+constexpr unsigned kLetInPauses = 500;  // of 20 microseconds each
+
 // Held from stop() to resume(), and to change the list. Only a thread that is outside may wait for it: whoever holds it may wait for the others.
 os::Lock world;
 Thread* all = nullptr;
@@ -83,6 +85,14 @@ void find_stack(Thread& thread) noexcept {
   pthread_attr_destroy(&attributes);
 }
 
+// Under `world`, before a stop begins. A thread that one stop after another finds outside, not yet awake, would never come inside. Not for long: a handler
+// that interrupted the wait may have left it by longjmp, or the thread gets no processor.
+void let_waiting_in() noexcept {
+  for (Thread* thread = all; thread != nullptr; thread = thread->next) {
+    for (unsigned pauses = 0; pauses < kLetInPauses && thread->waits_for_stop.load(std::memory_order_relaxed) != 0; pauses++) os::pause(20);
+  }
+}
+
 // The thread ends. It may yet run compiled code, in destructors that come later: that makes it known again.
 void forget(void* pointer) noexcept {
   auto* thread = static_cast<Thread*>(pointer);
@@ -123,6 +133,7 @@ Thread* make_known() noexcept {
   thread->pins.clear();
   thread->pins.set_stack(0, 0);
   thread->entering = 0;
+  thread->waits_for_stop.store(0, std::memory_order_relaxed);
   thread->handlers = 0;
   thread->next = all;
   all = thread;
@@ -192,9 +203,11 @@ void enter(Thread& thread) noexcept {
     std::atomic_signal_fence(std::memory_order_seq_cst);
     if ((stop & kStop) == 0) {
       thread.entering = 0;
+      if (thread.waits_for_stop.load(std::memory_order_relaxed) != 0) thread.waits_for_stop.store(0, std::memory_order_relaxed);
       return;
     }
     outside_of(thread).store(1, std::memory_order_release);
+    thread.waits_for_stop.store(1, std::memory_order_relaxed);
     os::wait_on(*thread.stop, stop);
   }
 }
@@ -208,6 +221,7 @@ void stop() noexcept {
   sigset_t before = block_signals();
   world.lock();
   mask_before = before;
+  let_waiting_in();
   stopped_at = os::nanoseconds();
   for_each([](Thread& thread) { thread.stop->fetch_or(kStop, std::memory_order_relaxed); });
   if (has_barrier) {

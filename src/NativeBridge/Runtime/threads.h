@@ -30,7 +30,9 @@ struct Thread {
   uint64_t polls;              // slow ones
   uint8_t* step_code;          // a page where copies of instructions run (faults.cpp); null until one is needed
   volatile uint32_t entering;  // in enter(), not inside yet although `outside` is 0: for handlers that interrupt it
-  uint32_t handlers;           // of signals that have interrupted it inside, and run. Not zero: it must not go outside
+  // A stop keeps it from coming inside. Written by the thread; whoever begins the next stop lets it in first.
+  std::atomic<uint32_t> waits_for_stop;
+  uint32_t handlers;  // of signals that have interrupted it inside, and run. Not zero: it must not go outside
 };
 
 namespace threads {

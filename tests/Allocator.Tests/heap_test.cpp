@@ -6,6 +6,7 @@
 #include <random>
 #include <thread>
 
+#include "heap/running_finalizers.h"
 #include "heap_fixture.h"
 #include "os/userfaultfd.h"
 
@@ -63,6 +64,37 @@ TEST_F(HeapTest, FinalizerAndSyncEntryComeFirst) {
   Object* hashed = allocate(&small_type.table);
   *hashed->sync_word() |= core::kSyncIsHashOrIndex | core::kSyncIsHash | 5;  // a hash code needs nothing
   EXPECT_EQ(heap::delete_object(hashed), DeleteResult::kDeleted);
+}
+
+// A finalizer may delete its own object, or one whose finalizer is further out: the deletion that runs the finalizer is the one that counts.
+TEST_F(HeapTest, WhatIsFinalizedIsDeletedOnceByTheDeletionThatRunsTheFinalizer) {
+  Object *outer = allocate(&finalizable_type.table), *inner = allocate(&finalizable_type.table), *other = allocate(&finalizable_type.table);
+  uint64_t deleted = heap::thread_totals().deleted_objects;
+  void *outer_reference = outer, *inner_reference = inner;
+  EXPECT_EQ(heap::delete_object(outer), DeleteResult::kNeedsFinalizer);
+  heap::RunningFinalizer of_outer = {&outer_reference, nullptr}, of_inner = {&inner_reference, nullptr};
+  heap::begin_finalizer(&of_outer);
+  EXPECT_EQ(heap::delete_object(outer), DeleteResult::kDeleted);
+  EXPECT_FALSE(heap::is_deleted(outer));
+  EXPECT_EQ(heap::delete_object(inner), DeleteResult::kNeedsFinalizer);
+  heap::begin_finalizer(&of_inner);
+  for (Object* object : {inner, outer}) {
+    EXPECT_TRUE(heap::is_finalizing(object));
+    EXPECT_EQ(heap::delete_object(object), DeleteResult::kDeleted);
+    EXPECT_FALSE(heap::is_deleted(object));
+  }
+  EXPECT_FALSE(heap::is_finalizing(other));
+  EXPECT_EQ(heap::delete_object(other), DeleteResult::kNeedsFinalizer);
+  EXPECT_EQ(heap::thread_totals().deleted_objects, deleted);
+  heap::end_finalizer(&of_inner);
+  EXPECT_FALSE(heap::is_finalizing(inner));
+  EXPECT_TRUE(heap::is_finalizing(outer));
+  EXPECT_EQ(heap::delete_object(inner), DeleteResult::kDeleted);
+  EXPECT_TRUE(heap::is_deleted(inner));
+  heap::end_finalizer(&of_outer);
+  EXPECT_EQ(heap::delete_object(outer), DeleteResult::kDeleted);
+  EXPECT_TRUE(heap::is_deleted(outer));
+  EXPECT_EQ(heap::thread_totals().deleted_objects, deleted + 2);
 }
 
 // The header of a page's last object may be at the end of the page, its body on the next.

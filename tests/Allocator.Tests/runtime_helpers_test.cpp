@@ -2,9 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <thread>
+#include <utility>
 #include <vector>
 
+#include "core/fault_counters.h"
 #include "core/object.h"
+#include "runtime/code_sites.h"
 #include "runtime/event.h"
 #include "runtime/finalizer.h"
 #include "runtime/frozen_segments.h"
@@ -32,6 +36,7 @@ void __real_RhpThrowEx(void* exception) { thrown = exception; }
 namespace {
 
 using freehold::core::MethodTable;
+namespace core = freehold::core;
 using namespace freehold::runtime;
 
 // An object of `fields` words with a header.
@@ -179,6 +184,41 @@ TEST(FrozenSegments, AreFoundWhileRegistered) {
   EXPECT_FALSE(is_in_frozen_segment(many + 599));
 }
 
+TEST(FrozenSegments, EachThatIsRegisteredIsVisited) {
+  static uint8_t memory[2][256];
+  using Visited = std::vector<std::pair<uint8_t*, uint8_t*>>;
+  auto visited = [] {
+    Visited found;
+    for_each_frozen_segment([](uint8_t* first, uint8_t* end, void* found) { static_cast<Visited*>(found)->emplace_back(first, end); }, &found);
+    return found;
+  };
+  ASSERT_EQ(visited(), Visited());
+  void *first = register_frozen_segment({memory[0], 8, 64, 256, 256}), *second = register_frozen_segment({memory[1], 8, 128, 256, 256});
+  EXPECT_EQ(visited(), (Visited{{memory[0] + 8, memory[0] + 64}, {memory[1] + 8, memory[1] + 128}}));
+  unregister_frozen_segment(first);
+  update_frozen_segment(second, memory[1] + 200, memory[1] + 256);
+  EXPECT_EQ(visited(), (Visited{{memory[1] + 8, memory[1] + 200}}));
+  unregister_frozen_segment(second);
+  EXPECT_EQ(visited(), Visited());
+}
+
+// A helper is a place of its own for each caller; the table says no when it is half full.
+TEST(CodeSites, EachIsNewOnce) {
+  uint64_t before = core::fault_counters.sites.load();
+  for (uintptr_t ip : {uintptr_t{0}, uintptr_t{0x400123}, uintptr_t{0x400124}}) {
+    for (uintptr_t caller : {uintptr_t{0}, uintptr_t{0x500001}}) {
+      EXPECT_TRUE(is_new_site(ip, caller)) << ip << " " << caller;
+      EXPECT_FALSE(is_new_site(ip, caller)) << ip << " " << caller;
+    }
+  }
+  EXPECT_EQ(core::fault_counters.sites.load(), before + 6);
+  core::fault_counters.sites.store(uint64_t{1} << 17);
+  EXPECT_FALSE(is_new_site(0x600001, 0));
+  core::fault_counters.sites.store(before + 6);
+  EXPECT_TRUE(is_new_site(0x600001, 0));
+  core::fault_counters.sites.store(before);
+}
+
 TEST(Event, WaitsUntilSetAndTimesOut) {
   Event event{false};
   EXPECT_FALSE(event.wait(5));
@@ -186,6 +226,19 @@ TEST(Event, WaitsUntilSetAndTimesOut) {
   EXPECT_TRUE(event.wait());
   event.reset();
   EXPECT_FALSE(event.wait(0));
+}
+
+TEST(Event, EndsTheWaitOfAnotherThread) {
+  for (int round = 0; round < 100; round++) {
+    Event event{false}, answer{false};
+    std::thread waiting([&] {
+      EXPECT_TRUE(event.wait());
+      answer.set();
+    });
+    event.set();
+    EXPECT_TRUE(answer.wait());
+    waiting.join();
+  }
 }
 
 }  // namespace

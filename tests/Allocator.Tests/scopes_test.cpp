@@ -16,6 +16,7 @@
 #include "heap/reachability.h"
 #include "heap/scope_notes.h"
 #include "heap_fixture.h"
+#include "os/failure_injection.h"
 #include "runtime/memory_moves.h"
 
 extern "C" {
@@ -193,6 +194,47 @@ TEST_F(ScopesTest, AnInnerScopeLeavesWhatTheOuterOneHas) {
   EXPECT_EQ(end(outer).objects, 2u);
   expect_gone({first, lost});
   expect_here({second, third});
+}
+
+// FREEHOLD_VERIFY marks the whole heap at the end of a scope. What it finds lost is here what a store without a barrier hides.
+TEST_F(ScopesTest, TheCheckFindsWhatIsLost) {
+  core::knobs.verify = true;
+  Object* before = node();
+  add_root(before);
+  int64_t scope = heap::begin_scope();
+  Object *kept = node(), *garbage = node({kept});
+  set(before, 0, kept);
+  EXPECT_EQ(end(scope).objects, 1u);
+  expect_gone({garbage});
+  expect_here({kept});
+  scope = heap::begin_scope();
+  fields(before)[1] = address(node());
+  EXPECT_DEATH(end(scope), "the end of a scope has lost an object");
+  heap::leave_scope(scope);
+}
+
+TEST_F(ScopesTest, WithoutMemoryNoneBegins) {
+  std::thread other([] {
+    for (bool has_notes : {false, true}) {
+      std::atomic<uint64_t>* notes = heap::scope_notes.pages;
+      if (!has_notes) heap::scope_notes.pages = nullptr;
+      for (const char* failures : {"mmap:1+,mprotect:18446744073709551615", "mmap:18446744073709551615,mprotect:1+", "mmap:2+,mprotect:18446744073709551615"}) {
+        os::inject_failures(failures);
+        EXPECT_EQ(heap::begin_scope(), 0) << failures;
+        EXPECT_FALSE(heap::has_scope());
+        if (!has_notes) heap::scope_notes.pages = nullptr;
+      }
+      heap::scope_notes.pages = notes;
+    }
+    os::inject_failures("mmap:18446744073709551615,mprotect:18446744073709551615");
+    int64_t scope = heap::begin_scope();
+    EXPECT_NE(scope, 0);
+    EXPECT_TRUE(heap::has_scope());
+    heap::leave_scope(scope);
+    EXPECT_FALSE(heap::has_scope());
+    heap::unregister_thread();
+  });
+  other.join();
 }
 
 TEST_F(ScopesTest, WhatIsLeftInTheNotesIsForTheScopesThatGoOn) {

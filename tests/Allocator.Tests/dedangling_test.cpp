@@ -1,0 +1,112 @@
+// When a remap is worth its time, and the memory outside the arena that it makes current (heap/dedangling.h).
+#include "heap/dedangling.h"
+
+#include <utility>
+#include <vector>
+
+#include "core/fault_counters.h"
+#include "heap/forwarding.h"
+#include "heap/promotion.h"
+#include "heap_fixture.h"
+
+namespace freehold::testing {
+namespace {
+
+using core::Object;
+using heap::DeleteResult;
+
+class DedanglingTest : public HeapTest {
+ protected:
+  static inline std::vector<Object*> kept;
+  static inline std::vector<std::pair<uint8_t*, uint8_t*>> frozen;
+  static constexpr heap::RemapSupport kSupport = {[](void (*patch)(uint64_t*), void (*stopped)(void*), void* argument) {
+                                                    for (Object*& object : kept) {
+                                                      if (patch != nullptr) patch(reinterpret_cast<uint64_t*>(&object));
+                                                    }
+                                                    stopped(argument);
+                                                    return true;
+                                                  },
+                                                  [](void (*fn)(uint8_t*, uint8_t*, void*), void* argument) {
+                                                    for (auto [first, end] : frozen) fn(first, end, argument);
+                                                  },
+                                                  nullptr};
+
+  void configure(core::Knobs& knobs) override { knobs.promotion = true; }
+  void SetUp() override {
+    HeapTest::SetUp();
+    kept.clear();
+    frozen.clear();
+    heap::set_remap_support(&kSupport);
+    repairs_ = core::fault_counters.repairs.load();
+  }
+  void TearDown() override {
+    core::fault_counters.repairs.store(repairs_);
+    HeapTest::TearDown();
+  }
+
+  // Some blocks of nodes of which every eighth lives; promoted.
+  void promote_some() {
+    std::vector<Object*> all;
+    for (size_t bytes = 0; bytes < 4 * core::kBlockSize; bytes += 40) {
+      all.push_back(allocate(&node_type.table));
+      memset(reinterpret_cast<uint64_t*>(all.back()) + 1, 0, 24);
+    }
+    for (size_t i = 0; i < all.size(); i++) {
+      if (i % 8 == 0) kept.push_back(all[i]);
+      else EXPECT_EQ(heap::delete_object(all[i]), DeleteResult::kDeleted);
+    }
+    EXPECT_GT(heap::promote(heap::PromotionScope::kSparse), 0u);
+    EXPECT_GT(heap::forwarding_bytes(), 0u);
+  }
+
+  uint64_t repairs_ = 0;
+};
+
+TEST_F(DedanglingTest, ARemapIsDueWhenFaultsOrMappingsAreMany) {
+  constexpr uint64_t kMany = 1'000'000'000;  // 4 us each: more than an eighth of any time that a test takes
+  core::fault_counters.repairs.fetch_add(kMany);
+  EXPECT_FALSE(heap::should_remap()) << "no name is old";
+  promote_some();
+  EXPECT_TRUE(heap::should_remap()) << "faults";
+  ASSERT_TRUE(heap::dedangle());
+  EXPECT_FALSE(heap::should_remap()) << "the faults of before count no more, nor are there tables";
+  promote_some();
+  EXPECT_FALSE(heap::should_remap());
+  core::fault_counters.repairs.fetch_add(1000);
+  EXPECT_FALSE(heap::should_remap()) << "too few to tell";
+  core::fault_counters.repairs.fetch_add(kMany);
+  EXPECT_TRUE(heap::should_remap()) << "faults";
+  core::fault_counters.repairs.fetch_sub(kMany);
+  EXPECT_FALSE(heap::should_remap());
+  uint64_t forwarded = heap::block_counters.forwarded.exchange(4096);
+  EXPECT_FALSE(heap::should_remap());
+  heap::block_counters.forwarded.store(4097);
+  EXPECT_TRUE(heap::should_remap()) << "kernel mappings";
+  heap::block_counters.forwarded.store(forwarded);
+  ASSERT_TRUE(heap::dedangle());
+  EXPECT_FALSE(heap::should_remap());
+  expect_valid("after the remaps");
+}
+
+TEST_F(DedanglingTest, FieldsOfFrozenObjectsAreMadeCurrent) {
+  // Two nodes, and the memory for a third.
+  static uint64_t memory[3 * 5];
+  memset(memory, 0, sizeof memory);
+  for (size_t i : {0, 1}) memory[5 * i + 1] = reinterpret_cast<uint64_t>(&node_type.table);
+  frozen.emplace_back(reinterpret_cast<uint8_t*>(memory + 1), reinterpret_cast<uint8_t*>(memory + std::size(memory)));
+  promote_some();
+  auto old_name = [this](size_t i) { return reinterpret_cast<uint64_t>(kept[i]); };
+  ASSERT_NE(heap::current_address(old_name(0)), old_name(0));
+  memory[2] = old_name(0);
+  memory[5 + 4] = old_name(1);
+  memory[10 + 2] = old_name(0);  // behind the last object: nobody's field
+  uint64_t of_first = heap::current_address(old_name(0)), of_second = heap::current_address(old_name(1)), before = old_name(0);
+  ASSERT_TRUE(heap::dedangle());
+  EXPECT_EQ(memory[2], of_first);
+  EXPECT_EQ(memory[5 + 4], of_second);
+  EXPECT_EQ(memory[10 + 2], before);
+  EXPECT_EQ(memory[3], 0u);
+}
+
+}  // namespace
+}  // namespace freehold::testing

@@ -374,5 +374,27 @@ TEST_P(UsedUpTest, TheReserveIsThere) {
 INSTANTIATE_TEST_SUITE_P(, UsedUpTest, ::testing::Values(core::Protection::kUserfaultfd, core::Protection::kMprotect),
                          [](const auto& info) { return info.param == core::Protection::kUserfaultfd ? "Userfaultfd" : "Mprotect"; });
 
+// An allocation that fails while its failure is thrown is thrown again, deeper in the stack. Not for ever: with no memory at all the stack would overflow.
+class EndlessFailureDeathTest : public HeapTest {
+ protected:
+  // Frames as large as a dispatch has them. Calls itself after each failure, as throwing does.
+  [[gnu::noinline]] int fail(int depth) {
+    volatile char frame[1024];
+    frame[0] = 0;
+    EXPECT_EQ(allocate(&bytes_type.table, 30'000), nullptr);
+    int below = depth == 0 ? 0 : fail(depth - 1);
+    return below + 1 + frame[0];
+  }
+};
+
+TEST_F(EndlessFailureDeathTest, EndsTheProcess) {
+  os::inject_failures("mmap:1+,mprotect:1+");
+  // The first failure gives the thread the memory for emergencies, of which there is none.
+  for (int again = 0; again < 100; again++) EXPECT_EQ(fail(0), 1);
+  EXPECT_EQ(fail(20), 21);
+  EXPECT_EQ(fail(20), 21) << "those of before are over";
+  EXPECT_DEATH(fail(60), "nothing is left to throw an OutOfMemoryException with");
+}
+
 }  // namespace
 }  // namespace freehold::testing

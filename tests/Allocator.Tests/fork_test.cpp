@@ -1,0 +1,141 @@
+// The child of a fork: it has one thread, and neither userfaultfd nor the threads of the heap.
+#include "heap/fork.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <iterator>
+#include <vector>
+
+#include "heap/dedangling.h"
+#include "heap/forwarding.h"
+#include "heap/maintenance_signals.h"
+#include "heap/phases.h"
+#include "heap/promotion.h"
+#include "heap/scopes.h"
+#include "heap/thread_heap.h"
+#include "heap_fixture.h"
+
+namespace freehold::testing {
+namespace {
+
+using core::Object;
+using heap::DeleteResult;
+
+class ForkedHeapTest : public HeapTest, public ::testing::WithParamInterface<core::Protection> {
+ protected:
+  void configure(core::Knobs& knobs) override {
+    knobs.protection = GetParam();
+    knobs.promotion = true;
+  }
+
+  // As runtime/fork.cpp forks. True if all is well in the child, which ends by exit(): tools that count look at it then.
+  template <typename Body>
+  static bool is_well_in_child(Body body) {
+    pid_t child;
+    {
+      heap::PromotionPause promotion;
+      heap::MaintenancePause maintenance;
+      heap::lock_thread_list();
+      child = fork();
+      if (child == 0) heap::go_on_in_child();
+      heap::unlock_thread_list();
+    }
+    if (child == 0) {
+      body();
+      exit(HasFailure() ? 1 : 0);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  }
+
+  static bool is_readable(const void* address) {
+    uint64_t value;
+    return core::try_load(static_cast<const uint64_t*>(address), &value);
+  }
+};
+
+// Blocks whose objects have moved, blocks that are dead, and pages of a live block that are: none of it can be read in the child, whatever kept it from being read before.
+TEST_P(ForkedHeapTest, WhatIsDeadStaysDead) {
+  std::vector<Object*> all, kept;
+  for (size_t bytes = 0; bytes < 8 * core::kBlockSize; bytes += 40) all.push_back(allocate(&node_type.table));
+  size_t promoted = all.size() / 2;
+  for (size_t i = 0; i < promoted; i++) {
+    if (i % 8 == 0) kept.push_back(all[i]);
+    else ASSERT_EQ(heap::delete_object(all[i]), DeleteResult::kDeleted);
+  }
+  ASSERT_GT(heap::promote(heap::PromotionScope::kSparse), 0u);
+  // Of the second half: runs of dead pages between live objects.
+  std::vector<Object*> dead;
+  for (size_t i = promoted; i < all.size(); i++) {
+    if (i % 20'000 < 100) kept.push_back(all[i]);
+    else dead.push_back(all[i]);
+  }
+  for (Object* object : dead) ASSERT_EQ(heap::delete_object(object), DeleteResult::kDeleted);
+  core::knobs.promotion = false;
+  heap::collect();
+  std::vector<Object*> gone, moved;
+  for (Object* object : dead) {
+    if (!is_readable(object)) gone.push_back(object);
+  }
+  for (Object* object : kept) {
+    auto name = reinterpret_cast<uintptr_t>(object);
+    if (heap::current_address(name) != name) moved.push_back(object);
+    reinterpret_cast<uint64_t*>(heap::current_address(name))[1] = 7 * name;
+  }
+  ASSERT_GT(gone.size(), dead.size() / 2);
+  ASSERT_GT(moved.size(), 1000u);
+  EXPECT_TRUE(is_well_in_child([&] {
+    heap::start_at_next_wake(nullptr);  // the verifier is to find nobody at work
+    for (Object* object : gone) ASSERT_FALSE(is_readable(object)) << object;
+    for (Object* object : moved) ASSERT_FALSE(is_readable(object)) << object;
+    for (Object* object : kept) {
+      auto name = reinterpret_cast<uintptr_t>(object);
+      ASSERT_EQ(reinterpret_cast<uint64_t*>(heap::current_address(name))[1], 7 * name);
+    }
+    expect_valid("in the child");
+    // And the heap goes on, with what protects it there.
+    for (size_t i = 0; i < 200'000; i++) ASSERT_EQ(heap::delete_object(allocate(&node_type.table)), DeleteResult::kDeleted);
+    for (Object* object : kept) ASSERT_EQ(heap::delete_object(object), DeleteResult::kDeleted);
+    heap::collect();
+    expect_valid("after deletions in the child");
+  }));
+  for (Object* object : gone) ASSERT_FALSE(is_readable(object)) << object;
+  expect_valid("in the parent");
+}
+
+// The scope of the thread that forks goes on; what another thread had open is not waited for.
+TEST_P(ForkedHeapTest, AScopeGoesOnInTheChild) {
+  for (bool has_one : {false, true}) {
+    int64_t scope = has_one ? heap::begin_scope() : 0;
+    ASSERT_EQ(scope != 0, has_one);
+    EXPECT_TRUE(is_well_in_child([&] {
+      EXPECT_EQ(heap::has_scope(), has_one);
+      EXPECT_EQ(heap::is_noting_stores(), has_one);
+      if (has_one) heap::leave_scope(scope);
+      EXPECT_FALSE(heap::has_scope());
+      EXPECT_FALSE(heap::is_noting_stores());
+    }));
+    EXPECT_EQ(heap::is_noting_stores(), has_one);
+    if (has_one) heap::leave_scope(scope);
+  }
+}
+
+// The background thread is not in the child. Who finds work there starts another.
+TEST_P(ForkedHeapTest, TheBackgroundThreadStartsWhenThereIsWork) {
+  EXPECT_TRUE(is_well_in_child([] {
+    auto threads = [] { return std::distance(std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator()); };
+    auto before = threads();
+    heap::wake_maintenance();
+    EXPECT_EQ(threads(), before + 1);
+  }));
+}
+
+INSTANTIATE_TEST_SUITE_P(Protections, ForkedHeapTest, ::testing::Values(core::Protection::kUserfaultfd, core::Protection::kMprotect),
+                         [](const auto& info) { return info.param == core::Protection::kUserfaultfd ? "userfaultfd" : "mprotect"; });
+
+}  // namespace
+}  // namespace freehold::testing

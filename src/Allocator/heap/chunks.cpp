@@ -133,6 +133,8 @@ void install(AllocationContext* context, size_t block, size_t window, size_t cou
 
 bool next_chunk(AllocationContext* context, size_t size, BlockKind kind) noexcept {
   close_chunk(context);
+  // What is larger has pages of its own, so a block is never left with windows that are too few for the next object.
+  static_assert(core::kLargeObject <= kWindowSize);
   size_t needed = (size + kWindowSize - 1) / kWindowSize;
   // The memory for emergencies has to do for all threads.
   bool emergency = thread_heap.emergency != 0;
@@ -159,14 +161,7 @@ bool next_chunk(AllocationContext* context, size_t size, BlockKind kind) noexcep
   SharedBlock& source = shared_of(kind);
   os::LockGuard guard(lock);
   size_t left = kWindowsPerBlock - source.next_window;
-  if (left < needed) {
-    if (left != 0) {
-      // Fewer windows than one object needs: they become a filler, or the block would never die.
-      uint8_t* rest = begin_chunk(source.block, source.next_window);
-      source.next_window = kWindowsPerBlock;
-      arena.blocks[source.block].claimed.fetch_or(window_mask(window_of(rest), left), std::memory_order_acq_rel);
-      fill(rest, left * kWindowSize);
-    }
+  if (left == 0) {
     size_t block = acquire_block(kind, BlockUse::kShared);
     if (block == kNoBlock) return false;
     leave(source);

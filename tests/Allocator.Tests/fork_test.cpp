@@ -61,7 +61,7 @@ class ForkedHeapTest : public HeapTest, public ::testing::WithParamInterface<cor
 // Blocks whose objects have moved, blocks that are dead, and pages of a live block that are: none of it can be read in the child, whatever kept it from being read before.
 TEST_P(ForkedHeapTest, WhatIsDeadStaysDead) {
   std::vector<Object*> all, kept;
-  for (size_t bytes = 0; bytes < 8 * core::kBlockSize; bytes += 40) all.push_back(allocate(&node_type.table));
+  for (size_t bytes = 0; bytes < 6 * core::kBlockSize; bytes += 40) all.push_back(allocate(&node_type.table));
   size_t promoted = all.size() / 2;
   for (size_t i = 0; i < promoted; i++) {
     if (i % 8 == 0) kept.push_back(all[i]);
@@ -98,7 +98,7 @@ TEST_P(ForkedHeapTest, WhatIsDeadStaysDead) {
     }
     expect_valid("in the child");
     // And the heap goes on, with what protects it there.
-    for (size_t i = 0; i < 200'000; i++) ASSERT_EQ(heap::delete_object(allocate(&node_type.table)), DeleteResult::kDeleted);
+    for (size_t i = 0; i < 60'000; i++) ASSERT_EQ(heap::delete_object(allocate(&node_type.table)), DeleteResult::kDeleted);
     for (Object* object : kept) ASSERT_EQ(heap::delete_object(object), DeleteResult::kDeleted);
     heap::collect();
     expect_valid("after deletions in the child");
@@ -109,6 +109,7 @@ TEST_P(ForkedHeapTest, WhatIsDeadStaysDead) {
 
 // The scope of the thread that forks goes on; what another thread had open is not waited for.
 TEST_P(ForkedHeapTest, AScopeGoesOnInTheChild) {
+  allocate(&node_type.table);  // stores are noted from the first chunk on
   for (bool has_one : {false, true}) {
     int64_t scope = has_one ? heap::begin_scope() : 0;
     ASSERT_EQ(scope != 0, has_one);

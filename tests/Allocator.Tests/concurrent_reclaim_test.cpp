@@ -13,6 +13,9 @@
 #include <thread>
 
 #include "concurrent_reclaim_fixture.h"
+#include "heap/graph_deletion.h"
+#include "heap/outgrown_arrays.h"
+#include "heap/scopes.h"
 
 namespace freehold::testing::beside {
 namespace {
@@ -90,6 +93,32 @@ TEST_F(ConcurrentReclaimTest, AMoveIntoSomethingFrozenCounts) {
   EXPECT_EQ(heap::reclaim(), 1);
 }
 
+// Only the marker goes through them, beside the threads. A stop does not, whatever was moved to a stack or into one of them.
+TEST_F(ConcurrentReclaimTest, NoStopGoesThroughFrozenObjects) {
+  core::knobs.verify = false;  // its check does
+  static Object *stored, *on_stack;
+  stored = node(), on_stack = node();
+  static uint64_t memory[3'000 * 5];
+  memset(memory, 0, sizeof memory);
+  for (size_t i = 0; i < 3'000; i++) memory[5 * i + 1] = reinterpret_cast<uint64_t>(&node_type.table);
+  frozen.emplace_back(reinterpret_cast<uint8_t*>(memory + 1), reinterpret_cast<uint8_t*>(memory + 3'000 * 5));
+  static int walks;
+  walks = 0;
+  at_frozen = [] { walks += stopped_now ? 1 : 0; };
+  in_stop = [] {
+    if (stops != 2) return;
+    uint64_t local = address(on_stack);
+    freehold_after_move(reinterpret_cast<uint8_t*>(&local), nullptr, sizeof local);
+    memory[5 * 2'000 + 3] = address(stored);
+    freehold_after_move(reinterpret_cast<uint8_t*>(memory + 5 * 2'000 + 3), nullptr, sizeof(uint64_t));
+    walks = 0;  // the threads', to find one of them
+  };
+  EXPECT_EQ(heap::reclaim(), 1);
+  EXPECT_FALSE(heap::is_deleted(stored));
+  EXPECT_TRUE(heap::is_deleted(on_stack));
+  EXPECT_EQ(walks, 0);
+}
+
 // Block moves into an object whose header has lost its memory: it can be found neither beside the threads nor when they stand. So many of them that some are
 // not noted end the marking, and nothing is deleted.
 TEST_F(ConcurrentReclaimTest, MovesIntoWhatHasNoHeader) {
@@ -162,6 +191,93 @@ TEST_F(ConcurrentReclaimTest, AnAbandonedMarkingLeavesNothing) {
     EXPECT_EQ(heap::concurrent_reclaim_counters.abandoned.load(), 1u);
   }
   in_stop = nullptr;
+}
+
+// Each would wait for ever here, on the thread that marks, if it needed what the marking holds to its end.
+TEST_F(ConcurrentReclaimTest, OtherStopsDoNotWaitForAMarking) {
+  static Object *array, *finalizable, *graph, *lost, *outgrown, *in_scope;
+  static int64_t scope;
+  array = allocate(&references_type.table, 4), lost = node(), graph = node({node({lost})});
+  outgrown = allocate(&references_type.table, 10), finalizable = nullptr;
+  scope = heap::begin_scope();
+  ASSERT_NE(scope, 0);
+  in_scope = node({node()}), finalizable = node({node()}, &finalizable_node_type.table);
+  mine_ = {array};
+  weak = {address(in_scope), address(graph)};
+  while_marking = [] {
+    EXPECT_FALSE(heap::place_lock.try_lock());
+    EXPECT_EQ(heap::promote(heap::PromotionScope::kAll, false), 0u);
+    int64_t unreachable = 0;
+    EXPECT_TRUE(heap::find_unreachable([](Object*, const core::MethodTable*, size_t, void* count) { ++*static_cast<int64_t*>(count); }, &unreachable));
+    EXPECT_EQ(unreachable, 3 + 1 + 2 + 2);
+    uint64_t root = address(graph), none = 0, list = address(array);
+    heap::GraphDeletion of_graph;
+    EXPECT_EQ(heap::delete_graph(&root, &none, &of_graph), heap::GraphResult::kDeleted);
+    EXPECT_EQ(of_graph.objects, 3u);
+    EXPECT_EQ(weak[1], 0u);
+    // Its finalizer is the caller's to run, from an array that the marker has seen before.
+    heap::ScopeDeletion of_scope;
+    EXPECT_EQ(heap::end_scope(scope, &list, &of_scope), heap::ScopeResult::kFinalizable);
+    EXPECT_EQ(words(array)[2], address(finalizable));
+    EXPECT_TRUE(heap::is_marked(address(finalizable)));
+    EXPECT_TRUE(heap::claim_finalizer(address(finalizable)));
+    words(array)[2] = 0;
+    EXPECT_EQ(heap::end_scope(scope, &list, &of_scope), heap::ScopeResult::kDeleted);
+    EXPECT_EQ(of_scope.objects, 4u);
+    EXPECT_EQ(weak[0], 0u);
+    words(array)[2] = address(outgrown);
+    heap::OutgrownArrays of_collections = {0, 0};
+    EXPECT_TRUE(heap::delete_outgrown(&list, 1, false, &of_collections));
+    EXPECT_TRUE(heap::is_deleted(outgrown));
+  };
+  EXPECT_EQ(heap::reclaim(), 0);
+  EXPECT_EQ(while_marking, nullptr);
+  for (Object* object : {graph, lost, in_scope, finalizable}) EXPECT_TRUE(heap::is_deleted(object));
+  EXPECT_EQ(heap::finalizable_count(), 0u);
+  EXPECT_EQ(heap::concurrent_reclaim_counters.cycles.load(), 1u);
+  EXPECT_TRUE(heap::place_lock.try_lock());
+  heap::place_lock.unlock();
+  expect_valid("after all");
+}
+
+// The child has no marker. It forgets what the parent's was doing, and marks by itself; the parent goes on.
+TEST_F(ConcurrentReclaimTest, ForksDoNotWaitForAMarking) {
+  static Object* hidden;
+  Object* root = node({node()});
+  hidden = node({node()});
+  mine_ = {root};
+  weak = {address(hidden)};
+  static int status;
+  status = -1;
+  while_marking = [] {
+    // As runtime/fork.cpp does.
+    heap::PromotionPause pause;
+    pid_t child;
+    {
+      std::unique_lock stop(running);
+      heap::MaintenancePause maintenance;
+      child = fork();
+    }
+    if (child == 0) {
+      alone = true;
+      heap::forget_barrier_writer();
+      heap::forget_marking();
+      bool forgotten = !heap::is_marking() && heap::shading.marks == nullptr;
+      heap::promotion_lock.unlock();
+      // The marker had shaded neither, and what is stored without a marking is not looked at.
+      store(reinterpret_cast<Object*>(roots[0]->front()), 2, hidden);
+      bool keeps = heap::reclaim() == 0 && !heap::is_deleted(hidden);
+      __atomic_store_n(words(roots[0]->front()) + 2, 0, __ATOMIC_RELAXED);
+      bool deletes = heap::reclaim() == 2 && heap::is_deleted(hidden) && weak[0] == 0;
+      expect_valid("in the child");
+      _exit(forgotten && keeps && deletes && !HasFailure() ? 0 : 1);
+    }
+    waitpid(child, &status, 0);
+  };
+  EXPECT_EQ(heap::reclaim(), 2);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(heap::is_deleted(hidden));
+  expect_valid("in the parent");
 }
 
 // What lies inside an object is found by a walk, which a page that goes away would end: no memory is given back while roots are read.
@@ -284,7 +400,7 @@ TEST_F(ConcurrentReclaimTest, MoreThanTheStackHolds) {
 
 TEST_F(ConcurrentReclaimTest, MoreThanTheQueueHolds) {
   static Object* array;
-  constexpr uint32_t kMany = heap::Shading::kQueue + 100'000;
+  constexpr uint32_t kMany = heap::MarkingBounds::kQueue + 100'000;
   static std::vector<Object*> hidden;
   array = allocate(&references_type.table, kMany);
   hidden.clear();
@@ -297,6 +413,88 @@ TEST_F(ConcurrentReclaimTest, MoreThanTheQueueHolds) {
   uint64_t live = heap::thread_totals().live_bytes();
   EXPECT_EQ(heap::reclaim(), 0);
   EXPECT_EQ(heap::thread_totals().live_bytes(), live);
+}
+
+// A list needs no room, however long: each object leads to the next.
+TEST_F(ConcurrentReclaimTest, AListNeedsNoStack) {
+  heap::marking_bounds = {1, 0, 0, 0, 1};
+  for (bool finalizable : {false, true}) {
+    Object *first = finalizable ? node({}, &finalizable_node_type.table) : node(), *last = first;
+    for (int i = 0; i < 300'000; i++) {
+      Object* next = node();
+      store(last, 1, next);
+      last = next;
+    }
+    if (!finalizable) mine_ = {first};
+    EXPECT_EQ(heap::reclaim(), 0);
+    EXPECT_FALSE(heap::is_deleted(last));
+    EXPECT_EQ(heap::concurrent_reclaim_counters.blocks_again.load(), 0u);
+    EXPECT_EQ(heap::concurrent_reclaim_counters.abandoned.load(), 0u);
+  }
+}
+
+// Trees of any shape with less room than they have levels, from roots, from what is finalizable, and from what is stored meanwhile.
+TEST_F(ConcurrentReclaimTest, WhateverTheListsHold) {
+  std::mt19937_64 random(seed_of_run());
+  constexpr heap::MarkingBounds kBounds[] = {{1, 0, 0, 0, 1}, {2, 1, 1, 1, 2}, {3, 4096, 2, 100, 50}, {2048, 0, 0, 1 << 20, 1}, {1, 5, 2048, 7, 1000}};
+  static Object* stored[2];
+  for (const heap::MarkingBounds& bounds : kBounds) {
+    heap::marking_bounds = bounds;
+    auto tree = [&](Object* root, size_t size) {
+      std::vector<Object*> all = {root};
+      for (size_t i = 0; i < size; i++) {
+        Object* parent = all[random() % all.size()];
+        Object* child = random() % 8 == 0 ? allocate(&references_type.table, static_cast<uint32_t>(random() % (random() % 64 == 0 ? 20'000 : 40))) : node();
+        size_t word = parent->type->has_component_size() ? 2 + random() % std::max(parent->length, 1u) : 1 + random() % 3;
+        if (parent->type->has_component_size() && parent->length == 0) continue;
+        if (load(parent, word) == nullptr) store(parent, word, child), all.push_back(child);
+      }
+      return root;
+    };
+    Object* root = tree(allocate(&references_type.table, 50'000), 40'000);
+    Object* finalizable = tree(node({}, &finalizable_node_type.table), 20'000);
+    for (Object*& each : stored) each = tree(node(), 3'000);
+    mine_ = {root, finalizable, stored[0], stored[1]};
+    heap::reclaim();  // what found no place in a tree
+    mine_ = {root};
+    stops = 0;
+    in_stop = [] {
+      if (stops != 2) return;
+      for (size_t i = 0; i < 2; i++) store(roots[0]->front(), 2 + 49'990 + i, stored[i]);
+    };
+    uint64_t live = heap::thread_totals().live_bytes();
+    EXPECT_EQ(heap::reclaim(), 0);
+    EXPECT_EQ(heap::thread_totals().live_bytes(), live);
+    EXPECT_EQ(heap::finalizable_count(), 1u);
+    in_stop = nullptr;
+    mine_.clear();
+    while (heap::next_finalizable() != 0) {}
+    heap::reclaim();
+    EXPECT_EQ(heap::reclaim(), 0);
+    EXPECT_EQ(heap::concurrent_reclaim_counters.abandoned.load(), 0u);
+  }
+  EXPECT_GT(heap::concurrent_reclaim_counters.blocks_again.load(), 0u);
+  expect_valid("after all");
+}
+
+// As many markers as one asks for: what they reach is the same.
+TEST_F(ConcurrentReclaimTest, SeveralMarkers) {
+  core::knobs.reclaim_workers = 4;
+  constexpr uint32_t kMany = 200'000;
+  for (int cycle = 0; cycle < 5; cycle++) {
+    Object* array = allocate(&references_type.table, kMany);
+    for (uint32_t i = 0; i < kMany; i++) store(array, 2 + i, node({node({node()}), i % 3 != 0 ? load(array, 2 + i / 2) : nullptr}));
+    int64_t lost = 0;
+    for (int i = 0; i < 1'000; i++, lost += 2) node({node({array})});
+    mine_ = {array};
+    uint64_t live = heap::thread_totals().live_bytes();
+    EXPECT_EQ(heap::reclaim(), lost);
+    EXPECT_EQ(heap::thread_totals().live_bytes(), live - static_cast<uint64_t>(lost) * 40);
+    mine_.clear();
+    EXPECT_EQ(heap::reclaim(), 1 + 3 * int64_t{kMany});
+  }
+  EXPECT_EQ(heap::concurrent_reclaim_counters.abandoned.load(), 0u);
+  expect_valid("after all");
 }
 
 TEST_F(ConcurrentReclaimTest, WithoutMemoryNothingIsDeleted) {
@@ -430,10 +628,19 @@ class Program {
   heap::AllocationContext context_ = {};
 };
 
-TEST_F(ConcurrentReclaimTest, RandomPrograms) {
+class RandomProgramsTest : public ConcurrentReclaimTest {
+ protected:
+  void run(uint64_t steps, const std::vector<void (*)(std::vector<Object*>* statics, std::mt19937_64& random)>& others);
+
+  static void let_others_stop() {
+    while (wanted != 0) std::this_thread::yield();
+  }
+};
+
+void RandomProgramsTest::run(uint64_t steps, const std::vector<void (*)(std::vector<Object*>* statics, std::mt19937_64& random)>& others) {
   uint64_t seed = seed_of_run();
   const char* given = getenv("FREEHOLD_TEST_STEPS");
-  uint64_t steps = given != nullptr ? strtoull(given, nullptr, 10) : 3'000'000;
+  if (given != nullptr) steps = strtoull(given, nullptr, 10);
   printf("FREEHOLD_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
   SCOPED_TRACE("FREEHOLD_TEST_SEED=" + std::to_string(seed));
   constexpr size_t kThreads = 3;
@@ -464,6 +671,17 @@ TEST_F(ConcurrentReclaimTest, RandomPrograms) {
       left--;
     });
   }
+  std::atomic<uint64_t> turns{0};
+  for (size_t i = 0; i < others.size(); i++) {
+    threads.emplace_back([&, i] {
+      std::mt19937_64 random(seed + kThreads + i);
+      for (; left != 0; turns++) {
+        others[i](&statics, random);
+        std::this_thread::sleep_for(std::chrono::microseconds(random() % 200));
+      }
+      heap::unregister_thread();
+    });
+  }
   int64_t reclaimed = 0;
   while (left != 0) {
     int64_t count = heap::reclaim();
@@ -475,12 +693,105 @@ TEST_F(ConcurrentReclaimTest, RandomPrograms) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(Program::violations.load(), 0u);
   EXPECT_GT(reclaimed, static_cast<int64_t>(steps / 100));
-  printf("%llu cycles, %lld objects, %llu stops\n", static_cast<unsigned long long>(heap::concurrent_reclaim_counters.cycles.load()),
-         static_cast<long long>(reclaimed), static_cast<unsigned long long>(heap::concurrent_reclaim_counters.stops.load()));
+  EXPECT_GE(turns.load(), others.size());
+  printf("%llu cycles, %lld objects, %llu stops, %llu turns of others\n", static_cast<unsigned long long>(heap::concurrent_reclaim_counters.cycles.load()),
+         static_cast<long long>(reclaimed), static_cast<unsigned long long>(heap::concurrent_reclaim_counters.stops.load()),
+         static_cast<unsigned long long>(turns.load()));
   roots = {&mine_};
   heap::reclaim();
   EXPECT_EQ(heap::reclaim(), 0);
   expect_valid("after the programs");
+}
+
+TEST_F(RandomProgramsTest, OfThreads) { run(3'000'000, {}); }
+
+// With lists of any length, and four markers.
+TEST_F(RandomProgramsTest, WithOtherBoundsAndMarkers) {
+  core::knobs.stress.reclaim = 1;
+  core::knobs.reclaim_workers = 4;
+  run(1'000'000, {});
+}
+
+// Other stops at any time of a marking: graphs and scopes that end, and forks. What the programs share may hang on them, and keeps some of it.
+TEST_F(RandomProgramsTest, WithOtherStops) {
+  auto end_scope = [](std::vector<Object*>* statics, std::mt19937_64& random) {
+    static thread_local heap::AllocationContext context = {};
+    std::vector<Object*> made, kept;
+    int64_t scope;
+    {
+      let_others_stop();
+      std::shared_lock guard(running);
+      scope = heap::begin_scope();
+      for (int i = 0; i < 20; i++) {
+        made.push_back(allocate_with(&context, &node_type.table));
+        store(made.back(), 1, made[random() % made.size()]);
+        store(made.back(), 2, load((*statics)[random() % statics->size()], 2 + random() % 64));
+        if (random() % 16 != 0) continue;
+        Object* place = allocate_with(&context, &references_type.table, 1);
+        store(place, 2, made.back());
+        store((*statics)[random() % statics->size()], 2 + random() % 64, place);
+      }
+    }
+    uint64_t none = 0;
+    heap::ScopeDeletion result = {0, 0, 0};
+    heap::ScopeResult ended = heap::end_scope(scope, &none, &result);
+    if (ended != heap::ScopeResult::kDeleted || result.objects > 40) Program::violations++;
+    std::shared_lock guard(running);
+    heap::retire(&context);
+  };
+  auto delete_graph = [](std::vector<Object*>* statics, std::mt19937_64& random) {
+    static thread_local heap::AllocationContext context = {};
+    uint64_t root, none = 0;
+    {
+      let_others_stop();
+      std::shared_lock guard(running);
+      Object* first = allocate_with(&context, &node_type.table);
+      for (size_t word = 1; word <= 2; word++) store(first, word, allocate_with(&context, &node_type.table));
+      store(first, 3, load((*statics)[random() % statics->size()], 2 + random() % 64));
+      // Its own: nobody else comes by, and the cycle at work has not been told of it.
+      root = address(first);
+      heap::retire(&context);
+    }
+    heap::GraphDeletion result;
+    heap::GraphResult deleted = heap::delete_graph(&root, &none, &result);
+    // A cycle that began meanwhile may have come first.
+    if (deleted == heap::GraphResult::kDeleted ? result.objects < 1 : deleted != heap::GraphResult::kGone) Program::violations++;
+  };
+  auto fork_child = [](std::vector<Object*>*, std::mt19937_64& random) {
+    if (random() % 64 != 0) return;
+    heap::PromotionPause pause;
+    pid_t child;
+    {
+      wanted++;
+      std::unique_lock stop(running);
+      wanted--;
+      heap::MaintenancePause maintenance;
+      heap::lock_thread_list();
+      child = fork();
+      heap::unlock_thread_list();
+    }
+    if (child == 0) {
+      alone = true;
+      heap::promotion_lock.unlock();
+      heap::forget_other_threads();
+      heap::forget_barrier_writer();
+      heap::forget_scopes_of_other_threads();
+      heap::forget_marking();
+      expect_valid("in the child");
+      for (const auto* some : roots) {
+        for (const Object* object : *some) {
+          if (object != nullptr && heap::is_deleted(object)) _exit(2);
+        }
+      }
+      bool done = heap::reclaim() >= 0 && heap::reclaim() == 0;
+      expect_valid("after the child's reclaim");
+      _exit(done && !HasFailure() ? 0 : 1);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    if (status != 0) Program::violations++;
+  };
+  run(600'000, {end_scope, delete_graph, fork_child});
 }
 
 }  // namespace

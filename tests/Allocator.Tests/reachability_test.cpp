@@ -390,11 +390,44 @@ TEST_F(ReclaimTest, GrowthIsCountedFromTheLastTime) {
   add_root(root);
   EXPECT_EQ(heap::reclaim(), 1);
   EXPECT_FALSE(heap::should_reclaim());
-  add_root(allocate(&bytes_type.table, 60 << 20));
+  // That was of little use, and so is this.
+  add_root(allocate(&bytes_type.table, 66 << 20));
   EXPECT_TRUE(heap::should_reclaim());
   EXPECT_EQ(heap::reclaim(), 0);
-  // 91 MB live.
+  // 97 MB live.
+  Object* lost = allocate(&bytes_type.table, 120 << 20);
+  EXPECT_FALSE(heap::should_reclaim());
+  allocate(&bytes_type.table, 10 << 20);
+  EXPECT_TRUE(heap::should_reclaim());
+  EXPECT_EQ(heap::reclaim(), 2);
+  EXPECT_TRUE(heap::is_deleted(lost));
   allocate(&bytes_type.table, 42 << 20);
+  EXPECT_FALSE(heap::should_reclaim());
+  allocate(&bytes_type.table, 8 << 20);
+  EXPECT_TRUE(heap::should_reclaim());
+}
+
+TEST_F(ReclaimTest, WhatIsOfNoUseIsDoneLess) {
+  heap::set_limit(size_t{4} << 30);
+  core::knobs.reclaim_growth = 10;
+  // What a program keeps is looked through after 32 MB, 64, 128, 256, 256...
+  std::vector<int> after;
+  for (int grown = 0; after.size() < 5;) {
+    add_root(allocate(&bytes_type.table, 4 << 20));
+    grown += 4;
+    if (!heap::should_reclaim()) continue;
+    after.push_back(grown);
+    grown = 0;
+    EXPECT_EQ(heap::reclaim(), 0);
+  }
+  EXPECT_EQ(after, (std::vector<int>{32, 64, 128, 256, 256}));
+  // Calls in between, which have nothing new to find, are no sign of anything.
+  for (int i = 0; i < 5; i++) EXPECT_EQ(heap::reclaim(), 0);
+  allocate(&bytes_type.table, 250 << 20);
+  EXPECT_FALSE(heap::should_reclaim());
+  EXPECT_EQ(heap::reclaim(), 1);
+  // 736 MB live: a tenth of that is asked again.
+  allocate(&bytes_type.table, 70 << 20);
   EXPECT_FALSE(heap::should_reclaim());
   allocate(&bytes_type.table, 6 << 20);
   EXPECT_TRUE(heap::should_reclaim());
@@ -435,7 +468,7 @@ TEST_F(ReclaimTest, AllocationsThatOutrunAMarkingArePaced) {
   EXPECT_FALSE(heap::is_reclaim_behind());
   allocate(&bytes_type.table, 40 << 20);
   EXPECT_TRUE(heap::is_reclaim_behind());
-  heap::note_reclaim(heap::thread_totals().live_bytes());
+  heap::note_reclaim(heap::thread_totals().live_bytes(), 0);
   EXPECT_FALSE(heap::is_reclaiming() || heap::is_reclaim_behind());
 }
 
@@ -443,6 +476,10 @@ TEST_F(ReclaimTest, NearTheLimitLessGrowthSuffices) {
   heap::set_limit(size_t{128} << 20);
   add_root(allocate(&bytes_type.table, 100 << 20));
   EXPECT_EQ(heap::reclaim(), 0);
+  // Of no use: more is asked, until it is.
+  allocate(&bytes_type.table, 15 << 20);
+  EXPECT_FALSE(heap::should_reclaim());
+  EXPECT_EQ(heap::reclaim(), 1);
   allocate(&bytes_type.table, 7 << 20);
   EXPECT_FALSE(heap::should_reclaim());
   allocate(&bytes_type.table, 8 << 20);

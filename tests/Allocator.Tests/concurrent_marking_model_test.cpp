@@ -35,7 +35,8 @@ enum Rule : uint32_t {
   kDependentsCleared = 1 << 13,
   kShadedScannedAtEnd = 1 << 14,  // the last stop ends the marking only when nothing waits to be scanned
   kBornMarkedToTheEnd = 1 << 15,  // and while what has no mark is deleted
-  kAllRules = (1 << 16) - 1,
+  kListedShades = 1 << 16,        // what the end of a scope lists for its finalizer
+  kAllRules = (1 << 17) - 1,
 };
 constexpr const char* kRuleNames[] = {"stores shade",
                                       "block moves shade",
@@ -52,7 +53,8 @@ constexpr const char* kRuleNames[] = {"stores shade",
                                       "dependents reach",
                                       "dependents cleared",
                                       "what is shaded is scanned before the end",
-                                      "born marked while the unmarked is deleted"};
+                                      "born marked while the unmarked is deleted",
+                                      "what is listed in another stop is shaded"};
 
 enum Phase : int8_t { kIdle, kMarking, kDeleting, kDone };
 enum Candidate : int8_t { kIsNone, kIsToRun, kHasRun };
@@ -109,6 +111,7 @@ class Explorer {
       todo_.pop_back();
       for (int mutator = 0; mutator < kMutators; mutator++) step_mutator(state, mutator);
       step_others(state);
+      end_scope(state);
       step_marker(state);
     }
     todo_.clear();
@@ -253,6 +256,55 @@ class Explorer {
         push(next);
       }
     }
+  }
+
+  // The end of a scope, in a stop of its own at any time of the marking: an object that nothing strong leads to is deleted, or, if its finalizer has not run, stored where a thread finds it.
+  void end_scope(const State& state) {
+    if (state.operations == 0 || is_in_barrier(state)) return;
+    int8_t reached = strongly_reached(state);
+    auto is_unreached = [&](int object) { return has(state.allocated, object) && !has(state.deleted, object) && !has(reached, object); };
+    State next = state;
+    next.operations--;
+    auto clear_weak = [](State* s, int object) {
+      if (s->weak == object) s->weak = kNone;
+    };
+    if (is_unreached(kFinalizable) && !has(state.finalized, kFinalizable)) {
+      for (int to : {kStatics, static_cast<int>(state.mutators[0].registers[0])}) {
+        if (to == kNone || !readable(state, to)) continue;
+        State listed = next;
+        listed.field[to] = kFinalizable;
+        add(&listed.finalized, kFinalizable);
+        clear_weak(&listed, kFinalizable);
+        if (rule(kListedShades)) shade(&listed, kFinalizable);
+        push(listed);
+      }
+      return;
+    }
+    for (int object = 1; object < kObjects; object++) {
+      if (!is_unreached(object)) continue;
+      State gone = next;
+      add(&gone.deleted, object);
+      clear_weak(&gone, object);
+      push(gone);
+    }
+  }
+
+  static int8_t strongly_reached(const State& state) {
+    int8_t reached = 1 << kStatics;
+    auto reach = [&](int object) {
+      if (object != kNone) add(&reached, object);
+    };
+    for (const Mutator& mutator : state.mutators) {
+      for (int object : mutator.registers) reach(object);
+    }
+    if (has(state.queued, kFinalizable)) reach(kFinalizable);
+    for (int i = 0; i < kObjects; i++) {
+      for (int object = 0; object < kObjects; object++) {
+        if (has(reached, object) && readable(state, object)) reach(state.field[object]);
+      }
+      if (state.primary != kNone && has(reached, state.primary)) reach(state.secondary);
+    }
+    return reached;
   }
 
   // ---- The marker.

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <random>
 #include <shared_mutex>
+#include <utility>
 
 #include "heap/cards.h"
 #include "heap/concurrent_reclaim.h"
@@ -14,11 +15,13 @@
 #include "heap/forwarding.h"
 #include "heap/kept_marks.h"
 #include "heap/marked_blocks.h"
-#include "heap/marker.h"
+#include "heap/marking_bounds.h"
+#include "heap/marking_team.h"
 #include "heap/new_blocks.h"
 #include "heap/phases.h"
 #include "heap/promotion.h"
 #include "heap/reachability.h"
+#include "heap/scope_notes.h"
 #include "heap/shading.h"
 #include "heap_fixture.h"
 
@@ -39,7 +42,7 @@ inline uint64_t* words(Object* object) { return reinterpret_cast<uint64_t*>(obje
 inline void store(Object* object, size_t word, const Object* value) {
   uint64_t name = address(value);
   if (__atomic_load_n(&freehold_barrier.look_from, __ATOMIC_RELAXED) <= name && __atomic_load_n(&freehold_remapping, __ATOMIC_RELAXED) != 0)
-    name = freehold_current_name(name);
+    name = freehold_before_store(name, reinterpret_cast<uint64_t>(words(object) + word));
   __atomic_store_n(words(object) + word, name, __ATOMIC_RELEASE);
 }
 inline Object* load(Object* object, size_t word) { return reinterpret_cast<Object*>(__atomic_load_n(words(object) + word, __ATOMIC_ACQUIRE)); }
@@ -59,17 +62,23 @@ class ConcurrentReclaimTest : public HeapTest {
   static inline std::vector<std::pair<uint8_t*, uint8_t*>> frozen;
   static inline void (*in_stop)() = nullptr;
   static inline void (*at_roots)() = nullptr;
-  static inline bool can_stop = true;
+  static inline void (*at_frozen)() = nullptr;
+  static inline void (*while_marking)() = nullptr;  // on the marker, once it marks beside the threads
+  static inline bool can_stop = true, stopped_now = false;
+  static inline bool alone = false;  // the child of a fork: the other threads stand for ever
   static inline int stops = 0;
 
   static constexpr heap::RootSupport kSupport = {[](void (*stopped)(void*), void* argument) {
                                                    if (!can_stop) return false;
                                                    wanted++;
-                                                   std::unique_lock guard(running);
+                                                   std::unique_lock guard(running, std::defer_lock);
+                                                   if (!alone) guard.lock();
                                                    wanted--;
                                                    stops++;
+                                                   stopped_now = true;
                                                    if (in_stop != nullptr) in_stop();
                                                    stopped(argument);
+                                                   stopped_now = false;
                                                    return true;
                                                  },
                                                  [](void (*fn)(uintptr_t, bool, void*), void* argument) {
@@ -82,9 +91,13 @@ class ConcurrentReclaimTest : public HeapTest {
                                                    for (const Dependent& dependent : dependents) fn(dependent.primary, dependent.secondary, argument);
                                                  },
                                                  [](void (*fn)(uint8_t*, uint8_t*, void*), void* argument) {
+                                                   if (while_marking != nullptr && heap::is_marking() && !stopped_now) std::exchange(while_marking, nullptr)();
+                                                   if (at_frozen != nullptr) at_frozen();
                                                    for (auto [first, end] : frozen) fn(first, end, argument);
                                                  },
-                                                 [](void (*)(uint64_t*, void*), void*) {},
+                                                 [](void (*fn)(uint64_t*, void*), void* argument) {
+                                                   for (uint64_t& handle : weak) fn(&handle, argument);
+                                                 },
                                                  []() {},
                                                  []() {},
                                                  [](bool) {},
@@ -108,8 +121,9 @@ class ConcurrentReclaimTest : public HeapTest {
     long_weak.clear();
     dependents.clear();
     frozen.clear();
-    in_stop = at_roots = nullptr;
+    in_stop = at_roots = at_frozen = while_marking = nullptr;
     can_stop = true;
+    stopped_now = alone = false;
     stops = 0;
     heap::set_root_support(&kSupport);
   }

@@ -13,6 +13,9 @@
 #include <thread>
 
 #include "concurrent_reclaim_fixture.h"
+#include "heap/graph_deletion.h"
+#include "heap/outgrown_arrays.h"
+#include "heap/scopes.h"
 
 namespace freehold::testing::beside {
 namespace {
@@ -90,6 +93,32 @@ TEST_F(ConcurrentReclaimTest, AMoveIntoSomethingFrozenCounts) {
   EXPECT_EQ(heap::reclaim(), 1);
 }
 
+// Only the marker goes through them, beside the threads. A stop does not, whatever was moved to a stack or into one of them.
+TEST_F(ConcurrentReclaimTest, NoStopGoesThroughFrozenObjects) {
+  core::knobs.verify = false;  // its check does
+  static Object *stored, *on_stack;
+  stored = node(), on_stack = node();
+  static uint64_t memory[3'000 * 5];
+  memset(memory, 0, sizeof memory);
+  for (size_t i = 0; i < 3'000; i++) memory[5 * i + 1] = reinterpret_cast<uint64_t>(&node_type.table);
+  frozen.emplace_back(reinterpret_cast<uint8_t*>(memory + 1), reinterpret_cast<uint8_t*>(memory + 3'000 * 5));
+  static int walks;
+  walks = 0;
+  at_frozen = [] { walks += stopped_now ? 1 : 0; };
+  in_stop = [] {
+    if (stops != 2) return;
+    uint64_t local = address(on_stack);
+    freehold_after_move(reinterpret_cast<uint8_t*>(&local), nullptr, sizeof local);
+    memory[5 * 2'000 + 3] = address(stored);
+    freehold_after_move(reinterpret_cast<uint8_t*>(memory + 5 * 2'000 + 3), nullptr, sizeof(uint64_t));
+    walks = 0;  // the threads', to find one of them
+  };
+  EXPECT_EQ(heap::reclaim(), 1);
+  EXPECT_FALSE(heap::is_deleted(stored));
+  EXPECT_TRUE(heap::is_deleted(on_stack));
+  EXPECT_EQ(walks, 0);
+}
+
 // Block moves into an object whose header has lost its memory: it can be found neither beside the threads nor when they stand. So many of them that some are
 // not noted end the marking, and nothing is deleted.
 TEST_F(ConcurrentReclaimTest, MovesIntoWhatHasNoHeader) {
@@ -162,6 +191,93 @@ TEST_F(ConcurrentReclaimTest, AnAbandonedMarkingLeavesNothing) {
     EXPECT_EQ(heap::concurrent_reclaim_counters.abandoned.load(), 1u);
   }
   in_stop = nullptr;
+}
+
+// Each would wait for ever here, on the thread that marks, if it needed what the marking holds to its end.
+TEST_F(ConcurrentReclaimTest, OtherStopsDoNotWaitForAMarking) {
+  static Object *array, *finalizable, *graph, *lost, *outgrown, *in_scope;
+  static int64_t scope;
+  array = allocate(&references_type.table, 4), lost = node(), graph = node({node({lost})});
+  outgrown = allocate(&references_type.table, 10), finalizable = nullptr;
+  scope = heap::begin_scope();
+  ASSERT_NE(scope, 0);
+  in_scope = node({node()}), finalizable = node({node()}, &finalizable_node_type.table);
+  mine_ = {array};
+  weak = {address(in_scope), address(graph)};
+  while_marking = [] {
+    EXPECT_FALSE(heap::place_lock.try_lock());
+    EXPECT_EQ(heap::promote(heap::PromotionScope::kAll, false), 0u);
+    int64_t unreachable = 0;
+    EXPECT_TRUE(heap::find_unreachable([](Object*, const core::MethodTable*, size_t, void* count) { ++*static_cast<int64_t*>(count); }, &unreachable));
+    EXPECT_EQ(unreachable, 3 + 1 + 2 + 2);
+    uint64_t root = address(graph), none = 0, list = address(array);
+    heap::GraphDeletion of_graph;
+    EXPECT_EQ(heap::delete_graph(&root, &none, &of_graph), heap::GraphResult::kDeleted);
+    EXPECT_EQ(of_graph.objects, 3u);
+    EXPECT_EQ(weak[1], 0u);
+    // Its finalizer is the caller's to run, from an array that the marker has seen before.
+    heap::ScopeDeletion of_scope;
+    EXPECT_EQ(heap::end_scope(scope, &list, &of_scope), heap::ScopeResult::kFinalizable);
+    EXPECT_EQ(words(array)[2], address(finalizable));
+    EXPECT_TRUE(heap::is_marked(address(finalizable)));
+    EXPECT_TRUE(heap::claim_finalizer(address(finalizable)));
+    words(array)[2] = 0;
+    EXPECT_EQ(heap::end_scope(scope, &list, &of_scope), heap::ScopeResult::kDeleted);
+    EXPECT_EQ(of_scope.objects, 4u);
+    EXPECT_EQ(weak[0], 0u);
+    words(array)[2] = address(outgrown);
+    heap::OutgrownArrays of_collections = {0, 0};
+    EXPECT_TRUE(heap::delete_outgrown(&list, 1, false, &of_collections));
+    EXPECT_TRUE(heap::is_deleted(outgrown));
+  };
+  EXPECT_EQ(heap::reclaim(), 0);
+  EXPECT_EQ(while_marking, nullptr);
+  for (Object* object : {graph, lost, in_scope, finalizable}) EXPECT_TRUE(heap::is_deleted(object));
+  EXPECT_EQ(heap::finalizable_count(), 0u);
+  EXPECT_EQ(heap::concurrent_reclaim_counters.cycles.load(), 1u);
+  EXPECT_TRUE(heap::place_lock.try_lock());
+  heap::place_lock.unlock();
+  expect_valid("after all");
+}
+
+// The child has no marker. It forgets what the parent's was doing, and marks by itself; the parent goes on.
+TEST_F(ConcurrentReclaimTest, ForksDoNotWaitForAMarking) {
+  static Object* hidden;
+  Object* root = node({node()});
+  hidden = node({node()});
+  mine_ = {root};
+  weak = {address(hidden)};
+  static int status;
+  status = -1;
+  while_marking = [] {
+    // As runtime/fork.cpp does.
+    heap::PromotionPause pause;
+    pid_t child;
+    {
+      std::unique_lock stop(running);
+      heap::MaintenancePause maintenance;
+      child = fork();
+    }
+    if (child == 0) {
+      alone = true;
+      heap::forget_barrier_writer();
+      heap::forget_marking();
+      bool forgotten = !heap::is_marking() && heap::shading.marks == nullptr;
+      heap::promotion_lock.unlock();
+      // The marker had shaded neither, and what is stored without a marking is not looked at.
+      store(reinterpret_cast<Object*>(roots[0]->front()), 2, hidden);
+      bool keeps = heap::reclaim() == 0 && !heap::is_deleted(hidden);
+      __atomic_store_n(words(roots[0]->front()) + 2, 0, __ATOMIC_RELAXED);
+      bool deletes = heap::reclaim() == 2 && heap::is_deleted(hidden) && weak[0] == 0;
+      expect_valid("in the child");
+      _exit(forgotten && keeps && deletes && !HasFailure() ? 0 : 1);
+    }
+    waitpid(child, &status, 0);
+  };
+  EXPECT_EQ(heap::reclaim(), 2);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(heap::is_deleted(hidden));
+  expect_valid("in the parent");
 }
 
 // What lies inside an object is found by a walk, which a page that goes away would end: no memory is given back while roots are read.
@@ -284,7 +400,7 @@ TEST_F(ConcurrentReclaimTest, MoreThanTheStackHolds) {
 
 TEST_F(ConcurrentReclaimTest, MoreThanTheQueueHolds) {
   static Object* array;
-  constexpr uint32_t kMany = heap::Shading::kQueue + 100'000;
+  constexpr uint32_t kMany = heap::MarkingBounds::kQueue + 100'000;
   static std::vector<Object*> hidden;
   array = allocate(&references_type.table, kMany);
   hidden.clear();
@@ -297,6 +413,88 @@ TEST_F(ConcurrentReclaimTest, MoreThanTheQueueHolds) {
   uint64_t live = heap::thread_totals().live_bytes();
   EXPECT_EQ(heap::reclaim(), 0);
   EXPECT_EQ(heap::thread_totals().live_bytes(), live);
+}
+
+// A list needs no room, however long: each object leads to the next.
+TEST_F(ConcurrentReclaimTest, AListNeedsNoStack) {
+  heap::marking_bounds = {1, 0, 0, 0, 1};
+  for (bool finalizable : {false, true}) {
+    Object *first = finalizable ? node({}, &finalizable_node_type.table) : node(), *last = first;
+    for (int i = 0; i < 300'000; i++) {
+      Object* next = node();
+      store(last, 1, next);
+      last = next;
+    }
+    if (!finalizable) mine_ = {first};
+    EXPECT_EQ(heap::reclaim(), 0);
+    EXPECT_FALSE(heap::is_deleted(last));
+    EXPECT_EQ(heap::concurrent_reclaim_counters.blocks_again.load(), 0u);
+    EXPECT_EQ(heap::concurrent_reclaim_counters.abandoned.load(), 0u);
+  }
+}
+
+// Trees of any shape with less room than they have levels, from roots, from what is finalizable, and from what is stored meanwhile.
+TEST_F(ConcurrentReclaimTest, WhateverTheListsHold) {
+  std::mt19937_64 random(seed_of_run());
+  constexpr heap::MarkingBounds kBounds[] = {{1, 0, 0, 0, 1}, {2, 1, 1, 1, 2}, {3, 4096, 2, 100, 50}, {2048, 0, 0, 1 << 20, 1}, {1, 5, 2048, 7, 1000}};
+  static Object* stored[2];
+  for (const heap::MarkingBounds& bounds : kBounds) {
+    heap::marking_bounds = bounds;
+    auto tree = [&](Object* root, size_t size) {
+      std::vector<Object*> all = {root};
+      for (size_t i = 0; i < size; i++) {
+        Object* parent = all[random() % all.size()];
+        Object* child = random() % 8 == 0 ? allocate(&references_type.table, static_cast<uint32_t>(random() % (random() % 64 == 0 ? 20'000 : 40))) : node();
+        size_t word = parent->type->has_component_size() ? 2 + random() % std::max(parent->length, 1u) : 1 + random() % 3;
+        if (parent->type->has_component_size() && parent->length == 0) continue;
+        if (load(parent, word) == nullptr) store(parent, word, child), all.push_back(child);
+      }
+      return root;
+    };
+    Object* root = tree(allocate(&references_type.table, 50'000), 40'000);
+    Object* finalizable = tree(node({}, &finalizable_node_type.table), 20'000);
+    for (Object*& each : stored) each = tree(node(), 3'000);
+    mine_ = {root, finalizable, stored[0], stored[1]};
+    heap::reclaim();  // what found no place in a tree
+    mine_ = {root};
+    stops = 0;
+    in_stop = [] {
+      if (stops != 2) return;
+      for (size_t i = 0; i < 2; i++) store(roots[0]->front(), 2 + 49'990 + i, stored[i]);
+    };
+    uint64_t live = heap::thread_totals().live_bytes();
+    EXPECT_EQ(heap::reclaim(), 0);
+    EXPECT_EQ(heap::thread_totals().live_bytes(), live);
+    EXPECT_EQ(heap::finalizable_count(), 1u);
+    in_stop = nullptr;
+    mine_.clear();
+    while (heap::next_finalizable() != 0) {}
+    heap::reclaim();
+    EXPECT_EQ(heap::reclaim(), 0);
+    EXPECT_EQ(heap::concurrent_reclaim_counters.abandoned.load(), 0u);
+  }
+  EXPECT_GT(heap::concurrent_reclaim_counters.blocks_again.load(), 0u);
+  expect_valid("after all");
+}
+
+// As many markers as one asks for: what they reach is the same.
+TEST_F(ConcurrentReclaimTest, SeveralMarkers) {
+  core::knobs.reclaim_workers = 4;
+  constexpr uint32_t kMany = 200'000;
+  for (int cycle = 0; cycle < 5; cycle++) {
+    Object* array = allocate(&references_type.table, kMany);
+    for (uint32_t i = 0; i < kMany; i++) store(array, 2 + i, node({node({node()}), i % 3 != 0 ? load(array, 2 + i / 2) : nullptr}));
+    int64_t lost = 0;
+    for (int i = 0; i < 1'000; i++, lost += 2) node({node({array})});
+    mine_ = {array};
+    uint64_t live = heap::thread_totals().live_bytes();
+    EXPECT_EQ(heap::reclaim(), lost);
+    EXPECT_EQ(heap::thread_totals().live_bytes(), live - static_cast<uint64_t>(lost) * 40);
+    mine_.clear();
+    EXPECT_EQ(heap::reclaim(), 1 + 3 * int64_t{kMany});
+  }
+  EXPECT_EQ(heap::concurrent_reclaim_counters.abandoned.load(), 0u);
+  expect_valid("after all");
 }
 
 TEST_F(ConcurrentReclaimTest, WithoutMemoryNothingIsDeleted) {
@@ -358,129 +556,6 @@ TEST_F(ConcurrentReclaimTest, TheChildOfAForkKnowsItsOwnThread) {
   EXPECT_EQ(status, 0);
   ends.unlock();
   other.join();
-}
-
-// ---- Threads that do anything at any time.
-
-class Program {
- public:
-  Program(uint64_t seed, std::vector<Object*>* shared, const std::function<Object*(heap::AllocationContext*, const core::MethodTable*, uint32_t)>& allocate)
-      : random_(seed), shared_(shared), allocate_(allocate), registers_(8) {}
-  std::vector<Object*>& registers() { return registers_; }
-
-  void step() {
-    Object*& to = registers_[random_() % registers_.size()];
-    Object*& from = registers_[random_() % registers_.size()];
-    switch (random_() % 16) {
-      case 0:
-      case 1:
-      case 2: to = allocate_(&context_, &node_type.table, 0); break;
-      case 3: to = allocate_(&context_, &references_type.table, static_cast<uint32_t>(1 + random_() % (random_() % 64 == 0 ? 9000 : 12))); break;
-      case 4: to = (*shared_)[random_() % shared_->size()]; break;
-      case 5:
-      case 6:
-      case 7:
-        if (to != nullptr) store(to, word_of(to), from);
-        break;
-      case 8:
-        if (to != nullptr) __atomic_store_n(words(to) + word_of(to), 0, __ATOMIC_RELAXED);
-        break;
-      case 9:
-      case 10:
-      case 11:
-      case 12:
-        if (from != nullptr) {
-          Object* next = load(from, word_of(from));
-          if (next != nullptr) to = next;
-        }
-        break;
-      case 13: to = from; break;
-      case 14: copy(to, from); break;
-      case 15: delete_private(); break;
-    }
-    check(to);
-  }
-  void end() { heap::retire(&context_); }
-
-  static inline std::atomic<uint64_t> violations{0};
-
- private:
-  size_t word_of(Object* object) { return object->type->has_component_size() ? 2 + random_() % object->length : 1 + random_() % 3; }
-  static void check(Object* object) {
-    if (object != nullptr && heap::is_deleted(object)) violations++;
-  }
-  // As RhBulkMoveWithWriteBarrier does.
-  void copy(Object* to, Object* from) {
-    if (to == nullptr || from == nullptr || to == from || !to->type->has_component_size() || !from->type->has_component_size()) return;
-    size_t count = 1 + random_() % std::min(to->length, from->length);
-    for (size_t i = 0; i < count; i++) __atomic_store_n(words(to) + 2 + i, address(load(from, 2 + i)), __ATOMIC_RELEASE);
-    freehold_after_move(reinterpret_cast<uint8_t*>(words(to) + 2), reinterpret_cast<uint8_t*>(words(from) + 2), count * sizeof(uint64_t));
-  }
-  // An object that nothing else leads to.
-  void delete_private() {
-    Object* object = allocate_(&context_, &node_type.table, 0);
-    store(object, 1, registers_[0]);
-    if (heap::delete_object(object) != DeleteResult::kDeleted) violations++;
-  }
-
-  std::mt19937_64 random_;
-  std::vector<Object*>* shared_;
-  std::function<Object*(heap::AllocationContext*, const core::MethodTable*, uint32_t)> allocate_;
-  std::vector<Object*> registers_;
-  heap::AllocationContext context_ = {};
-};
-
-TEST_F(ConcurrentReclaimTest, RandomPrograms) {
-  uint64_t seed = seed_of_run();
-  const char* given = getenv("FREEHOLD_TEST_STEPS");
-  uint64_t steps = given != nullptr ? strtoull(given, nullptr, 10) : 3'000'000;
-  printf("FREEHOLD_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
-  SCOPED_TRACE("FREEHOLD_TEST_SEED=" + std::to_string(seed));
-  constexpr size_t kThreads = 3;
-  std::vector<Object*> statics;
-  for (int i = 0; i < 8; i++) statics.push_back(allocate(&references_type.table, 64));
-  roots.push_back(&statics);
-  std::vector<std::unique_ptr<Program>> programs;
-  for (size_t i = 0; i < kThreads; i++) {
-    programs.push_back(std::make_unique<Program>(seed + i, &statics, [](heap::AllocationContext* context, const core::MethodTable* type, uint32_t length) {
-      return allocate_with(context, type, length);
-    }));
-    roots.push_back(&programs.back()->registers());
-  }
-  std::atomic<size_t> left{kThreads};
-  std::vector<std::thread> threads;
-  for (auto& program : programs) {
-    threads.emplace_back([&left, &program, steps] {
-      for (uint64_t step = 0; step < steps;) {
-        while (wanted != 0) std::this_thread::yield();
-        std::shared_lock guard(running);
-        for (int i = 0; i < 20; i++, step++) program->step();
-      }
-      {
-        std::shared_lock guard(running);
-        program->registers().assign(program->registers().size(), nullptr);
-        program->end();
-      }
-      left--;
-    });
-  }
-  int64_t reclaimed = 0;
-  while (left != 0) {
-    int64_t count = heap::reclaim();
-    ASSERT_GE(count, 0);
-    reclaimed += count;
-    if (seed % 2 == 0) continue;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(Program::violations.load(), 0u);
-  EXPECT_GT(reclaimed, static_cast<int64_t>(steps / 100));
-  printf("%llu cycles, %lld objects, %llu stops\n", static_cast<unsigned long long>(heap::concurrent_reclaim_counters.cycles.load()),
-         static_cast<long long>(reclaimed), static_cast<unsigned long long>(heap::concurrent_reclaim_counters.stops.load()));
-  roots = {&mine_};
-  heap::reclaim();
-  EXPECT_EQ(heap::reclaim(), 0);
-  expect_valid("after the programs");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "heap/forwarding.h"
 #include "heap/reachability.h"
 #include "heap/root_support.h"
 #include "heap_fixture.h"

@@ -26,6 +26,7 @@ internal static unsafe partial class Outside
         new("outside-processes", _ => WhileMoving(Processes)),
         new("outside-fork", _ => Forks(underLoad: false)),
         new("outside-fork-under-load", _ => Forks(underLoad: true)),
+        new("outside-fork-while-marking", _ => ForksWhileMarking()),
         new("outside-fork-of-fork", _ => ForkOfFork()),
         new("outside-fork-suppressed", _ => WhileMoving(ForkSuppressed)),
         new("outside-descriptors-closed", _ => DescriptorsClosed(inChild: false)),
@@ -414,6 +415,35 @@ internal static unsafe partial class Outside
         s_stop = true;
         Array.ForEach(threads, thread => thread.Join());
         Expect.True(failure is null, failure?.ToString());
+    }
+
+    // The child has no marker, and forgets what the parent's was doing.
+    private static void ForksWhileMarking()
+    {
+        object? list = null;
+        for (int i = 0; i < 20_000; i++)
+            list = new object?[] { list };
+        Renew();
+        s_stop = false;
+        var marker = new Thread(() =>
+        {
+            while (!s_stop)
+            {
+                for (int i = 0; i < 1_000; i++)
+                    _ = new byte[1_000];
+                Heap.Reclaim();
+            }
+        });
+        marker.Start();
+        for (int i = 0; i < 5; i++)
+            ForkOnce();
+        s_stop = true;
+        marker.Join();
+        int count = 0;
+        for (object? item = list; item is not null; item = ((object?[])item)[0])
+            count++;
+        Expect.Equal(20_000, count);
+        ReadAll(2);
     }
 
     private static void ForkOfFork()

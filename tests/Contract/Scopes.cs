@@ -26,6 +26,7 @@ internal static class Scopes
         yield return new("scope-move-that-throws", _ => MoveThatThrows());
         yield return new("scope-outgrown", _ => Outgrown());
         yield return new("scope-threads", _ => Threads());
+        yield return new("scope-threads-and-markings", _ => WithMarkings(Threads));
         yield return new("scope-threads-outside", _ => ThreadsOutside());
         yield return new("scope-requests", _ => Requests());
         yield return new("scope-model", arguments => Agrees(arguments.Length > 0 ? int.Parse(arguments[0]) : Environment.TickCount));
@@ -440,6 +441,26 @@ internal static class Scopes
     }
 
     // Threads with scopes that give each other objects, by fields of objects of their scopes and outside.
+    // Scopes end at any time of a marking, which takes a while beside 20,000 objects.
+    private static void WithMarkings(Action work)
+    {
+        Node? list = null;
+        for (int i = 0; i < 20_000; i++)
+            list = new Node(i, list);
+        bool ends = false;
+        var marker = new Thread(() =>
+        {
+            while (!Volatile.Read(ref ends))
+                Heap.Reclaim();
+        });
+        marker.Start();
+        work();
+        Volatile.Write(ref ends, true);
+        marker.Join();
+        for (int i = 19_999; list is not null; i--, list = list.Next)
+            Expect.Equal(i, list.Value);
+    }
+
     private static void Threads()
     {
         var mailboxes = new Node?[64];

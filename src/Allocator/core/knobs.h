@@ -45,6 +45,7 @@ struct Knobs {
   Reclaim reclaim = Reclaim::kAuto;             // FREEHOLD_RECLAIM
   uint64_t reclaim_growth = 100;                // FREEHOLD_RECLAIM_GROWTH, percent
   bool reclaim_concurrent = true;               // FREEHOLD_RECLAIM_CONCURRENT
+  uint64_t reclaim_workers = 0;                 // FREEHOLD_RECLAIM_WORKERS; 0: heap/marking_team.h chooses
   Stress stress;                                // FREEHOLD_STRESS
   bool huge_pages = true;                       // FREEHOLD_HUGE_PAGES
 

@@ -41,7 +41,7 @@ namespace freehold::heap {
 void remember_from(uintptr_t address) noexcept;
 // Barriers ask for the current name of what they store, or do not any more. Under the lock of promotion.
 void set_remapping(bool remapping) noexcept;
-// Barriers shade what they store, or do not any more. Under the lock of promotion, with the threads stopped.
+// Barriers shade what they store, or do not any more. Under the lock of places, with the threads stopped.
 void set_marking(bool marking) noexcept;
 inline bool is_marking() noexcept { return (__atomic_load_n(&freehold_remapping, __ATOMIC_RELAXED) & 2) != 0; }
 // Barriers note stores of references from this address on; UINT64_MAX: no scope is open any more. Any thread.

@@ -9,9 +9,11 @@
 #include "heap/dead_locks.h"
 #include "heap/finalization_queue.h"
 #include "heap/forwarding.h"
+#include "heap/frozen_objects.h"
 #include "heap/kept_marks.h"
 #include "heap/marked_blocks.h"
-#include "heap/marker.h"
+#include "heap/marking_bounds.h"
+#include "heap/marking_team.h"
 #include "heap/moved_references.h"
 #include "heap/new_blocks.h"
 #include "heap/phases.h"
@@ -81,7 +83,7 @@ class Cycle {
 
   const RootSupport& support_;
   void (*check_)() noexcept;
-  Marker marker_;
+  MarkingTeam marker_;
   KeptMarks kept_;
   uint64_t budget_ = kFirstBudget;  // objects that the last stop may scan
   bool complete_ = true, done_ = false;
@@ -174,19 +176,17 @@ void Cycle::look_at_finalized() noexcept {
 // The threads are stopped. If that is not the end yet, they go on, and so does the marking.
 void Cycle::end() noexcept {
   found_ = false;
-  MovedReferences moved = take_moved([](uint64_t value, void* argument) noexcept { static_cast<Cycle*>(argument)->marker_.mark(value); }, this);
-  if (moved.too_many) {
+  if (!take_moved([](uint64_t value, void* argument) noexcept { static_cast<Cycle*>(argument)->marker_.mark(value); }, this)) {
     complete_ = false;
     return give_up();
   }
-  if (moved.outside) mark_frozen();
   mark_roots();
   if (freehold_registered_again != 0) look_at_finalized();
   uint64_t budget = budget_;
   budget_ *= 2;
   while (true) {
     uint64_t before = marker_.scanned() + kept_.scanned();
-    if (!marker_.drain_stopped(budget) || !kept_.drain(budget)) return;
+    if (!marker_.drain_stopped(budget) || !kept_.drain_stopped(budget)) return;
     uint64_t scanned = marker_.scanned() + kept_.scanned() - before;
     budget -= scanned < budget ? scanned : budget;
     found_ = false;
@@ -229,6 +229,7 @@ void Cycle::decide() noexcept {
 
 bool Cycle::mark() noexcept {
   forget_moved();
+  note_frozen(support_.for_each_frozen);
   if (!reserve_marks() || !cover_blocks() || !stop([](void* cycle) { static_cast<Cycle*>(cycle)->begin(); })) complete_ = false;
   want_no_blocks();
   if (!complete_) return false;
@@ -275,7 +276,18 @@ bool is_kept(const Object* object) noexcept {
   return is_marked(address) || (kept_now != nullptr && kept_now->is_kept(address));
 }
 
+void forget_marking() noexcept {
+  forget_place_lock();
+  if (is_marking()) set_marking(false);
+  kept_now = nullptr;
+  want_no_blocks();
+  forget_moved();
+  forget_markers();
+  forget_marks();
+}
+
 bool reclaim_beside_threads(const RootSupport& support, UnreachedFound remove, UnreachedRemoved removed, void* argument, void (*check)() noexcept) noexcept {
+  stress_bounds();
   Cycle cycle(support, check);
   bool marked = cycle.mark();
   if (marked) cycle.delete_unmarked(remove, removed, argument);

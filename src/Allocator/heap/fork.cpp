@@ -8,6 +8,7 @@
 #include "heap/block_protection.h"
 #include "heap/block_walk.h"
 #include "heap/cards.h"
+#include "heap/concurrent_reclaim.h"
 #include "heap/maintenance.h"
 #include "heap/pins.h"
 #include "heap/reclaim_policy.h"
@@ -74,6 +75,7 @@ void go_on_in_child() noexcept {
   }
   forget_other_threads();
   forget_barrier_writer();
+  forget_marking();
   forget_scopes_of_other_threads();
   forget_reclaiming_thread();
   forget_running_reclaims();

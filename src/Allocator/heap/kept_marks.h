@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "core/object.h"
-#include "heap/marker.h"
+#include "heap/bounded_stack.h"
 
 extern "C" {
 // 1: an object was registered for finalization again since the marking began. Whoever clears "finalizer run" stores it first, in cooperative mode.
@@ -24,8 +24,9 @@ class KeptMarks {
   void add_candidate(core::Object* object) noexcept;
   // True: it was not kept before, nor marked.
   bool keep(uintptr_t address) noexcept;
-  // As Marker::drain.
-  bool drain(uint64_t at_most = UINT64_MAX) noexcept;
+  // As those of MarkingTeam.
+  void drain() noexcept { drain(UINT64_MAX, false); }
+  bool drain_stopped(uint64_t at_most) noexcept { return drain(at_most, true); }
   // Of a current name. What is marked need not be kept.
   bool is_kept(uintptr_t address) const noexcept;
   bool keeps_in(size_t block) const noexcept { return bits_ != nullptr && (blocks_[block / 64] >> (block % 64) & 1) != 0; }
@@ -44,9 +45,14 @@ class KeptMarks {
 
  private:
   bool reserve() noexcept;
+  void scan(const core::Object* object, const core::MethodTable* type, size_t size) noexcept;
+  void scan_overflowed(bool stopped) noexcept;
+  bool drain(uint64_t at_most, bool stopped) noexcept;
 
-  uint64_t* bits_ = nullptr;    // a bit for each unit of the arena
-  uint64_t* blocks_ = nullptr;  // a bit for each block: its bits have memory
+  uint64_t* bits_ = nullptr;        // a bit for each unit of the arena
+  uint64_t* blocks_ = nullptr;      // a bit for each block: its bits have memory
+  uint64_t* overflowed_ = nullptr;  // likewise: something there is to be scanned, and the stack had no room for it
+  bool any_overflowed_ = false;
   BoundedStack<core::Object*> stack_, candidates_, finalized_;
   uint64_t scanned_ = 0;
   bool complete_ = true;

@@ -26,7 +26,7 @@ static_assert(kMarksOfBlock % os::kPageSize == 0);
 size_t bytes_of_marks() noexcept { return arena.size / core::kUnit / 8; }
 size_t bytes_of_blocks() noexcept { return core::align_up(arena.block_count() / 8, os::kPageSize); }
 size_t bytes_of_found() noexcept { return arena.block_count() / 2 * sizeof(uint32_t); }  // of the lower half
-constexpr size_t bytes_of_queue() noexcept { return Shading::kQueue * sizeof(uint64_t); }
+constexpr size_t bytes_of_queue() noexcept { return MarkingBounds::kQueue * sizeof(uint64_t); }
 
 // What belongs to `shading`, for a test that begins anew.
 struct State {
@@ -152,6 +152,11 @@ void mark_what_is_not_handed_out() noexcept {
   if (pinned.chunk_end != nullptr) mark_range(pinned.alloc_ptr - core::kHeaderSize, static_cast<const uint8_t*>(pinned.chunk_end));
   for_each_shared_rest([](uint8_t* start, const uint8_t* end) noexcept { mark_range(start, end); });
   for_rest_of_large([](uint8_t* start, const uint8_t* end) noexcept { mark_range(start, end); });
+}
+
+void forget_marks() noexcept {
+  state.release();
+  state.reserved = false;
 }
 
 void uncover_blocks() noexcept {

@@ -18,6 +18,8 @@ bool cover_new_blocks() noexcept;
 void mark_what_is_not_handed_out() noexcept;
 // Takes the memory of all marks back. No thread marks any more.
 void uncover_blocks() noexcept;
+// The same with all address space, whatever a thread that is not here any more was about to do with it.
+void forget_marks() noexcept;
 
 // Calls function(block) for each block that is covered and has objects of its own.
 template <typename Function>

@@ -1,16 +1,12 @@
 #include "heap/marker.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "core/arena.h"
 #include "core/fault_recovery.h"
 #include "core/references.h"
 #include "heap/forwarding.h"
-#include "heap/marked_blocks.h"
-#include "heap/phases.h"
 #include "heap/shading.h"
-#include "heap/walk.h"
 
 namespace freehold::heap {
 
@@ -23,10 +19,12 @@ namespace {
 // Objects of more bytes are scanned in parts, so that what they lead to does not fill the stack.
 constexpr size_t kPart = size_t{32} << 10;
 constexpr size_t kStep = size_t{1} << 16;
+// A helper is given no less.
+constexpr size_t kLeastShared = 32;
 
 }  // namespace
 
-Marker::Marker() noexcept : stack_(kStack, kStep), rests_(kRests, kStep) {}
+Marker::Marker(MarkPackets& packets) noexcept : packets_(packets), rests_(MarkingBounds::kRests, kStep) {}
 
 bool Marker::mark(uintptr_t address, bool interior) noexcept {
   if (!arena.contains(address)) return false;
@@ -39,11 +37,32 @@ bool Marker::mark(uintptr_t address, bool interior) noexcept {
 }
 
 void Marker::push(uintptr_t address) noexcept {
-  if (!stack_.push(address)) note_overflow(address);
+  if (count_ >= marking_bounds.stack && !give_oldest()) return note_overflow(address);
+  stack_[(oldest_ + count_++) % MarkingBounds::kStack] = address;
+}
+
+// Half of what is on the stack, or a packet. False: it stays here.
+bool Marker::give_oldest() noexcept {
+  uintptr_t items[MarkPackets::kItems];
+  size_t count = std::min((count_ + 1) / 2, MarkPackets::kItems);
+  for (size_t i = 0; i < count; i++) items[i] = stack_[(oldest_ + i) % MarkingBounds::kStack];
+  if (!packets_.give(items, count)) return false;
+  oldest_ = (oldest_ + count) % MarkingBounds::kStack;
+  count_ -= count;
+  return true;
+}
+
+void Marker::forget() noexcept {
+  count_ = coming_ = 0;
+  rests_.clear();
 }
 
 void Marker::scan(const Object* object, const MethodTable* type, size_t size) noexcept {
-  core::for_each_reference(object, type, size, [this](uint64_t* slot) noexcept {
+  scan_part(object, type, size, nullptr, reinterpret_cast<uint64_t*>(UINTPTR_MAX));
+}
+
+void Marker::scan_part(const Object* object, const MethodTable* type, size_t size, uint64_t* begin, uint64_t* end) noexcept {
+  core::for_each_reference_between(object, type, size, begin, end, [this](uint64_t* slot) noexcept {
     uint64_t value;
     if (core::try_load(slot, &value) && arena.contains(value)) mark_soon(value);
   });
@@ -52,8 +71,18 @@ void Marker::scan(const Object* object, const MethodTable* type, size_t size) no
 // Not what the program has deleted: the block's accounts have it already.
 void Marker::note_found(const Object* object, const Walked& walked) noexcept {
   auto address = reinterpret_cast<uintptr_t>(object);
-  if ((walked.header & core::kDeletedBit) == 0 && walked.size <= core::kLargeObject && arena.in_lower_half(address))
-    shading.found[arena.block_index(address)] += static_cast<uint32_t>(walked.size);
+  if ((walked.header & core::kDeletedBit) != 0 || walked.size > core::kLargeObject || !arena.in_lower_half(address)) return;
+  size_t block = arena.block_index(address);
+  if (block != found_block_) {
+    add_found();
+    found_block_ = block;
+  }
+  found_bytes_ += static_cast<uint32_t>(walked.size);
+}
+
+void Marker::add_found() noexcept {
+  if (found_bytes_ != 0) __atomic_fetch_add(&shading.found[found_block_], found_bytes_, __ATOMIC_RELAXED);
+  found_bytes_ = 0;
 }
 
 void Marker::scan_object(const Object* object) noexcept {
@@ -62,7 +91,7 @@ void Marker::scan_object(const Object* object) noexcept {
   if (walked.step != Step::kObject) return;
   note_found(object, walked);
   if (!walked.type->has_pointers()) return;
-  if (walked.size > kPart && rests_.push({object, 0})) return;
+  if (walked.size > kPart && rests_.count() < marking_bounds.rests && rests_.push({object, 0})) return;
   scan(object, walked.type, walked.size);
 }
 
@@ -78,10 +107,7 @@ bool Marker::scan_rest() noexcept {
   if (walked.step != Step::kObject || rest.next >= words) rests_.pop();
   if (walked.step != Step::kObject) return true;
   auto* begin = reinterpret_cast<uint64_t*>(const_cast<Object*>(object)) + next;
-  core::for_each_reference_between(object, walked.type, walked.size, begin, begin + kPart / sizeof(uint64_t), [this](uint64_t* slot) noexcept {
-    uint64_t value;
-    if (core::try_load(slot, &value) && arena.contains(value)) mark_soon(value);
-  });
+  scan_part(object, walked.type, walked.size, begin, begin + kPart / sizeof(uint64_t));
   return true;
 }
 
@@ -104,59 +130,17 @@ uintptr_t Marker::take_first() noexcept {
   return address;
 }
 
-bool Marker::take_shaded() noexcept {
-  if (taken_ >= std::min(shading.queued.load(std::memory_order_acquire), Shading::kQueue)) return false;
-  uint64_t address = shading.queue[taken_].load(std::memory_order_acquire);
-  if (address == 0) return false;  // the thread that has the place is about to store
-  shading.queue[taken_++].store(0, std::memory_order_relaxed);
-  push(address);
-  return true;
-}
-
-// All marked objects of such a block, some of them once more.
-bool Marker::scan_overflowed(bool stopped) noexcept {
-  if (!shading.any_overflowed.exchange(false, std::memory_order_acq_rel)) return false;
-  auto scan_marked = [this](uint8_t* start, const Walked& walked) noexcept {
-    Object* object = Object::at(start);
-    if (walked.step == Step::kObject && walked.type->has_pointers() && is_marked(reinterpret_cast<uintptr_t>(object))) {
-      scanned_++;
-      scan(object, walked.type, walked.size);
-    }
-  };
-  for_each_overflowed_block([&](size_t block) noexcept {
-    // What lies behind a page that goes away during the walk would be left out.
-    std::optional<MaintenancePause> pause;
-    if (!stopped) pause.emplace();
-    // Before the marks are read: who marks later notes the block again.
-    shading.overflowed[block / 64].fetch_and(~(uint64_t{1} << (block % 64)), std::memory_order_acq_rel);
-    uint8_t* start = arena.block_start(block);
-    if (arena.in_lower_half(reinterpret_cast<uintptr_t>(start))) walk_block<Pages::kWithMemory>(block, scan_marked);
-    else scan_marked(start, look_at(start));
-  });
-  return true;
-}
-
-bool Marker::drain(uint64_t at_most, bool stopped) noexcept {
-  uint64_t end = at_most == UINT64_MAX ? UINT64_MAX : scanned_ + at_most;
-  while (scanned_ <= end) {
-    if (!stack_.is_empty()) scan_object(reinterpret_cast<const Object*>(stack_.pop()));
+bool Marker::work(uint64_t until) noexcept {
+  bool done = false;
+  while (!done && scanned_ <= until) {
+    if (packets_.is_abandoned()) forget();
+    if (packets_.are_wanted() && count_ >= kLeastShared) give_oldest();
+    if (count_ != 0) scan_object(reinterpret_cast<const Object*>(pop()));
     else if (coming_ != 0) mark(take_first());
-    else if (!scan_rest() && !take_shaded() && !scan_overflowed(stopped)) return true;
+    else done = !scan_rest();
   }
-  return false;
-}
-
-void Marker::empty_queue() noexcept {
-  taken_ = 0;
-  shading.queued.store(0, std::memory_order_relaxed);
-}
-
-void Marker::forget_shaded() noexcept {
-  size_t given = std::min(shading.queued.load(std::memory_order_relaxed), Shading::kQueue);
-  for (size_t place = taken_; place < given; place++) shading.queue[place].store(0, std::memory_order_relaxed);
-  empty_queue();
-  for_each_overflowed_block([](size_t block) noexcept { shading.overflowed[block / 64].fetch_and(~(uint64_t{1} << (block % 64)), std::memory_order_relaxed); });
-  shading.any_overflowed.store(false, std::memory_order_relaxed);
+  add_found();
+  return done;
 }
 
 }  // namespace freehold::heap

@@ -1,11 +1,13 @@
 #include "heap/phases.h"
 
 #include <atomic>
+#include <new>
 
 namespace freehold::heap {
 
 os::Lock maintenance_lock;
 os::Lock promotion_lock;
+os::Lock place_lock;
 
 namespace {
 
@@ -31,5 +33,25 @@ PromotionPauseIfIdle::PromotionPauseIfIdle(bool waits) noexcept : paused_(waits 
 PromotionPauseIfIdle::~PromotionPauseIfIdle() {
   if (paused_) promotion_lock.unlock();
 }
+
+MovingTurn::MovingTurn(bool waits) noexcept {
+  if (waits) {
+    place_lock.lock();
+    promotion_lock.lock();
+  } else if (!place_lock.try_lock()) {
+    return;
+  } else if (!promotion_lock.try_lock()) {
+    place_lock.unlock();
+    return;
+  }
+  has_turn_ = true;
+}
+MovingTurn::~MovingTurn() {
+  if (!has_turn_) return;
+  promotion_lock.unlock();
+  place_lock.unlock();
+}
+
+void forget_place_lock() noexcept { new (&place_lock) os::Lock(); }
 
 }  // namespace freehold::heap

@@ -173,25 +173,19 @@ void Round::look_at_stores() noexcept {
 uint64_t promote(PromotionScope scope, bool may_stop) noexcept {
   // In debug mode every object has pages of its own.
   if (core::knobs.debug || !core::knobs.promotion) return 0;
-  if (may_stop) {
-    promotion_lock.lock();
-  } else if (!promotion_lock.try_lock()) {
+  MovingTurn turn(may_stop);
+  if (!turn.has_turn()) {
     thread_heap.missed_round = true;
-    return 0;  // who holds it may be waiting for this thread to stop
+    return 0;  // who has it may be waiting for this thread to stop
   }
   note_round();
   count(promotion_counters.rounds, 1);
-  uint64_t objects;
-  {
-    Round round;
-    objects = round.run(scope, may_stop);
-  }
-  promotion_lock.unlock();
-  return objects;
+  Round round;
+  return round.run(scope, may_stop);
 }
 
 bool dedangle(bool scan_addresses) noexcept {
-  os::LockGuard guard(promotion_lock);
+  MovingTurn turn(true);
   if (state.remaps_refused != 0) return false;
   // Promotion waits for it. Threads that would otherwise take new memory meanwhile are paced.
   if (is_fragmented(thread_totals().live_bytes(), memory_footprint())) note_blocks_to_come(1);

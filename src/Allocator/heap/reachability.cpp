@@ -371,7 +371,7 @@ template <typename Request>
 bool mark_stopped(Request request, bool deletes, void (*run)(void*)) noexcept {
   if (state.support == nullptr) return false;
   {
-    PromotionPause pause;  // one marking at a time, too
+    PromotionPause pause;
     uint64_t before = os::nanoseconds();
     if (!state.support->stop(run, &request)) return false;
     uint64_t took = os::nanoseconds() - before;
@@ -462,11 +462,7 @@ void check_marks() noexcept {
 
 bool mark_beside_threads(Removed* removed) noexcept {
   if (state.support == nullptr) return false;
-  bool done;
-  {
-    PromotionPause pause;
-    done = reclaim_beside_threads(*state.support, remove, note_removed, removed, core::knobs.verify ? check_marks : nullptr);
-  }
+  bool done = reclaim_beside_threads(*state.support, remove, note_removed, removed, core::knobs.verify ? check_marks : nullptr);
   if (finalizable_count() != 0 || dead_locks() != 0) state.support->run_finalizers();
   (done ? reachability_counters.markings : reachability_counters.abandoned).fetch_add(1, std::memory_order_relaxed);
   return done;
@@ -481,11 +477,15 @@ int64_t reclaim() noexcept {
   if (core::knobs.debug) refresh_pins();
   if (state.support != nullptr) state.support->begins();
   auto remove_found = [](Object* object, const MethodTable*, size_t size, void* removed) noexcept { remove(object, size, removed); };
-  bool marked = core::knobs.reclaim_concurrent && !core::knobs.debug && mark_beside_threads(&removed);
-  // Also where that was abandoned: an allocation may be waiting for it.
-  if (!marked) marked = mark_stopped(UnreachableRequest{remove_found, &removed, true, false}, true, mark_all);
+  bool marked;
+  {
+    os::LockGuard place(place_lock);
+    marked = core::knobs.reclaim_concurrent && !core::knobs.debug && mark_beside_threads(&removed);
+    // Also where that was abandoned: an allocation may be waiting for it.
+    if (!marked) marked = mark_stopped(UnreachableRequest{remove_found, &removed, true, false}, true, mark_all);
+  }
   if (state.support != nullptr) state.support->ends(marked);
-  note_reclaim(thread_totals().live_bytes());
+  note_reclaim(thread_totals().live_bytes(), removed.bytes);
   if (!marked) return -1;
   reachability_counters.reclaims.fetch_add(1, std::memory_order_release);
   if (core::knobs.debug) release_what_no_thread_pins();

@@ -16,14 +16,18 @@ namespace {
 struct State {
   std::atomic<uint64_t> live_then{0};  // bytes, when reclaim() was last called
   std::atomic<int> running{0};
+  std::atomic<uint32_t> vain{0};  // of those after which most of what had grown was still there: in a row, kVainAtMost at most
 };
+constexpr uint32_t kVainAtMost = 3;
+constexpr uint64_t kWorthJudging = 4 << 20;
 constinit State state;
 FREEHOLD_MODULE_STATE(state);
 
-// By how much what lives has to grow.
+// By how much what lives has to grow. After a reclaim that was of little use, twice the share, so that the heap's bound is not far, and up to eight times what is asked of small heaps.
 uint64_t growth() noexcept {
   constexpr uint64_t kLeast = 32 << 20;
-  return std::max(kLeast, state.live_then.load(std::memory_order_relaxed) / 100 * core::knobs.reclaim_growth);
+  uint32_t vain = state.vain.load(std::memory_order_relaxed);
+  return std::max(kLeast << vain, (state.live_then.load(std::memory_order_relaxed) / 100 * core::knobs.reclaim_growth) << std::min(vain, 1u));
 }
 
 bool has_outrun(uint64_t bytes) noexcept {
@@ -37,13 +41,19 @@ bool should_reclaim() noexcept {
   uint64_t before = state.live_then.load(std::memory_order_relaxed);
   uint64_t live = thread_totals().live_bytes();
   if (live >= before + growth()) return true;
-  // Near the limit, before an allocation has to wait for a marking.
-  return memory_footprint() > limit() / 8 * 7 && live >= before + limit() / 16;
+  // Near the limit, before an allocation has to wait for a marking. If those are of little use, it may as well be the last one.
+  return memory_footprint() > limit() / 8 * 7 && live >= before + (limit() / 16 << state.vain.load(std::memory_order_relaxed));
 }
 
 void note_reclaim_begins() noexcept { state.running.fetch_add(1, std::memory_order_relaxed); }
 
-void note_reclaim(uint64_t live) noexcept {
+void note_reclaim(uint64_t live, uint64_t deleted) noexcept {
+  constexpr uint64_t kShare = 8;
+  uint64_t before = state.live_then.load(std::memory_order_relaxed), grown = live + deleted - std::min(live + deleted, before);
+  // Who asks again and again, while nothing happens, says nothing about the program.
+  if (deleted >= std::max(grown, kWorthJudging) / kShare) state.vain.store(0, std::memory_order_relaxed);
+  else if (uint32_t vain = state.vain.load(std::memory_order_relaxed); grown >= kWorthJudging && vain < kVainAtMost)
+    state.vain.store(vain + 1, std::memory_order_relaxed);
   state.live_then.store(live, std::memory_order_relaxed);
   state.running.fetch_sub(1, std::memory_order_relaxed);
 }

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "core/arena.h"
+#include "heap/marking_bounds.h"
 
 namespace freehold::heap {
 
@@ -18,12 +19,10 @@ struct Shading {
   std::atomic<uint64_t>* marks = nullptr;
   std::atomic<uint64_t>* covered = nullptr;     // a bit for each block
   std::atomic<uint64_t>* overflowed = nullptr;  // likewise: something marked there is to be scanned, and no list had room for it
-  uint32_t* found = nullptr;                    // of each block of small objects, bytes of marked objects that the marker has looked at. The marker's alone
+  uint32_t* found = nullptr;                    // of each block of small objects, bytes of marked objects that markers have looked at. Theirs alone
   std::atomic<uint64_t>* queue = nullptr;       // what threads have shaded: 0, or an address. The marker takes it and leaves 0
   std::atomic<size_t> queued{0};                // places that were given away, more than there are if some overflowed
   std::atomic<bool> any_overflowed{false};
-
-  static constexpr size_t kQueue = size_t{1} << 20;
 };
 extern Shading shading;
 
@@ -57,7 +56,7 @@ inline void note_overflow(uintptr_t address) noexcept {
 inline void shade(uintptr_t reference) noexcept {
   if (!core::arena.contains(reference) || !try_mark(reference)) return;
   size_t place = shading.queued.fetch_add(1, std::memory_order_relaxed);
-  if (place < Shading::kQueue) shading.queue[place].store(reference, std::memory_order_release);
+  if (place < marking_bounds.queue) shading.queue[place].store(reference, std::memory_order_release);
   else note_overflow(reference);
 }
 

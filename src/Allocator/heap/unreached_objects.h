@@ -7,7 +7,7 @@
 
 namespace freehold::heap {
 
-// Deletes one, and notes the entry of its lock (heap/dead_locks.h). False: it was deleted before, or cannot be. Under the lock of promotion.
+// Deletes one, and notes the entry of its lock (heap/dead_locks.h). False: it was deleted before, or cannot be. Under the lock of maintenance: several that have found it may come.
 bool delete_unreached(core::Object* object) noexcept;
 
 // With the threads stopped: its finalizer is to run, and the object[] `array` names it, if there is one and it has so many elements.

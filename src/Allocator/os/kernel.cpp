@@ -2,6 +2,7 @@
 #include "os/kernel.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -81,6 +82,14 @@ size_t resident_set() noexcept {
   char* rest = nullptr;
   strtoull(text, &rest, 10);
   return strtoull(rest, nullptr, 10) * kPageSize;
+}
+
+size_t processors() noexcept {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  int count = CPU_COUNT(&set);
+  return count > 0 ? static_cast<size_t>(count) : 1;
 }
 
 size_t mappings_at_most() noexcept {

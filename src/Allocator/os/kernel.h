@@ -44,6 +44,7 @@ bool register_barrier() noexcept;
 void barrier_on_all_threads() noexcept;
 
 size_t resident_set() noexcept;  // of this process
+size_t processors() noexcept;    // that this thread may run on; 1 at least
 // maximal_mappings(), read once.
 size_t mappings_at_most() noexcept;
 // Lines of a file of /proc; 0 when it cannot be read.

@@ -1,5 +1,6 @@
 // The thread that forks stops the others, when no round, remap or phase of maintenance is under way: none of them holds a lock of the heap then, and in the child they
 // count as stopped for ever, with their stacks as roots. (The runtime's finalizer thread is among them: finalizers of what no root reaches do not run in a child.)
+// A marking is not waited for. It holds no other lock than that of places, outside of its stops and of what it does under the lock of maintenance: the child forgets both, the parent's goes on.
 //
 // A thread that forks in cooperative mode, by a P/Invoke with SuppressGCTransition, cannot: who waits for it to stop may hold what it would wait for. Its child
 // finds dead memory protected, but perhaps a lock that nobody gives back.

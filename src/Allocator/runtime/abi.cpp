@@ -92,7 +92,7 @@ int32_t freehold_find_leaks(void* entries, int32_t capacity) noexcept {
 
 int32_t freehold_reports_leaks() noexcept { return freehold::core::knobs.reports_leaks() ? 1 : 0; }
 
-void freehold_call_at_exit(void (*function)()) noexcept { atexit(function); }
+void freehold_call_at_exit(void* function) noexcept { atexit(reinterpret_cast<void (*)()>(function)); }
 
 void freehold_write_error(const char* text) noexcept { freehold::os::write_error(text); }
 

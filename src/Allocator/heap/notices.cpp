@@ -61,10 +61,15 @@ bool has_grown(uint64_t live) noexcept {
 void listen(uint32_t notices) noexcept { state.wanted.fetch_or(notices, std::memory_order_relaxed); }
 void set_process_memory(uint64_t bytes) noexcept { state.process_memory.store(bytes, std::memory_order_relaxed); }
 
-void wait_for_notice(NoticeGiven* given) noexcept {
-  uint32_t notices;
-  while ((notices = state.given.exchange(0, std::memory_order_acquire)) == 0) os::wait_on(state.given, 0);
+bool take_notice(NoticeGiven* given) noexcept {
+  uint32_t notices = state.given.exchange(0, std::memory_order_acquire);
+  if (notices == 0) return false;
   *given = {notices, memory_footprint(), thread_totals().live_bytes(), limit(), native_memory(), state.process_memory.load(std::memory_order_relaxed)};
+  return true;
+}
+
+void wait_for_notice(NoticeGiven* given) noexcept {
+  while (!take_notice(given)) os::wait_on(state.given, 0);
 }
 
 bool is_notice_due() noexcept {

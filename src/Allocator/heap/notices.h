@@ -21,6 +21,8 @@ static_assert(sizeof(NoticeGiven) == 48);
 // From now on, of what the bits say. Any thread. `process_memory`: what all of the process may take.
 void listen(uint32_t notices) noexcept;
 void set_process_memory(uint64_t bytes) noexcept;
+// False: there is none.
+bool take_notice(NoticeGiven* given) noexcept;
 // Until there is one. One thread, in preemptive mode.
 void wait_for_notice(NoticeGiven* given) noexcept;
 

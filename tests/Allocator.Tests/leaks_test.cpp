@@ -5,7 +5,9 @@
 #include <random>
 
 #include "heap/allocation_samples.h"
+#include "heap/classification.h"
 #include "heap/dedangling.h"
+#include "heap/finalization_queue.h"
 #include "heap/forwarding.h"
 #include "heap/promotion.h"
 #include "reachability_fixture.h"
@@ -175,7 +177,9 @@ TEST_F(LeaksTest, MovedObjectsKeepTheirSites) {
   uint64_t moved = 0;
   for (int round = 0; round < 6; round++) {
     moved += heap::promote(heap::PromotionScope::kAll);
-    if (round % 2 == 1) EXPECT_TRUE(heap::dedangle(true));
+    if (round % 2 == 1) {
+      EXPECT_TRUE(heap::dedangle(true));
+    }
     Found found = leaks()[&node_type.table];
     EXPECT_EQ(found.objects, 90'000u);
     EXPECT_EQ(found.sites.count(2), 0u);

@@ -22,7 +22,7 @@ internal static class Leaks
     private class Forgotten
     {
         public long Value = 42;
-        public long A, B, C, D, E;
+        public long A = 1, B = 2, C = 3, D = 4, E = 5;
     }
 
     private sealed class Finalizable
@@ -40,6 +40,10 @@ internal static class Leaks
 
     private static readonly List<object> s_kept = [];
     private static readonly List<object> s_deletedAtExit = [];
+
+    // Else the object might be one on the stack.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static void Use(object made) => Expect.True(made is not string);
 
     private static Leak? Of(Type type) => Heap.FindLeaks().Leaks.SingleOrDefault(leak => leak.Type == type);
 
@@ -84,10 +88,11 @@ internal static class Leaks
         for (int i = 0; i < Count; i++)
         {
             var forgotten = new Forgotten();
+            Use(forgotten);
             weak = i == Count - 1 ? new WeakReference(forgotten) : null;
             if (i % 2 == 0)
                 Heap.Delete(forgotten);
-            _ = new Finalizable();
+            Use(new Finalizable());
             s_kept.Add(new object());
         }
         return weak!;
@@ -127,13 +132,14 @@ internal static class Leaks
         for (int i = 0; i < 3; i++)
         {
             var made = new Forgotten();
+            Use(made);
             if (number / 100 % 4 == 0)
                 Heap.Delete(made);
         }
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private static void MakeOne() => _ = new Forgotten();
+    private static void MakeOne() => Use(new Forgotten());
 
     private static void SitesOfLarge()
     {
@@ -149,7 +155,7 @@ internal static class Leaks
     private static void MakeArrays()
     {
         for (int i = 0; i < 30; i++)
-            _ = new long[(i + 1) * 20_000];
+            Use(new long[(i + 1) * 20_000]);
     }
 
     private static void Exact()
@@ -221,7 +227,7 @@ internal static class Leaks
     {
         for (int i = 0; i < 7; i++)
         {
-            _ = new AtExit { Value = i };
+            Use(new AtExit { Value = i });
             s_deletedAtExit.Add(new Subject(i));
         }
         AppDomain.CurrentDomain.ProcessExit += (_, _) =>

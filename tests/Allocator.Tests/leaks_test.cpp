@@ -194,8 +194,9 @@ TEST_F(LeaksTest, MovedObjectsKeepTheirSites) {
     }
     // After a remap the first names say nothing any more.
     if (round == 0)
-      heap::for_each_sample([](const heap::AllocationSample& sample, void* argument) noexcept { EXPECT_EQ(static_cast<Request*>(argument)->live.count(sample.object), 1u); },
-                            &request);
+      heap::for_each_sample(
+          [](const heap::AllocationSample& sample, void* argument) noexcept { EXPECT_EQ(static_cast<Request*>(argument)->live.count(sample.object), 1u); },
+          &request);
   }
   EXPECT_GT(moved, 0u);
   EXPECT_LE(samples(), before);

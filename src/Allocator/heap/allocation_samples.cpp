@@ -50,7 +50,7 @@ uint64_t bytes_to_next() noexcept {
   auto zeros = static_cast<unsigned>(std::countl_zero(number));
   constexpr unsigned kFraction = 16;
   uint64_t fraction = (number << zeros << 1) >> (64 - kFraction);
-  uint64_t logarithm = (uint64_t{zeros + 1} << kFraction) - fraction;     // of 1 / number, as a part of 1
+  uint64_t logarithm = (uint64_t{zeros + 1} << kFraction) - fraction;      // of 1 / number, as a part of 1
   return (kBytesPerSample * 45426 >> kFraction) * logarithm >> kFraction;  // times ln 2
 }
 
@@ -91,7 +91,8 @@ void sample_allocation(const AllocationContext* context, const uint8_t* start, s
   if (is_first) return;
   uint32_t stack = remember_stack_of(StackOf::kAllocation, kFrames);
   if (stack == kNoStack) return;  // the runtime's own, before there is managed code
-  AllocationSample sample = {reinterpret_cast<uint64_t>(start + core::kHeaderSize), stack, static_cast<uint32_t>(std::min<uint64_t>(weight_of(size) >> 10, UINT32_MAX))};
+  AllocationSample sample = {reinterpret_cast<uint64_t>(start + core::kHeaderSize), stack,
+                             static_cast<uint32_t>(std::min<uint64_t>(weight_of(size) >> 10, UINT32_MAX))};
   os::LockGuard guard(lock);
   if (state.memory.start() == nullptr && !state.memory.reserve()) return;
   drop_some();

@@ -24,7 +24,9 @@ class LeakTable {
   void add(const MethodTable* type, uint32_t stack, uint32_t samples, uint64_t objects, uint64_t bytes) noexcept {
     // Method tables lie next to each other: the bits above their alignment differ.
     size_t index = (reinterpret_cast<uintptr_t>(type) / sizeof(MethodTable) + size_t{stack} * 0x9e3779b97f4a7c15 + samples_of(samples)) % capacity_;
-    auto is_it = [&](const LeakEntry& entry) noexcept { return entry.type == type && entry.stack == stack && samples_of(entry.samples) == samples_of(samples); };
+    auto is_it = [&](const LeakEntry& entry) noexcept {
+      return entry.type == type && entry.stack == stack && samples_of(entry.samples) == samples_of(samples);
+    };
     while (entries_[index].type != nullptr && !is_it(entries_[index])) index = (index + 1) % capacity_;
     LeakEntry& entry = entries_[index];
     if (entry.type == nullptr) {

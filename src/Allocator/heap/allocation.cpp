@@ -161,7 +161,6 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
   Reclaiming reclaiming = {reclaims(), false, 0};
   uint8_t* start = try_allocate(context, size, flags);
   if (start == nullptr) {
-    note_limit_reached();
     // Before the program sees an OutOfMemoryException: give back everything that can be. Promotion needs a block before it frees some.
     thread_heap.emergency = kEmergencyBytes;
     thread_heap.missed_round = false;
@@ -184,6 +183,7 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
       start = try_allocate(context, size, flags);
     }
   }
+  if (start == nullptr) note_limit_reached();
   bool large_in_reserve = size > emergency && size > shared_at_most() && size <= thread_heap.emergency_large && has_room_for_large();
   if (start != nullptr) {
     thread_heap.emergency = emergency;

@@ -42,13 +42,14 @@ uint64_t native_memory() noexcept {
 }
 
 // Whether more than so many eighths are taken, of what the heap may have or of what the process may.
-bool are_taken(uint64_t eighths) noexcept {
-  uint64_t footprint = memory_footprint(), process = state.process_memory.load(std::memory_order_relaxed);
-  if (footprint > limit() / 8 * eighths) return true;
-  return process != 0 && footprint + native_memory() > process / 8 * eighths;
+bool heap_takes(uint64_t eighths) noexcept { return memory_footprint() > limit() / 8 * eighths; }
+bool process_takes(uint64_t eighths) noexcept {
+  uint64_t memory = state.process_memory.load(std::memory_order_relaxed);
+  return memory != 0 && memory_footprint() + native_memory() > memory / 8 * eighths;
 }
-bool is_short() noexcept { return are_taken(7); }
-bool is_short_no_more() noexcept { return !are_taken(6); }
+// That a heap has not given back yet what is dead is no shortage.
+bool is_short() noexcept { return (heap_takes(7) && thread_totals().live_bytes() > limit() / 2) || process_takes(7); }
+bool is_short_no_more() noexcept { return !heap_takes(6) && !process_takes(6); }
 
 bool has_grown(uint64_t live) noexcept {
   constexpr uint64_t kLeast = 32 << 20;

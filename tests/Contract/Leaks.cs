@@ -10,7 +10,8 @@ internal static class Leaks
     public static IEnumerable<Case> All()
     {
         yield return new("leaks-found", _ => Found());
-        yield return new("leaks-sites", arguments => Sites(arguments.Length > 0 ? int.Parse(arguments[0]) : 1_000_000));
+        yield return new("leaks-reported", _ => Reported());
+        yield return new("leaks-sites", arguments => Sites(arguments.Length > 0 ? int.Parse(arguments[0]) : 2_000_000));
         yield return new("leaks-sites-large", _ => SitesOfLarge());
         yield return new("leaks-exact", _ => Exact());
         yield return new("leaks-threads", _ => Threads());
@@ -72,12 +73,22 @@ internal static class Leaks
         Expect.Equal(report.Leaks.Sum(leak => leak.Count), report.Count);
         for (int i = 1; i < report.Leaks.Count; i++)
             Expect.True(report.Leaks[i - 1].Bytes >= report.Leaks[i].Bytes);
-        var text = new StringWriter();
-        Heap.ReportLeaks(text);
-        Expect.True(text.ToString().Contains(typeof(Finalizable).ToString()), text.ToString());
-        // The text and what it was made of are no leaks.
-        Expect.Equal(Count, Of(typeof(Finalizable))!.Count);
-        Expect.Equal(null, Of(typeof(Leak)));
+    }
+
+    // The text, and what it was made of, are no leaks.
+    private static void Reported()
+    {
+        Forget();
+        string? last = null;
+        for (int i = 0; i < 3; i++)
+        {
+            var text = new StringWriter();
+            Heap.ReportLeaks(text);
+            Expect.True(last is null || text.ToString().Contains(typeof(Finalizable).ToString(), StringComparison.Ordinal), last);
+            last = text.ToString();
+        }
+        Expect.True(!last!.Contains("System.Leak", StringComparison.Ordinal), last);
+        Expect.True(!last.Contains("StackFrame", StringComparison.Ordinal), last);
     }
 
     // A weak reference to the last.
@@ -107,7 +118,7 @@ internal static class Leaks
         long three = leak.Sites.Where(site => site.StackTrace.Contains(nameof(MakeThree), StringComparison.Ordinal)).Sum(site => site.Bytes);
         long one = leak.Sites.Where(site => site.StackTrace.Contains(nameof(MakeOne), StringComparison.Ordinal)).Sum(site => site.Bytes);
         Expect.True(Math.Abs(three + one - leak.Bytes) <= leak.Sites.Count, $"{three} + {one} of {leak.Bytes}");
-        Expect.True(three > leak.Bytes / 100 * 55 && three < leak.Bytes / 100 * 92, $"{three} and {one}");
+        Expect.True(three > leak.Bytes / 100 * 55 && three < leak.Bytes / 100 * 85, $"{three} and {one}");
         foreach (LeakSite site in leak.Sites)
         {
             Expect.True(!site.IsExact);
@@ -165,11 +176,13 @@ internal static class Leaks
         MakeOne();
         Leak leak = Of(typeof(Forgotten))!;
         Expect.Equal(3 * Count + 1, leak.Count);
-        Expect.Equal(2, leak.Sites.Count);
-        Expect.Equal((3 * Count, true), ((int)leak.Sites[0].Count, leak.Sites[0].IsExact));
-        Expect.True(leak.Sites[0].StackTrace.Contains(nameof(MakeThree), StringComparison.Ordinal), leak.Sites[0].StackTrace);
-        Expect.Equal((1, true), ((int)leak.Sites[1].Count, leak.Sites[1].IsExact));
-        Expect.True(leak.Sites[1].StackTrace.Contains(nameof(MakeOne), StringComparison.Ordinal), leak.Sites[1].StackTrace);
+        Expect.Equal(3 * Count, Sum(nameof(MakeThree)));
+        Expect.Equal(1, Sum(nameof(MakeOne)));
+        Expect.True(leak.Sites.All(site => site.IsExact));
+        Expect.Equal(leak.Bytes, leak.Sites.Sum(site => site.Bytes));
+
+        // The compiler may repeat the body of a loop, and each time is a place.
+        long Sum(string name) => leak.Sites.Where(site => site.StackTrace.Contains(name, StringComparison.Ordinal)).Sum(site => site.Count);
     }
 
     // Reports beside threads that allocate, delete and forget: what is kept is never in one.
@@ -182,7 +195,8 @@ internal static class Leaks
             for (int i = 0; !Volatile.Read(ref ends); i++)
             {
                 kept.Add(new Subject(number));
-                MakeThree(i);
+                // Few leaks: the others are deleted.
+                MakeThree(i < 50_000 ? i : 0);
                 if (kept.Count > 5000)
                 {
                     foreach (Subject subject in kept)

@@ -185,6 +185,7 @@ public sealed class ContractTests
 
     [Theory]
     [InlineData("leaks-found")]
+    [InlineData("leaks-reported")]
     [InlineData("leaks-sites")]
     [InlineData("leaks-sites-large")]
     [InlineData("leaks-threads")]

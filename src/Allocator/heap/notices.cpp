@@ -8,6 +8,7 @@
 #include "core/module_state.h"
 #include "heap/accounting.h"
 #include "heap/thread_heap.h"
+#include "os/kernel.h"
 #include "os/meshing.h"
 
 namespace freehold::heap {
@@ -20,6 +21,7 @@ struct State {
   std::atomic<uint32_t> given{0};
   // Whether the last notice of pressure still holds: a hint, set by any thread that gives it, reset by the background thread.
   std::atomic<bool> is_short{false};
+  std::atomic<uint64_t> pressure_given{0};  // nanoseconds: when it was given
   std::atomic<uint64_t> live_then{0};  // when growth was told of
   std::atomic<uint64_t> process_memory{0};
 };
@@ -31,6 +33,12 @@ bool is_wanted(Notice notice) noexcept { return (state.wanted.load(std::memory_o
 void give(Notice notice) noexcept {
   state.given.fetch_or(notice, std::memory_order_release);
   os::wake_all(state.given);
+}
+
+void give_pressure() noexcept {
+  state.is_short.store(true, std::memory_order_relaxed);
+  state.pressure_given.store(os::nanoseconds(), std::memory_order_relaxed);
+  give(kPressure);
 }
 
 uint64_t native_memory() noexcept {
@@ -83,7 +91,7 @@ bool is_notice_due() noexcept {
 void give_notice() noexcept {
   if (is_wanted(kPressure)) {
     if (is_short_no_more()) state.is_short.store(false, std::memory_order_relaxed);
-    else if (is_short()) note_limit_reached();
+    else if (!state.is_short.load(std::memory_order_relaxed) && is_short()) give_pressure();
   }
   if (!is_wanted(kGrowth) || !core::knobs.reports_leaks()) return;
   uint64_t live = thread_totals().live_bytes();
@@ -93,7 +101,10 @@ void give_notice() noexcept {
 }
 
 void note_limit_reached() noexcept {
-  if (is_wanted(kPressure) && !state.is_short.exchange(true, std::memory_order_relaxed)) give(kPressure);
+  constexpr uint64_t kBetween = 1'000'000'000;
+  if (!is_wanted(kPressure)) return;
+  uint64_t given = state.pressure_given.load(std::memory_order_relaxed);
+  if (!state.is_short.load(std::memory_order_relaxed) || os::nanoseconds() - given >= kBetween) give_pressure();
 }
 
 }  // namespace freehold::heap

@@ -30,7 +30,7 @@ void wait_for_notice(NoticeGiven* given) noexcept;
 bool is_notice_due() noexcept;
 // Memory is short: the footprint is beyond 7/8 of the limit while more than half of the limit lives, or with what native code has taken beyond 7/8 of what the process may take. Told of once, and again when it was below 3/4.
 void give_notice() noexcept;
-// An allocation found no room: whatever the footprint is. Any thread.
+// An allocation fails: whatever the footprint is, and again a second later. Any thread.
 void note_limit_reached() noexcept;
 
 }  // namespace freehold::heap

@@ -112,7 +112,7 @@ public static class Heap
     /// Memory is short: the heap has grown beyond 7/8 of its limit (<c>FREEHOLD_HEAP_LIMIT</c>), or with the meshing malloc beyond 7/8 of what the machine or the container has. A handler may drop caches.
     /// </summary>
     /// <remarks>
-    /// Unreachable objects were deleted before, if <c>FREEHOLD_RECLAIM</c> allows it. Raised again only after memory was below 3/4 meanwhile. An allocation that fails raises it too, if that has not happened. Handlers run one after the other on a thread
+    /// Unreachable objects were deleted before, if <c>FREEHOLD_RECLAIM</c> allows it. Raised again only after memory was below 3/4 meanwhile. An allocation that fails raises it too, once a second at most. Handlers run one after the other on a thread
     /// of their own, and may allocate, delete, block and throw: the heap waits for none of them, and an exception is written on standard error. The sender is null. Never raised under a garbage collector.
     /// </remarks>
     public static event EventHandler<MemoryPressureEventArgs>? MemoryPressure

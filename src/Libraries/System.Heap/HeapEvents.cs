@@ -63,15 +63,21 @@ internal static class HeapEvents
 
     private static unsafe void Run()
     {
+        MemoryPressureEventArgs? next = null;
         while (true)
         {
             Notice notice;
-            NativeHeap.WaitForNotice(&notice);
             try
             {
+                // While there is memory.
+                next ??= new MemoryPressureEventArgs();
+                NativeHeap.WaitForNotice(&notice);
                 if ((notice.Notices & Notice.Pressure) != 0 && Volatile.Read(ref s_pressure) is { } pressure)
                 {
-                    Raise(pressure, new MemoryPressureEventArgs(notice, HeapStatistics.Read().Handles.ResidentBytes));
+                    MemoryPressureEventArgs arguments = next;
+                    next = null;
+                    arguments.Fill(notice, HeapStatistics.Read().Handles.ResidentBytes);
+                    Raise(pressure, arguments);
                 }
 
                 if ((notice.Notices & Notice.Growth) != 0 && Volatile.Read(ref s_leaks) is { } leaks && LeakReport.Find() is { Count: > 0 } report)
@@ -81,7 +87,8 @@ internal static class HeapEvents
             }
             catch (Exception exception) when (exception is OutOfMemoryException or InsufficientMemoryException)
             {
-                // There is nothing left to tell it with.
+                // There is nothing left to tell it with. An allocation that fails tells again; not at once, as this thread may fail too.
+                Thread.Sleep(10);
             }
         }
     }

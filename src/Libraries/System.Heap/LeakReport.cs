@@ -78,10 +78,18 @@ public sealed class LeakReport : EventArgs
         return writer.ToString();
     }
 
-    internal static unsafe LeakReport Find()
+    internal static LeakReport Find()
     {
-        // They are no leaks.
+        // They are no leaks, nor is what the report is made of.
         OutgrownArrays.DeleteAll();
+        using (Heap.Scope())
+        {
+            return Search();
+        }
+    }
+
+    private static unsafe LeakReport Search()
+    {
         for (int capacity = 4096; ; capacity *= 4)
         {
             var entries = (LeakEntry*)NativeMemory.Alloc((nuint)capacity, (nuint)sizeof(LeakEntry));

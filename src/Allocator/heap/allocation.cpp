@@ -156,7 +156,7 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
   thread_heap.emergency = 0;
   if ((emergency | thread_heap.emergency_large) != 0 && allocated_by(context) >= thread_heap.recovered_at) [[unlikely]]
     emergency = thread_heap.emergency_large = 0;
-  if (is_sample_due(context) && size <= shared_at_most()) [[unlikely]]
+  if (thread_heap.is_shift_due && size <= shared_at_most()) [[unlikely]]
     shift_allocations(context);
   Reclaiming reclaiming = {reclaims(), false, 0};
   uint8_t* start = try_allocate(context, size, flags);

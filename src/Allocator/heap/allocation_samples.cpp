@@ -76,6 +76,7 @@ void drop_some() noexcept {
 
 void shift_allocations(AllocationContext* context) noexcept {
   constexpr uint64_t kUnitsAtMost = 64;
+  thread_heap.is_shift_due = false;
   size_t size = random_number() % kUnitsAtMost * core::kUnit;
   if (size == 0 || !extend_window(context, size)) return;
   fill(context->alloc_ptr - core::kHeaderSize, size);
@@ -88,6 +89,7 @@ void sample_allocation(const AllocationContext* context, const uint8_t* start, s
   if (allocated < thread_heap.sample_at) return;
   bool is_first = thread_heap.sample_at == 0;
   thread_heap.sample_at = allocated + static_cast<int64_t>(bytes_to_next());
+  thread_heap.is_shift_due = true;
   if (is_first) return;
   uint32_t stack = remember_stack_of(StackOf::kAllocation, kFrames);
   if (stack == kNoStack) return;  // the runtime's own, before there is managed code

@@ -19,7 +19,7 @@ inline int64_t allocated_by(const AllocationContext* context) noexcept { return 
 inline bool is_sample_due(const AllocationContext* context) noexcept {
   return core::knobs.samples_allocations() && allocated_by(context) >= thread_heap.sample_at;
 }
-// Before such an object is made: objects of a loop fill pages with a period, and the same one would be met again and again. A filler of random size breaks that.
+// Once for each sample: objects of a loop fill pages with a period, and the same one would be met at the end of each. A filler of random size breaks that.
 void shift_allocations(AllocationContext* context) noexcept;
 // An object is there, of which nobody knows yet. Remembers it, if it is due. The allocating thread, in cooperative mode.
 void sample_allocation(const AllocationContext* context, const uint8_t* start, size_t size) noexcept;

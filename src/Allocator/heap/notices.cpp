@@ -22,7 +22,7 @@ struct State {
   // Whether the last notice of pressure still holds: a hint, set by any thread that gives it, reset by the background thread.
   std::atomic<bool> is_short{false};
   std::atomic<uint64_t> pressure_given{0};  // nanoseconds: when it was given
-  std::atomic<uint64_t> live_then{0};  // when growth was told of
+  std::atomic<uint64_t> live_then{0};       // when growth was told of
   std::atomic<uint64_t> process_memory{0};
 };
 constinit State state;

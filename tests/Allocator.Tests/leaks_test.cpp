@@ -220,6 +220,20 @@ TEST_F(LeaksTest, WithoutAStackNothingIsRemembered) {
   EXPECT_EQ(leaks()[&node_type.table].objects, 300'000u);
 }
 
+// The kernel refuses the tables: nothing is remembered, and all goes on.
+TEST_F(LeaksTest, WithoutMemoryNothingIsRemembered) {
+  constexpr int kObjects = 45'000;  // all in the first block, 3 or 4 of which are met
+  allocate_at(1, &node_type.table);
+  os::inject_failures("mmap:1+,mprotect:1+");
+  for (int i = 1; i < kObjects; i++) allocate_at(1, &node_type.table);
+  EXPECT_EQ(samples(), 0u);
+  os::inject_failures("mmap:18446744073709551615,mprotect:18446744073709551615");
+  EXPECT_EQ(leaks()[&node_type.table].objects, static_cast<uint64_t>(kObjects));
+  for (int i = 0; i < kObjects; i++) allocate_at(2, &node_type.table);
+  EXPECT_GT(samples(), 0u);
+  EXPECT_EQ(leaks()[&node_type.table].share(2), 1);
+}
+
 class OtherModesTest : public LeaksTest {
   void configure(core::Knobs& knobs) override {
     LeaksTest::configure(knobs);

@@ -87,8 +87,8 @@ internal static class Leaks
             Expect.True(last is null || text.ToString().Contains(typeof(Finalizable).ToString(), StringComparison.Ordinal), last);
             last = text.ToString();
         }
-        Expect.True(!last!.Contains("System.Leak", StringComparison.Ordinal), last);
-        Expect.True(!last.Contains("StackFrame", StringComparison.Ordinal), last);
+        Expect.True(!last!.Contains("x System.Leak", StringComparison.Ordinal), last);
+        Expect.True(!last.Contains("x System.Diagnostics.StackFrame", StringComparison.Ordinal), last);
     }
 
     // A weak reference to the last.
@@ -121,7 +121,7 @@ internal static class Leaks
         Expect.True(three > leak.Bytes / 100 * 55 && three < leak.Bytes / 100 * 85, $"{three} and {one}");
         foreach (LeakSite site in leak.Sites)
         {
-            Expect.True(!site.IsExact);
+            Expect.True(site.Samples > 0, site.ToString());
             Expect.True(site.StackTrace.Contains(nameof(Spread), StringComparison.Ordinal), site.StackTrace);
         }
     }
@@ -178,7 +178,7 @@ internal static class Leaks
         Expect.Equal(3 * Count + 1, leak.Count);
         Expect.Equal(3 * Count, Sum(nameof(MakeThree)));
         Expect.Equal(1, Sum(nameof(MakeOne)));
-        Expect.True(leak.Sites.All(site => site.IsExact));
+        Expect.True(leak.Sites.All(site => site.Samples == 0));
         Expect.Equal(leak.Bytes, leak.Sites.Sum(site => site.Bytes));
 
         // The compiler may repeat the body of a loop, and each time is a place.

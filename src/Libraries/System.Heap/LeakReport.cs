@@ -50,7 +50,7 @@ public sealed class LeakReport : EventArgs
             writer.WriteLine(Invariant($"{Size(leak.Bytes),12} {leak.Count,10} x {leak.Type}"));
             foreach (LeakSite site in leak.Sites.Take(MostSites))
             {
-                writer.WriteLine(Invariant($"{"",12} {(site.IsExact ? "" : "about ")}{Size(site.Bytes)} in {site.Count} objects allocated"));
+                writer.WriteLine(Invariant($"{"",12} {(site.Samples == 0 ? "" : "about ")}{Size(site.Bytes)} in {site.Count} objects{(site.Samples == 0 ? "" : $" ({site.Samples} sampled)")} allocated"));
                 foreach (ReadOnlySpan<char> line in site.StackTrace.AsSpan().EnumerateLines())
                 {
                     writer.Write("             ");
@@ -167,11 +167,11 @@ public sealed class LeakReport : EventArgs
             if (entry.Samples != 0)
             {
                 // What is known of the type is exact, so that samples only give shares.
-                sites.Add(new LeakSite(Share(count, entry.Count, sampledCount), Share(bytes, entry.Bytes, sampledBytes), false, AllocationStack.Describe(entry.Stack)));
+                sites.Add(new LeakSite(Share(count, entry.Count, sampledCount), Share(bytes, entry.Bytes, sampledBytes), entry.Samples, AllocationStack.Describe(entry.Stack)));
             }
             else if (entry.Stack != AllocationStack.None)
             {
-                sites.Add(new LeakSite(entry.Count, entry.Bytes, true, AllocationStack.Describe(entry.Stack)));
+                sites.Add(new LeakSite(entry.Count, entry.Bytes, 0, AllocationStack.Describe(entry.Stack)));
             }
         }
 

@@ -196,7 +196,7 @@ internal static class Leaks
             {
                 kept.Add(new Subject(number));
                 // Few leaks: the others are deleted.
-                MakeThree(i < 50_000 ? i : 0);
+                MakeThree(i < 10_000 ? i : 0);
                 if (kept.Count > 5000)
                 {
                     foreach (Subject subject in kept)
@@ -211,7 +211,7 @@ internal static class Leaks
         })).ToArray();
         foreach (Thread thread in threads)
             thread.Start();
-        for (int i = 0; i < 20; i++)
+        for (int i = 0; i < 8; i++)
             Expect.Equal(null, Of(typeof(Subject)));
         Volatile.Write(ref ends, true);
         foreach (Thread thread in threads)

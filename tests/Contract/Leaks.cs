@@ -118,7 +118,10 @@ internal static class Leaks
         long three = leak.Sites.Where(site => site.StackTrace.Contains(nameof(MakeThree), StringComparison.Ordinal)).Sum(site => site.Bytes);
         long one = leak.Sites.Where(site => site.StackTrace.Contains(nameof(MakeOne), StringComparison.Ordinal)).Sum(site => site.Bytes);
         Expect.True(Math.Abs(three + one - leak.Bytes) <= leak.Sites.Count, $"{three} + {one} of {leak.Bytes}");
-        Expect.True(three > leak.Bytes / 100 * 55 && three < leak.Bytes / 100 * 85, $"{three} and {one}");
+        // A quarter of the three was deleted. Five standard deviations of a share of so many samples.
+        const double Share = 2.25 / 3.25;
+        double samples = leak.Sites.Sum(site => site.Samples), deviation = Math.Sqrt(Share * (1 - Share) / samples);
+        Expect.True(samples > 20 && Math.Abs(((double)three / leak.Bytes) - Share) < 5 * deviation, $"{three} and {one}, {samples} samples");
         foreach (LeakSite site in leak.Sites)
         {
             Expect.True(site.Samples > 0, site.ToString());

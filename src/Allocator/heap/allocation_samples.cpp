@@ -50,8 +50,8 @@ uint64_t bytes_to_next() noexcept {
   auto zeros = static_cast<unsigned>(std::countl_zero(number));
   constexpr unsigned kFraction = 16;
   uint64_t fraction = (number << zeros << 1) >> (64 - kFraction);
-  uint64_t logarithm = (uint64_t{zeros + 1} << kFraction) - fraction;      // of 1 / number, as a part of 1
-  return (kBytesPerSample * 45426 >> kFraction) * logarithm >> kFraction;  // times ln 2
+  uint64_t logarithm = (uint64_t{zeros + 1} << kFraction) - fraction;  // of 1 / number, as a part of 1
+  return (kBytesPerSample * logarithm >> kFraction) * 2 / 3;           // interpolated, its mean is 3/2
 }
 
 // How much is allocated for each object of this size that is met.

@@ -19,7 +19,9 @@ namespace {
 
 class LeakTable {
  public:
-  LeakTable(LeakEntry* entries, size_t capacity) noexcept : entries_(entries), capacity_(capacity) { memset(entries, 0, capacity * sizeof *entries); }
+  LeakTable(LeakEntry* entries, size_t capacity) noexcept : entries_(entries), last_(entries), capacity_(capacity) {
+    memset(entries, 0, capacity * sizeof *entries);
+  }
 
   void add(const MethodTable* type, uint32_t stack, uint32_t samples, uint64_t objects, uint64_t bytes) noexcept {
     // Method tables lie next to each other: the bits above their alignment differ.
@@ -27,8 +29,10 @@ class LeakTable {
     auto is_it = [&](const LeakEntry& entry) noexcept {
       return entry.type == type && entry.stack == stack && samples_of(entry.samples) == samples_of(samples);
     };
+    // Objects of one type often lie next to each other.
+    if (is_it(*last_)) index = static_cast<size_t>(last_ - entries_);
     while (entries_[index].type != nullptr && !is_it(entries_[index])) index = (index + 1) % capacity_;
-    LeakEntry& entry = entries_[index];
+    LeakEntry& entry = *(last_ = &entries_[index]);
     if (entry.type == nullptr) {
       // One stays free, where lookups end.
       if (overflows_ || used_ + 1 == capacity_) {
@@ -44,7 +48,7 @@ class LeakTable {
  private:
   static size_t samples_of(uint32_t samples) noexcept { return samples != 0 ? 1 : 0; }
 
-  LeakEntry* entries_;
+  LeakEntry *entries_, *last_;
   size_t capacity_, used_ = 0;
   bool overflows_ = false;
 };

@@ -13,13 +13,13 @@ internal sealed class Cell(string name, string time)
     public IEnumerable<(Variant Variant, int Count)> Variants => _runs.Select(pair => (pair.Key, pair.Value.Count));
 
     /// <summary>The collector that needs less time.</summary>
-    public Variant BetterStock => Time(Variant.Server) < Time(Variant.Workstation) ? Variant.Server : Variant.Workstation;
+    public Variant BetterStock => Variant.Stock.Where(_runs.ContainsKey).MinBy(Time) ?? Variant.Workstation;
 
     /// <summary>How many times the throughput of the better collector Freehold has.</summary>
     public double Gain => Time(BetterStock) / Time(Variant.Freehold);
 
     /// <summary>The same of the least times of each: what a shared machine adds to some of the runs is not in it.</summary>
-    public double LeastGain => new[] { Variant.Workstation, Variant.Server }.Select(stock => Least(stock, time)).Where(ns => !double.IsNaN(ns)).DefaultIfEmpty(double.NaN).Min() / Least(Variant.Freehold, time);
+    public double LeastGain => Variant.Stock.Select(stock => Least(stock, time)).Where(ns => !double.IsNaN(ns)).DefaultIfEmpty(double.NaN).Min() / Least(Variant.Freehold, time);
 
     /// <summary>Freehold's time as a part of what it needs on the other target framework: NaN where that was not asked for.</summary>
     public double ToOtherFramework => Least(Variant.Freehold, time) / Least(Variant.OtherFramework, time);
@@ -28,14 +28,17 @@ internal sealed class Cell(string name, string time)
     public double PeakRatio => Median(Variant.Freehold, "peak_resident_bytes") / Median(BetterStock, "peak_resident_bytes");
 
     /// <summary>Runs every program once; programs that print another checksum than the first one have failed.</summary>
-    public void Measure(Dictionary<Variant, string> programs, params string[] arguments)
+    public void Measure(Dictionary<Variant, string> programs, params string[] arguments) => Measure(programs, (program, variant) => Command.Measure(program, variant, mayFail: false, arguments));
+
+    /// <summary>The same, by whatever runs it.</summary>
+    public void Measure(Dictionary<Variant, string> programs, Func<string, Variant, Measurement> measure)
     {
         foreach (var (variant, program) in Turns.Of(programs, _rounds++))
         {
             try
             {
-                var run = Command.Measure(program, variant, mayFail: false, arguments);
-                var other = _runs.Values.SelectMany(runs => runs).FirstOrDefault(other => other["checksum"] != run["checksum"]);
+                var run = measure(program, variant);
+                var other = _runs.Values.SelectMany(runs => runs).FirstOrDefault(other => other.Values.GetValueOrDefault("checksum") != run.Values.GetValueOrDefault("checksum"));
                 if (other is not null)
                 {
                     throw new InvalidOperationException($"{name}: the checksum of {variant.Heap} is {run["checksum"]}, that of another run {other["checksum"]}.");
@@ -49,6 +52,9 @@ internal sealed class Cell(string name, string time)
             }
         }
     }
+
+    /// <summary>What the last run of each heap has told over time.</summary>
+    public IEnumerable<(Variant Variant, Dictionary<string, List<(double Seconds, double Value)>> Series)> LastSeries => _runs.Select(pair => (pair.Key, pair.Value[^1].Series));
 
     public double Time(Variant variant) => Median(variant, time);
 

@@ -45,31 +45,43 @@ internal static class Command
     public static Measurement Measure(string program, Variant variant, bool mayFail, params IEnumerable<string> arguments)
     {
         var (exitCode, output) = Run(program, arguments);
+        return Read(output, variant, exitCode, mayFail, $"{program} {string.Join(' ', arguments)}");
+    }
+
+    /// <summary>The values of 'name value' lines.</summary>
+    public static Dictionary<string, double> Values(string output)
+    {
         var values = new Dictionary<string, double>();
-        var heap = "unknown";
         foreach (var line in output.Split('\n'))
         {
-            if (line.Split(' ') is not [var name, var value])
-            {
-                continue;
-            }
-
-            if (name == "heap")
-            {
-                heap = value;
-            }
-            else if (double.TryParse(value, CultureInfo.InvariantCulture, out var number))
+            if (line.Split(' ') is [var name, var value] && double.TryParse(value, CultureInfo.InvariantCulture, out var number))
             {
                 values[name] = number;
             }
         }
 
+        return values;
+    }
+
+    /// <summary>What a measured program has said: its values, its series ('name seconds value'), its heap.</summary>
+    /// <exception cref="InvalidOperationException">It failed, or its heap is not the expected one.</exception>
+    public static Measurement Read(string output, Variant variant, int exitCode, bool mayFail, string command)
+    {
+        var heap = output.Split('\n').LastOrDefault(line => line.StartsWith("heap ", StringComparison.Ordinal))?[5..] ?? "unknown";
         if ((exitCode != 0 && !mayFail) || heap != (variant.Reported ?? variant.Heap))
         {
-            throw new InvalidOperationException(
-                $"{program} {string.Join(' ', arguments)} ended with {exitCode}, its heap is '{heap}' (expected '{variant.Reported ?? variant.Heap}'):\n{output}");
+            throw new InvalidOperationException($"{command} ended with {exitCode}, its heap is '{heap}' (expected '{variant.Reported ?? variant.Heap}'):\n{output}");
         }
 
-        return new Measurement(values, exitCode);
+        var measured = new Measurement(Values(output), exitCode);
+        foreach (var line in output.Split('\n'))
+        {
+            if (line.Split(' ') is [var name, var seconds, var value] && double.TryParse(seconds, CultureInfo.InvariantCulture, out var at) && double.TryParse(value, CultureInfo.InvariantCulture, out var number))
+            {
+                (measured.Series.TryGetValue(name, out var series) ? series : measured.Series[name] = []).Add((at, number));
+            }
+        }
+
+        return measured;
     }
 }

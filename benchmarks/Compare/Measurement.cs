@@ -3,6 +3,9 @@ namespace Freehold.Compare;
 /// <summary>What one run of a measured program reported.</summary>
 internal sealed record Measurement(Dictionary<string, double> Values, int ExitCode)
 {
+    /// <summary>What was told over time.</summary>
+    public Dictionary<string, List<(double Seconds, double Value)>> Series { get; } = [];
+
     public double this[string name] => Values[name];
 
     /// <summary>The least and the middle of a value over several runs.</summary>

@@ -15,6 +15,8 @@ internal sealed class Options
           gc-simulator      a tree of up to 2^23 objects, its subtrees replaced at random, short-lived objects beside
           red-black-tree    ten million nodes, ten million operations
           random-replacement  one table of a million objects, each replaced at random; the cost model beside it
+          web-server          Kestrel under load by wrk, beside the server collector without DATAS too; nothing is deleted
+          unported            LINQ, JSON, strings, tasks, a cache that replaces; beside the same
           growth              a ConcurrentDictionary that grows, then replaces under garbage; nothing is deleted
           micro             small operations, with BenchmarkDotNet: allocation, barriers, comparisons, calls, casts
           compute-only      programs that do not allocate
@@ -23,6 +25,7 @@ internal sealed class Options
         Options
           --quick           fewer cells and smaller ones
           --repetitions N   runs of each cell and heap, interleaved (default 3; with --quick 1)
+          --seconds N       web-server, unported: of each cell and heap (default 60; with --quick 10)
           --random-order    allocate-delete in random order too
           --heaps LIST      of workstation, server, freehold, and malloc: the native peers of gc-simulator and red-black-tree (default these);
                             freehold-net9.0: the other target framework beside them
@@ -35,7 +38,9 @@ internal sealed class Options
         Results: artifacts/bench/*.csv and artifacts/bench/summary.md.
         """;
 
-    public static readonly string[] AllSuites = ["allocate-delete", "random-deletion", "gc-simulator", "red-black-tree", "random-replacement", "growth", "micro", "compute-only", "publish-cost"];
+    public static readonly string[] AllSuites = ["allocate-delete", "random-deletion", "gc-simulator", "red-black-tree", "random-replacement", "web-server", "unported", "growth", "micro", "compute-only", "publish-cost"];
+
+    private bool _haveVariants;
 
     public List<string> Suites { get; } = [];
 
@@ -46,6 +51,9 @@ internal sealed class Options
     public bool RandomOrder { get; private set; }
 
     public Variant[] Variants { get; private set; } = Variant.All;
+
+    /// <summary>How long a cell of web-server and unported runs.</summary>
+    public int Seconds { get; private set; }
 
     /// <summary>Whether the native peers run too.</summary>
     public bool Native { get; private set; } = true;
@@ -89,14 +97,20 @@ internal sealed class Options
                         ? n
                         : throw new FormatException("--repetitions needs a number of at least 1.");
                     break;
+                case "--seconds":
+                    options.Seconds = int.TryParse(arguments.ElementAtOrDefault(++i), NumberStyles.None, CultureInfo.InvariantCulture, out var seconds) && seconds > 0
+                        ? seconds
+                        : throw new FormatException("--seconds needs a number of at least 1.");
+                    break;
                 case "--random-order":
                     options.RandomOrder = true;
                     break;
                 case "--heaps":
-                    var heaps = (arguments.ElementAtOrDefault(++i) ?? "").Split(',').Select(name => Variant.All.Append(Variant.Native).Append(Variant.OtherFramework).FirstOrDefault(v => v.Heap == name)
-                        ?? throw new FormatException($"--heaps: '{name}' is not workstation, server, freehold, freehold-net9.0 or malloc.")).ToList();
+                    var heaps = (arguments.ElementAtOrDefault(++i) ?? "").Split(',').Select(name => Variant.All.Append(Variant.Native).Append(Variant.OtherFramework).Append(Variant.ServerWithoutDatas).FirstOrDefault(v => v.Heap == name)
+                        ?? throw new FormatException($"--heaps: '{name}' is not workstation, server, server-no-datas, freehold, freehold-net9.0 or malloc.")).ToList();
                     options.Native = heaps.Remove(Variant.Native);
                     options.Variants = [.. heaps];
+                    options._haveVariants = true;
                     break;
                 case "--malloc":
                     options.Malloc = arguments.ElementAtOrDefault(++i) is { } library && File.Exists(library)
@@ -135,8 +149,16 @@ internal sealed class Options
             options.Repetitions = options.Quick ? 1 : 3;
         }
 
+        if (options.Seconds == 0)
+        {
+            options.Seconds = options.Quick ? 10 : 60;
+        }
+
         return options;
     }
+
+    /// <summary>The heaps that the command line names, or the usual ones and these.</summary>
+    public IEnumerable<Variant> With(Variant[] more) => _haveVariants ? Variants : Variants.Concat(more);
 
     private static string FindRoot()
     {

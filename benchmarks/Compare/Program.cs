@@ -30,6 +30,8 @@ foreach (var suite in options.Suites)
         "gc-simulator" => new GcSimulator(options, publisher, bars).Run(),
         "red-black-tree" => new RedBlackTree(options, publisher, bars).Run(),
         "random-replacement" => new RandomReplacement(options, publisher, bars).Run(),
+        "web-server" => new WebServer(options, publisher, bars).Run(),
+        "unported" => new Unported(options, publisher, bars).Run(),
         "growth" => new Growth(options, publisher, bars).Run(),
         "micro" => new Micro(options, bars).Run(),
         "compute-only" => new ComputeOnly(options, publisher, bars).Run(),

@@ -4,10 +4,12 @@ namespace Freehold.Compare;
 internal sealed class Publisher(Options options)
 {
     /// <summary>The executable of each variant. A variant that cannot be published is left out, with a message.</summary>
-    public Dictionary<Variant, string> Publish(string project)
+    /// <param name="project">Its folder and name.</param>
+    /// <param name="more">Variants beside the usual ones, unless the command line says which.</param>
+    public Dictionary<Variant, string> Publish(string project, params Variant[] more)
     {
         var programs = new Dictionary<Variant, string>();
-        foreach (var variant in options.Variants)
+        foreach (var variant in options.With(more))
         {
             var folder = OutputFolder(project, variant);
             var program = Path.Combine(folder, project);

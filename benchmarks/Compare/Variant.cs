@@ -13,6 +13,11 @@ internal sealed record Variant(string Heap, string[] Properties, string Framewor
 
     public static readonly Variant[] All = [Workstation, Server, Freehold];
 
+    /// <summary>The server collector with as many heaps as processors from the start (Dynamic Adaptation To Application Sizes is off).</summary>
+    public static readonly Variant ServerWithoutDatas = new("server-no-datas", ["-p:FreeholdEnabled=false", "-p:ServerGarbageCollection=true", "-p:GarbageCollectionAdaptationMode=0"], Reported: "server");
+
+    public static readonly Variant[] Stock = [Workstation, Server, ServerWithoutDatas];
+
     /// <summary>Freehold on the other target framework, where it is asked for: what the newer one costs or saves.</summary>
     public static readonly Variant OtherFramework = new("freehold-net9.0", ["-p:ConsumerFramework=net9.0"], "net9.0", "freehold");
 

@@ -6,6 +6,9 @@ internal static class ProcessMemory
     /// <summary>Resident bytes, exact (the counters of statm lag behind).</summary>
     public static long Resident => Kilobytes("/proc/self/smaps_rollup", "Rss:"u8);
 
+    /// <summary>Resident bytes, of shared pages the share of this process. The walk of the page tables holds up those who map.</summary>
+    public static long Proportional => Kilobytes("/proc/self/smaps_rollup", "Pss:"u8);
+
     /// <summary>Highest resident bytes since the start.</summary>
     public static long PeakResident => Kilobytes("/proc/self/status", "VmHWM:"u8);
 

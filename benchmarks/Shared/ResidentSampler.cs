@@ -3,6 +3,8 @@ namespace Freehold.Benchmarks;
 /// <summary>Looks at the resident memory twenty times a second, on a thread of its own, without garbage.</summary>
 internal sealed class ResidentSampler
 {
+    private const int Milliseconds = 50;
+
     private readonly long[] _samples = new long[1 << 16];
     private readonly Thread _thread;
     private volatile int _count;
@@ -28,6 +30,15 @@ internal sealed class ResidentSampler
         return sum / (_count - (_count / 2));
     }
 
+    /// <summary>Writes a line for each sample: 'memory', seconds since the start, MB.</summary>
+    public void Write(TextWriter writer)
+    {
+        for (var i = 0; i < _count; i++)
+        {
+            writer.Write(string.Create(System.Globalization.CultureInfo.InvariantCulture, $"memory {i * Milliseconds / 1e3:0.##} {_samples[i] / 1e6:0.#}\n"));
+        }
+    }
+
     private void Run()
     {
         // The counters of statm lag by some pages; smaps_rollup is exact, but walks all page tables and holds up those who map.
@@ -45,7 +56,7 @@ internal sealed class ResidentSampler
 
             _samples[_count] = pages * Environment.SystemPageSize;
             _count++;
-            Thread.Sleep(50);
+            Thread.Sleep(Milliseconds);
         }
     }
 }

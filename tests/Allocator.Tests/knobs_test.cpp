@@ -54,6 +54,11 @@ TEST(Knobs, Reclaim) {
   EXPECT_TRUE(core::knobs.reclaims());
   EXPECT_FALSE(core::knobs.reclaims_by_itself());
   EXPECT_FALSE(core::knobs.reclaim_concurrent);
+  ASSERT_TRUE(read({"FREEHOLD_RECLAIM=report"}, &error)) << error;
+  EXPECT_FALSE(core::knobs.reclaims() || core::knobs.reclaims_by_itself());
+  EXPECT_TRUE(core::knobs.reports_leaks() && core::knobs.samples_allocations());
+  ASSERT_TRUE(read({"FREEHOLD_RECLAIM=report", "FREEHOLD_DEBUG=stacks"}, &error)) << error;
+  EXPECT_FALSE(core::knobs.samples_allocations());
   for (const char* bad : {"FREEHOLD_RECLAIM=1", "FREEHOLD_RECLAIM=automatic", "FREEHOLD_RECLAIM_GROWTH=0", "FREEHOLD_RECLAIM_GROWTH=50%"})
     EXPECT_FALSE(read({bad}, &error)) << bad;
 }

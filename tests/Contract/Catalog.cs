@@ -24,6 +24,8 @@ internal static class Catalog
         .. Weak.All(),
         .. Unreachable.All(),
         .. Reclaiming.All(),
+        .. Leaks.All(),
+        .. Pressure.All(),
         .. Collector.All(),
         .. Memory.All(),
         .. Stopping.All(),

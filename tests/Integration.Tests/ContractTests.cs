@@ -13,7 +13,7 @@ public sealed class ContractTests
         Publisher.Contract.Run(null, s_limit, "list").Output.Split('\n', StringSplitOptions.RemoveEmptyEntries));
 
     // Needs arguments, a special setting, or is meant to crash: tests of their own, below.
-    private static readonly string[] s_special = ["crash-", "exit-", "debug-", "out-of-memory-", "out-of-addresses-", "mappings-terabyte", "reclaim-", "model"];
+    private static readonly string[] s_special = ["crash-", "exit-", "debug-", "out-of-memory-", "out-of-addresses-", "mappings-terabyte", "reclaim-", "leaks-", "pressure-", "model"];
 
     // Resident memory and the mappings are not the promise of these settings.
     private static readonly string[] s_memory = ["resident-", "mappings"];
@@ -179,6 +179,63 @@ public sealed class ContractTests
         // The verifier takes longer than the program beside it needs to grow.
         Passes(new Dictionary<string, string>(Settings.Stopped) { ["FREEHOLD_VERIFY"] = "1" }, "run", "reclaim-growth", "500000000");
         Passes(Settings.Stopped, "run", "reclaim-growth", "500000000");
+    }
+
+    private static Dictionary<string, string> Reporting(IReadOnlyDictionary<string, string> settings) => new(settings) { ["FREEHOLD_RECLAIM"] = "report" };
+
+    [Theory]
+    [InlineData("leaks-found")]
+    [InlineData("leaks-reported")]
+    [InlineData("leaks-sites")]
+    [InlineData("leaks-sites-large")]
+    [InlineData("leaks-threads")]
+    [InlineData("leaks-event")]
+    public void LeaksAreToldAndNothingIsDeleted(string name)
+    {
+        foreach (IReadOnlyDictionary<string, string> settings in new[] { Settings.None, Settings.Mprotect })
+            Passes(Reporting(settings), "run", name);
+    }
+
+    [Fact]
+    public void SitesAreThoseOfMovingObjects()
+    {
+        foreach (IReadOnlyDictionary<string, string> settings in new[] { Settings.Moving, Settings.Faulting, Settings.Remapping, Settings.Reusing })
+            Passes(Reporting(settings), "run", "leaks-sites", "800000");
+        foreach (IReadOnlyDictionary<string, string> settings in new[] { Settings.Moving, Settings.Remapping })
+            Passes(Reporting(settings), "run", "leaks-threads");
+    }
+
+    [Theory]
+    [InlineData("leaks-found")]
+    [InlineData("leaks-exact")]
+    public void WithStacksSitesAreExact(string name) => Passes(Reporting(Settings.Stacks), "run", name);
+
+    [Fact]
+    public void WithoutReportModeNoSiteIsKnown() => Passes(Settings.None, "run", "leaks-auto");
+
+    [Fact]
+    public void LeaksAreToldAtExit()
+    {
+        Outcome outcome = Publisher.Contract.Run(Reporting(Settings.None), s_limit, "run", "leaks-exit");
+        Assert.True(outcome.ExitCode == 0 && outcome.Output == "ok\n", outcome.ToString());
+        Assert.StartsWith("Freehold: leaks: ", outcome.Error);
+        Assert.Matches("\n +[0-9]+ B +7 x Freehold\\.Contract\\.Leaks\\+AtExit\n", outcome.Error);
+        // Deleted by a handler of ProcessExit.
+        Assert.DoesNotContain("Subject", outcome.Error);
+        Assert.Empty(Publisher.Contract.Run(Settings.None, s_limit, "run", "leaks-exit").Error);
+    }
+
+    [Theory]
+    [InlineData("pressure-cache")]
+    [InlineData("pressure-once")]
+    [InlineData("pressure-handlers")]
+    [InlineData("pressure-blocked")]
+    [InlineData("pressure-add-and-remove")]
+    [InlineData("pressure-never")]
+    public void TheProgramIsToldBeforeMemoryEnds(string name)
+    {
+        foreach (IReadOnlyDictionary<string, string> settings in new[] { Settings.None, Settings.Mprotect, Settings.Moving })
+            Passes(new Dictionary<string, string>(settings) { ["FREEHOLD_HEAP_LIMIT"] = "64M" }, "run", name);
     }
 
     [Fact]

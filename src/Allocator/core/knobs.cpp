@@ -24,7 +24,8 @@ bool parse_protection(const char* text) noexcept {
 }
 
 bool parse_reclaim(const char* text) noexcept {
-  return settings::parse_word<Reclaim>(text, {{"auto", Reclaim::kAuto}, {"manual", Reclaim::kManual}, {"off", Reclaim::kOff}}, &knobs.reclaim);
+  return settings::parse_word<Reclaim>(text, {{"auto", Reclaim::kAuto}, {"report", Reclaim::kReport}, {"manual", Reclaim::kManual}, {"off", Reclaim::kOff}},
+                                       &knobs.reclaim);
 }
 
 // promote[:MICROSECONDS],deletion:N,reclaim[:MICROSECONDS],preempt[:MICROSECONDS],fault,sites,dedangle,reuse,delay[:MICROSECONDS],seed:N in any order.

@@ -11,8 +11,8 @@ namespace freehold::core {
 
 enum class Protection : uint8_t { kAuto, kUserfaultfd, kMprotect };
 
-// When what no root reaches goes: never but by Heap.Reclaim; also in GC.Collect and before an allocation fails; also whenever the heap has grown.
-enum class Reclaim : uint8_t { kOff, kManual, kAuto };
+// When what no root reaches goes: never but by Heap.Reclaim; also in GC.Collect and before an allocation fails; also whenever the heap has grown. kReport: as kOff, and it is told of.
+enum class Reclaim : uint8_t { kOff, kManual, kAuto, kReport };
 
 // FREEHOLD_STRESS: forces the rare paths of promotion, in any program.
 struct Stress {
@@ -49,8 +49,10 @@ struct Knobs {
   Stress stress;                                // FREEHOLD_STRESS
   bool huge_pages = true;                       // FREEHOLD_HUGE_PAGES
 
-  bool reclaims() const { return reclaim != Reclaim::kOff; }
+  bool reclaims() const { return reclaim == Reclaim::kManual || reclaim == Reclaim::kAuto; }
   bool reclaims_by_itself() const { return reclaim == Reclaim::kAuto; }
+  bool reports_leaks() const { return reclaim == Reclaim::kReport; }
+  bool samples_allocations() const { return reports_leaks() && !stacks; }
   bool operator==(const Knobs&) const = default;
 };
 

@@ -9,6 +9,7 @@
 #include "core/object.h"
 #include "heap/accounting.h"
 #include "heap/addresses.h"
+#include "heap/allocation_samples.h"
 #include "heap/chunks.h"
 #include "heap/dead_locks.h"
 #include "heap/dedangling.h"
@@ -18,6 +19,7 @@
 #include "heap/maintenance.h"
 #include "heap/maintenance_signals.h"
 #include "heap/mappings.h"
+#include "heap/notices.h"
 #include "heap/pacing.h"
 #include "heap/phases.h"
 #include "heap/promotion.h"
@@ -83,8 +85,6 @@ constexpr uint32_t kEmergencyBytes = 256 << 10;
 constexpr uint32_t kEmergencyLargeBytes = core::kHugeObject;
 // What a thread allocates next after it has met a failure is the handling. What succeeds in between, where something smaller still has room, ends it not.
 constexpr int64_t kHandlingBytes = 1 << 20;
-
-int64_t allocated_by(const AllocationContext* context) noexcept { return context->alloc_bytes + context->alloc_bytes_uoh; }
 
 // Everything that can be given back, where others may stop this thread. Promotion needs a block before it frees some.
 void give_back(void*) noexcept {
@@ -156,6 +156,8 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
   thread_heap.emergency = 0;
   if ((emergency | thread_heap.emergency_large) != 0 && allocated_by(context) >= thread_heap.recovered_at) [[unlikely]]
     emergency = thread_heap.emergency_large = 0;
+  if (thread_heap.is_shift_due && size <= shared_at_most()) [[unlikely]]
+    shift_allocations(context);
   Reclaiming reclaiming = {reclaims(), false, 0};
   uint8_t* start = try_allocate(context, size, flags);
   if (start == nullptr) {
@@ -181,6 +183,7 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
       start = try_allocate(context, size, flags);
     }
   }
+  if (start == nullptr) note_limit_reached();
   bool large_in_reserve = size > emergency && size > shared_at_most() && size <= thread_heap.emergency_large && has_room_for_large();
   if (start != nullptr) {
     thread_heap.emergency = emergency;
@@ -199,13 +202,15 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
     thread_heap.recovered_at = allocated_by(context) + kHandlingBytes;
   }
   if (start == nullptr) return nullptr;
+  if (core::knobs.samples_allocations()) [[unlikely]]
+    sample_allocation(context, start, size);
   if ((flags & kAllocFinalize) != 0) core::note_finalizable(arena.block_index(reinterpret_cast<uintptr_t>(start)));
   return start + core::kHeaderSize;
 }
 
 void forget_reclaiming_thread() noexcept { new (&reclaim_lock) os::Lock(); }
 
-bool extend(AllocationContext* context, size_t size) noexcept { return size <= shared_at_most() && extend_window(context, size); }
+bool extend(AllocationContext* context, size_t size) noexcept { return size <= shared_at_most() && !is_sample_due(context) && extend_window(context, size); }
 
 void retire(AllocationContext* context) noexcept {
   {

@@ -11,6 +11,7 @@
 #include "heap/maintenance_signals.h"
 #include "heap/mappings.h"
 #include "heap/new_blocks.h"
+#include "heap/notices.h"
 #include "heap/prefault_policy.h"
 #include "heap/promotion_policy.h"
 #include "heap/reclaim_policy.h"
@@ -88,7 +89,7 @@ size_t acquire_block(BlockKind kind, BlockUse use) noexcept {
     wanted = frames == kNoBlock && block_counters.pinned.load(std::memory_order_relaxed) >= kPinnedAtMost;
   }
   if (wanted && has_blocks_that_wait_for_pins()) hurry_maintenance();
-  if (!promoted && (should_promote() || should_reclaim())) {
+  if (!promoted && (should_promote() || should_reclaim() || is_notice_due())) {
     // The heap goes on to another block while some are sparse: their deletions have woken nobody as long as no page died. Or nobody deletes.
     call_maintenance();
   }
@@ -159,7 +160,7 @@ size_t acquire_huge(size_t bytes) noexcept {
   note_new_block(block);
   block_counters.large_objects.fetch_add(1, std::memory_order_relaxed);
   block_counters.huge_objects.fetch_add(1, std::memory_order_relaxed);
-  if (should_reclaim()) call_maintenance();
+  if (should_reclaim() || is_notice_due()) call_maintenance();
   return block;
 }
 

@@ -11,6 +11,7 @@
 #include "core/references.h"
 #include "heap/accounting.h"
 #include "heap/addresses.h"
+#include "heap/allocation_samples.h"
 #include "heap/block_evacuation.h"
 #include "heap/block_pool.h"
 #include "heap/block_walk.h"
@@ -158,6 +159,7 @@ void finish(void* argument) noexcept {
   set_threads_stopped(true);
   forget_own_ranges();
   for_each_finalizable([](uint64_t* slot, void*) { make_root_current(slot); }, nullptr);
+  refresh_samples();
   if (moved_outside.load(std::memory_order_relaxed)) make_frozen_current(&remap.fields);
   size_t count = left_over_count.load(std::memory_order_relaxed);
   remap.complete = count <= kLeftOverAtMost;

@@ -76,15 +76,17 @@ Record* records_at(uintptr_t address) noexcept {
   return table + index;
 }
 
-uint32_t this_stack(StackOf what) noexcept {
-  uintptr_t addresses[kStackDepth];
-  size_t count = stack_walker != nullptr ? stack_walker(what, addresses, kStackDepth) : 0;
-  return remember_stack(addresses, count);
-}
+uint32_t this_stack(StackOf what) noexcept { return remember_stack_of(what, kStackDepth); }
 
 }  // namespace
 
 void set_stack_walker(StackWalker walker) noexcept { stack_walker = walker; }
+
+uint32_t remember_stack_of(StackOf what, size_t frames) noexcept {
+  uintptr_t addresses[kStackDepth];
+  size_t count = stack_walker != nullptr ? stack_walker(what, addresses, frames) : 0;
+  return remember_stack(addresses, count);
+}
 
 void note_allocated(const uint8_t* start) noexcept {
   Record* record = records_at(reinterpret_cast<uintptr_t>(start));
@@ -102,6 +104,12 @@ void note_deleted(const uint8_t* start, size_t size, const core::MethodTable* ty
     record->deleted.store(deleted, std::memory_order_relaxed);
     record->type.store(type, std::memory_order_release);
   }
+}
+
+uint32_t allocation_stack(const uint8_t* start) noexcept {
+  const Record* table = state.records.load(std::memory_order_acquire);
+  size_t index = index_of(reinterpret_cast<uintptr_t>(start));
+  return table != nullptr && has_memory(table + index) ? table[index].allocated.load(std::memory_order_relaxed) : kNoStack;
 }
 
 History history_of(uintptr_t address) noexcept {

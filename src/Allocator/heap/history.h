@@ -26,11 +26,16 @@ enum class StackOf { kAllocation, kDeletion };
 using StackWalker = size_t (*)(StackOf what, uintptr_t* addresses, size_t capacity);
 void set_stack_walker(StackWalker walker) noexcept;
 
+// The stack of the calling thread, its innermost `frames` (at most kStackDepth), in heap/stack_store.h. kNoStack: there is none.
+uint32_t remember_stack_of(StackOf what, size_t frames) noexcept;
+
 // With stacks only: an object was allocated, its type is not yet known. The allocating thread, without locks.
 void note_allocated(const uint8_t* start) noexcept;
 // Before its memory goes. The deleting thread, without locks.
 void note_deleted(const uint8_t* start, size_t size, const core::MethodTable* type) noexcept;
 
+// With stacks only: where the live object was allocated.
+uint32_t allocation_stack(const uint8_t* start) noexcept;
 // Of the deleted object that has, or had, `address`. Any thread, any address; signal-safe.
 History history_of(uintptr_t address) noexcept;
 

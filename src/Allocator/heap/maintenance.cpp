@@ -17,6 +17,7 @@
 #include "heap/large.h"
 #include "heap/maintenance_signals.h"
 #include "heap/mappings.h"
+#include "heap/notices.h"
 #include "heap/phases.h"
 #include "heap/pin_release.h"
 #include "heap/pins.h"
@@ -133,7 +134,7 @@ void wait_for_tick() noexcept {
 void* maintenance_thread(void*) noexcept {
   while (true) {
     // Once a second without being asked: deletions that kill no page wake nobody, and may have left every page half empty.
-    while (!has_work() && !should_promote() && !should_remap() && !should_reclaim()) wait_for_work(1'000'000'000);
+    while (!has_work() && !should_promote() && !should_remap() && !should_reclaim() && !is_notice_due()) wait_for_work(1'000'000'000);
     forget_work();
     start_prefaulting(false);
     // Until two rounds in a row had nothing left to give back.
@@ -144,6 +145,7 @@ void* maintenance_thread(void*) noexcept {
         if (reclaim() >= 0) phase_done("deletion of what no root reaches");
       }
       maintain(false, false);
+      give_notice();
     } while (should_promote() || should_remap() || has_blocks_that_wait_for_pins() || block_counters.pooled.load(std::memory_order_relaxed) != 0 ||
              block_counters.moved.load(std::memory_order_relaxed) != 0);
   }

@@ -147,6 +147,8 @@ void for_each_live_object(Function function) noexcept {
   });
 }
 
+}  // namespace
+
 // The threads are stopped, and no phase of maintenance nor round of promotion runs.
 class Marking {
  public:
@@ -307,8 +309,11 @@ class Marking {
   bool complete_ = true, found_dependents_ = false;
 };
 
+namespace {
+
 struct UnreachableRequest {
   UnreachableFound found;
+  void (*last)(const Marking& marking, void* argument);
   void* argument;
   bool deletes, done;
 };
@@ -330,6 +335,7 @@ void mark_all(void* argument) noexcept {
     for_each_live_object([&](Object* object, const Walked& walked) noexcept {
       if (!marking.is_marked(object)) request.found(object, walked.type, walked.size, request.argument);
     });
+    if (request.last != nullptr) request.last(marking, request.argument);
     request.done = true;
   }
   set_threads_stopped(false);
@@ -387,9 +393,13 @@ bool mark_stopped(Request request, bool deletes, void (*run)(void*)) noexcept {
 void set_root_support(const RootSupport* support) noexcept { state.support = support; }
 const RootSupport* root_support() noexcept { return state.support; }
 
-bool find_unreachable(UnreachableFound found, void* argument) noexcept {
-  return mark_stopped(UnreachableRequest{found, argument, false, false}, false, mark_all);
+bool find_unreachable(UnreachableFound found, void* argument) noexcept { return find_unreachable(found, nullptr, argument); }
+
+bool find_unreachable(UnreachableFound found, void (*last)(const Marking& marking, void* argument), void* argument) noexcept {
+  return mark_stopped(UnreachableRequest{found, last, argument, false, false}, false, mark_all);
 }
+
+bool is_reached(const Marking& marking, const Object* object) noexcept { return marking.is_marked(object); }
 
 bool find_graph(const uint64_t* root, GraphFound found, void* argument) noexcept {
   return mark_stopped(GraphRequest{root, found, argument, false}, true, mark_graph);
@@ -482,7 +492,7 @@ int64_t reclaim() noexcept {
     os::LockGuard place(place_lock);
     marked = core::knobs.reclaim_concurrent && !core::knobs.debug && mark_beside_threads(&removed);
     // Also where that was abandoned: an allocation may be waiting for it.
-    if (!marked) marked = mark_stopped(UnreachableRequest{remove_found, &removed, true, false}, true, mark_all);
+    if (!marked) marked = mark_stopped(UnreachableRequest{remove_found, nullptr, &removed, true, false}, true, mark_all);
   }
   if (state.support != nullptr) state.support->ends(marked);
   note_reclaim(thread_totals().live_bytes(), removed.bytes);

@@ -21,6 +21,10 @@ const RootSupport* root_support() noexcept;
 // memory for marks, or nothing to stop yet; nothing was found.
 using UnreachableFound = void (*)(core::Object* object, const core::MethodTable* type, size_t size, void* argument);
 bool find_unreachable(UnreachableFound found, void* argument) noexcept;
+// The same, and then, with the threads still stopped, asks `last` to look at objects of its own.
+class Marking;
+bool is_reached(const Marking& marking, const core::Object* object) noexcept;
+bool find_unreachable(UnreachableFound found, void (*last)(const Marking& marking, void* argument), void* argument) noexcept;
 
 // The object at *root, and all that only it leads to: what roots reach when it is passed over is not in it, what no root reached before is, if it leads there.
 // Calls found(objects, count, argument) once, with the threads stopped: the root is the first, and deleted ones may be among the others; count 0: the root is

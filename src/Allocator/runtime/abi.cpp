@@ -2,7 +2,10 @@
 // recoverable accesses; none blocks (the ordinary P/Invokes excepted).
 #include "runtime/abi.h"
 
+#include <cstdlib>
+
 #include "core/fault_recovery.h"
+#include "core/knobs.h"
 #include "core/object.h"
 #include "diag/statistics.h"
 #include "heap/dead_locks.h"
@@ -10,7 +13,9 @@
 #include "heap/forwarding.h"
 #include "heap/graph_deletion.h"
 #include "heap/heap.h"
+#include "heap/leaks.h"
 #include "heap/maintenance.h"
+#include "heap/notices.h"
 #include "heap/outgrown_arrays.h"
 #include "heap/pin_release.h"
 #include "heap/pins.h"
@@ -19,6 +24,7 @@
 #include "heap/running_finalizers.h"
 #include "heap/scopes.h"
 #include "heap/stack_store.h"
+#include "os/kernel.h"
 #include "runtime/finalizer.h"
 #include "runtime/runtime_imports.h"
 #include "runtime/suspension.h"
@@ -79,6 +85,20 @@ void freehold_refuse_remaps(int32_t refuse) noexcept { freehold::heap::refuse_re
 int32_t freehold_find_unreachable(void* entries, int32_t capacity) noexcept {
   return static_cast<int32_t>(freehold::heap::find_unreachable_types(static_cast<freehold::heap::UnreachableType*>(entries), static_cast<size_t>(capacity)));
 }
+
+int32_t freehold_find_leaks(void* entries, int32_t capacity) noexcept {
+  return static_cast<int32_t>(freehold::heap::find_leaks(static_cast<freehold::heap::LeakEntry*>(entries), static_cast<size_t>(capacity)));
+}
+
+int32_t freehold_reports_leaks() noexcept { return freehold::core::knobs.reports_leaks() ? 1 : 0; }
+
+void freehold_call_at_exit(void* function) noexcept { atexit(reinterpret_cast<void (*)()>(function)); }
+
+void freehold_write_error(const char* text) noexcept { freehold::os::write_error(text); }
+
+void freehold_listen(uint32_t notices) noexcept { freehold::heap::listen(notices); }
+
+void freehold_wait_for_notice(void* given) noexcept { freehold::heap::wait_for_notice(static_cast<freehold::heap::NoticeGiven*>(given)); }
 
 int32_t freehold_delete_graph(const uint64_t* root, const uint64_t* finalizable, void* result) noexcept {
   return static_cast<int32_t>(freehold::heap::delete_graph(root, finalizable, static_cast<freehold::heap::GraphDeletion*>(result)));

@@ -12,6 +12,7 @@
 #include "heap/finalization_queue.h"
 #include "heap/kept_marks.h"
 #include "heap/maintenance.h"
+#include "heap/notices.h"
 #include "heap/phases.h"
 #include "heap/pins.h"
 #include "os/kernel.h"
@@ -225,6 +226,7 @@ bool start() noexcept {
   heap::set_remap_support(&remap_support);
   heap::set_root_support(&root_support);
   heap::set_stack_walker(walk_stack);
+  heap::set_process_memory(physical_memory_limit(nullptr));
   if (core::knobs.stress.preempt != 0 && !start_preemption()) return false;
   if (core::knobs.verify) heap::set_phase_hook(verify_after_phase);
   if (core::knobs.statistics) atexit(print_statistics);

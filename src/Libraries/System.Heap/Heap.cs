@@ -65,6 +65,28 @@ public static class Heap
     /// <exception cref="InsufficientMemoryException">There is no memory for the marks.</exception>
     public static IReadOnlyList<UnreachableObjects> FindUnreachable() => IsManual ? UnreachableObjects.Find() : [];
 
+    /// <summary>Finds what <see cref="FindUnreachable"/> finds, with the places where it was allocated, if these are known.</summary>
+    /// <returns>The leaks by type. Empty under a garbage collector.</returns>
+    /// <remarks>
+    /// Nothing is deleted, no finalizer runs. <c>FREEHOLD_RECLAIM=report</c> keeps objects until they are told of, and remembers where a sample of them was allocated, at a price that production can pay; with
+    /// <c>FREEHOLD_DEBUG=stacks</c> every place is exact. In other modes no place is known, and the heap may have deleted what is lost. Stops the other threads while it marks.
+    /// </remarks>
+    /// <exception cref="InsufficientMemoryException">There is no memory for the marks.</exception>
+    public static LeakReport FindLeaks() => IsManual ? LeakReport.Find() : LeakReport.None;
+
+    /// <summary>Writes what <see cref="FindLeaks"/> finds as text. With <c>FREEHOLD_RECLAIM=report</c> the program does so by itself when it exits, on standard error.</summary>
+    /// <param name="writer">Where to.</param>
+    /// <exception cref="InsufficientMemoryException">There is no memory for the marks.</exception>
+    public static void ReportLeaks(IO.TextWriter writer)
+    {
+        ArgumentNullException.ThrowIfNull(writer);
+        // The text and what it is made of are no leaks of the program.
+        using (Scope())
+        {
+            FindLeaks().WriteTo(writer);
+        }
+    }
+
     /// <summary>Deletes what <see cref="FindUnreachable"/> would find.</summary>
     /// <returns>How many objects were deleted; 0 under a garbage collector.</returns>
     /// <remarks>
@@ -84,6 +106,27 @@ public static class Heap
         long deleted = NativeHeap.Reclaim();
         NativeHeap.ReleaseDeadLocks();
         return deleted >= 0 ? deleted : throw UnreachableObjects.NoMemory();
+    }
+
+    /// <summary>
+    /// Memory is short: the heap has grown beyond 7/8 of its limit (<c>FREEHOLD_HEAP_LIMIT</c>), or with the meshing malloc beyond 7/8 of what the machine or the container has. A handler may drop caches.
+    /// </summary>
+    /// <remarks>
+    /// Unreachable objects were deleted before, if <c>FREEHOLD_RECLAIM</c> allows it. Raised again only after memory was below 3/4 meanwhile. An allocation that fails raises it too, once a second at most. Handlers run one after the other on a thread
+    /// of their own, and may allocate, delete, block and throw: the heap waits for none of them, and an exception is written on standard error. The sender is null. Never raised under a garbage collector.
+    /// </remarks>
+    public static event EventHandler<MemoryPressureEventArgs>? MemoryPressure
+    {
+        add => HeapEvents.Add(value);
+        remove => HeapEvents.Remove(value);
+    }
+
+    /// <summary>With <c>FREEHOLD_RECLAIM=report</c>: the heap has grown by <c>FREEHOLD_RECLAIM_GROWTH</c> since the last time, and there are leaks.</summary>
+    /// <remarks>As <see cref="MemoryPressure"/>. While somebody listens, each such growth is followed by a search, which stops the other threads while it marks.</remarks>
+    public static event EventHandler<LeakReport>? LeaksFound
+    {
+        add => HeapEvents.Add(value);
+        remove => HeapEvents.Remove(value);
     }
 
     /// <summary>Walks the whole heap and checks every invariant. Stops the other threads meanwhile.</summary>

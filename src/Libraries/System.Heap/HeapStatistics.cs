@@ -35,7 +35,7 @@ public readonly partial struct HeapStatistics
             BinaryPrimitives.WriteUInt64LittleEndian(name, _timeToStopThread);
             BinaryPrimitives.WriteUInt64LittleEndian(name[sizeof(ulong)..], _timeToStopThreadEnd);
             int end = name.IndexOf((byte)0);
-            return $"{Encoding.UTF8.GetString(end < 0 ? name : name[..end])}{ObjectHistory.DescribeFrame((nint)_timeToStopPlace)}";
+            return $"{Encoding.UTF8.GetString(end < 0 ? name : name[..end])}{AllocationStack.DescribeFrame((nint)_timeToStopPlace)}";
         }
     }
 

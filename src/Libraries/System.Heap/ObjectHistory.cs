@@ -1,6 +1,3 @@
-using System.Collections.Generic;
-using System.Diagnostics;
-using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 using System.Text;
 
@@ -10,10 +7,6 @@ namespace System;
 [StructLayout(LayoutKind.Sequential)]
 internal readonly struct ObjectHistory
 {
-    // As in heap/stack_store.h.
-    private const int StackDepth = 32;
-    private const uint NoStack = 0;
-
     private readonly nint _type;
     private readonly uint _allocated;
     private readonly uint _deleted;
@@ -35,39 +28,25 @@ internal readonly struct ObjectHistory
         return text.ToString();
     }
 
-    private static unsafe void AppendStack(StringBuilder text, string what, uint stack)
+    private static void AppendStack(StringBuilder text, string what, uint stack)
     {
-        if (stack == NoStack)
+        if (stack == AllocationStack.None)
         {
             return;
         }
 
-        nint* addresses = stackalloc nint[StackDepth];
-        int count = NativeHeap.ReadStack(stack, addresses, StackDepth);
         text.AppendLine().Append(what);
-        if (count == 0)
+        string frames = AllocationStack.Read(stack);
+        if (frames.Length == 0)
         {
             text.Append(" not recorded, the memory for stack traces is full.");
             return;
         }
 
-        var frames = new List<StackFrame>(count);
-        foreach (nint address in new ReadOnlySpan<nint>(addresses, count))
-        {
-            frames.Add(FrameAt(address, needFileInfo: true));
-        }
-
         // Indented once more than the exception's own frames, which follow when it is printed.
-        foreach (ReadOnlySpan<char> line in new StackTrace(frames).ToString().AsSpan().TrimEnd().EnumerateLines())
+        foreach (ReadOnlySpan<char> line in frames.AsSpan().EnumerateLines())
         {
             text.AppendLine().Append("   ").Append(line);
         }
     }
-
-    /// <summary>The place as a stack trace names it: "   at Namespace.Type.Method()".</summary>
-    internal static string DescribeFrame(nint address) => new StackTrace([FrameAt(address, needFileInfo: false)]).ToString().TrimEnd();
-
-    // What the framework makes the stack trace of an exception of. Its public constructors know only the frames of the current thread.
-    [UnsafeAccessor(UnsafeAccessorKind.Constructor)]
-    private static extern StackFrame FrameAt(nint address, bool needFileInfo);
 }

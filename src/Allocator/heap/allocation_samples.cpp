@@ -1,0 +1,125 @@
+#include "heap/allocation_samples.h"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+
+#include "Platform/lock.h"
+#include "core/module_state.h"
+#include "core/object.h"
+#include "heap/chunks.h"
+#include "heap/classification.h"
+#include "heap/forwarding.h"
+#include "heap/history.h"
+#include "heap/stack_store.h"
+#include "os/growing_memory.h"
+
+namespace freehold::heap {
+
+namespace {
+
+constexpr size_t kSamplesAtMost = size_t{1} << 20;  // of half a terabyte
+constexpr size_t kStep = size_t{64} << 10;
+constexpr size_t kFrames = 16;
+
+os::Lock lock;  // guards what follows, except for `random`
+struct State {
+  os::GrowingMemory memory{kSamplesAtMost * sizeof(AllocationSample), kStep};
+  size_t count = 0;
+  size_t hand = 0;  // the sample that is looked at next: whether its object is still there
+  std::atomic<uint64_t> random{1};
+
+  void release() noexcept { memory.release(); }
+};
+constinit State state;
+FREEHOLD_MODULE_STATE(state);
+
+AllocationSample* samples() noexcept { return reinterpret_cast<AllocationSample*>(state.memory.start()); }
+
+// Steele, Lea and Flood, Fast Splittable Pseudorandom Number Generators, OOPSLA 2014.
+uint64_t random_number() noexcept {
+  uint64_t z = state.random.fetch_add(0x9e3779b97f4a7c15, std::memory_order_relaxed);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
+// Exponentially distributed: what was allocated before says nothing of what is met next. The logarithm to base 2 is interpolated between powers of two.
+uint64_t bytes_to_next() noexcept {
+  uint64_t number = random_number() | 1;
+  auto zeros = static_cast<unsigned>(std::countl_zero(number));
+  constexpr unsigned kFraction = 16;
+  uint64_t fraction = (number << zeros << 1) >> (64 - kFraction);
+  uint64_t logarithm = (uint64_t{zeros + 1} << kFraction) - fraction;  // of 1 / number, as a part of 1
+  return (kBytesPerSample * logarithm >> kFraction) * 2 / 3;           // interpolated, its mean is 3/2
+}
+
+// How much is allocated for each object of this size that is met.
+uint64_t weight_of(size_t size) noexcept { return size >= 2 * kBytesPerSample ? size : kBytesPerSample + size / 2; }
+
+// As it is in AllocationSample.
+bool is_gone(uint64_t object) noexcept { return is_deleted(reinterpret_cast<const void*>(current_address(object))); }
+
+void drop(size_t index) noexcept { samples()[index] = samples()[--state.count]; }
+
+// So that there are not many more samples than live objects of samples. Caller holds the lock.
+void drop_some() noexcept {
+  constexpr int kLooks = 4;
+  for (int i = 0; i < kLooks && state.count != 0; i++) {
+    if (state.hand >= state.count) state.hand = 0;
+    if (is_gone(samples()[state.hand].object)) drop(state.hand);
+    else state.hand++;
+  }
+}
+
+}  // namespace
+
+void shift_allocations(AllocationContext* context) noexcept {
+  constexpr uint64_t kUnitsAtMost = 64;
+  thread_heap.is_shift_due = false;
+  size_t size = random_number() % kUnitsAtMost * core::kUnit;
+  if (size == 0 || !extend_window(context, size)) return;
+  fill(context->alloc_ptr - core::kHeaderSize, size);
+  context->alloc_ptr += size;
+  context->alloc_bytes -= static_cast<int64_t>(size);
+}
+
+void sample_allocation(const AllocationContext* context, const uint8_t* start, size_t size) noexcept {
+  int64_t allocated = allocated_by(context);
+  if (allocated < thread_heap.sample_at) return;
+  bool is_first = thread_heap.sample_at == 0;
+  thread_heap.sample_at = allocated + static_cast<int64_t>(bytes_to_next());
+  thread_heap.is_shift_due = true;
+  if (is_first) return;
+  uint32_t stack = remember_stack_of(StackOf::kAllocation, kFrames);
+  if (stack == kNoStack) return;  // the runtime's own, before there is managed code
+  AllocationSample sample = {reinterpret_cast<uint64_t>(start + core::kHeaderSize), stack,
+                             static_cast<uint32_t>(std::min<uint64_t>(weight_of(size) >> 10, UINT32_MAX))};
+  os::LockGuard guard(lock);
+  if (state.memory.start() == nullptr && !state.memory.reserve()) return;
+  drop_some();
+  if (state.memory.reach((state.count + 1) * sizeof(AllocationSample))) {
+    samples()[state.count++] = sample;
+  } else if (state.count != 0) {
+    samples()[random_number() % state.count] = sample;  // the others stand for more than they say, all alike
+  }
+}
+
+void refresh_samples() noexcept {
+  os::LockGuard guard(lock);
+  for (size_t i = 0; i < state.count;) {
+    if (is_gone(samples()[i].object)) {
+      drop(i);
+    } else {
+      samples()[i].object = current_address(samples()[i].object);
+      i++;
+    }
+  }
+}
+
+void for_each_sample(void (*fn)(const AllocationSample& sample, void* argument) noexcept, void* argument) noexcept {
+  os::LockGuard guard(lock);
+  for (size_t i = 0; i < state.count; i++) fn(samples()[i], argument);
+}
+
+}  // namespace freehold::heap

@@ -1,0 +1,39 @@
+// FREEHOLD_RECLAIM=report: where some of the live objects were allocated, for the report of leaks (heap/leaks.h). A thread samples an object when it has allocated so many bytes since the last
+// one, 512 KB on average and at random: a byte of a large object is as likely to be met as one of a small object. With FREEHOLD_DEBUG=stacks heap/history.h knows all, and nothing is sampled.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/knobs.h"
+#include "heap/allocation_context.h"
+#include "heap/thread_heap.h"
+
+namespace freehold::heap {
+
+inline constexpr uint64_t kBytesPerSample = uint64_t{512} << 10;
+
+inline int64_t allocated_by(const AllocationContext* context) noexcept { return context->alloc_bytes + context->alloc_bytes_uoh; }
+
+// Whether the next object of the calling thread is to be one: it takes the slow path then.
+inline bool is_sample_due(const AllocationContext* context) noexcept {
+  return core::knobs.samples_allocations() && allocated_by(context) >= thread_heap.sample_at;
+}
+// Once for each sample: objects of a loop fill pages with a period, and the same one would be met at the end of each. A filler of random size breaks that.
+void shift_allocations(AllocationContext* context) noexcept;
+// An object is there, of which nobody knows yet. Remembers it, if it is due. The allocating thread, in cooperative mode.
+void sample_allocation(const AllocationContext* context, const uint8_t* start, size_t size) noexcept;
+
+struct AllocationSample {
+  uint64_t object;  // the name that it had last
+  uint32_t stack;   // heap/stack_store.h
+  uint32_t weight;  // KB that it stands for
+};
+static_assert(sizeof(AllocationSample) == 16);
+
+// With the threads stopped: what is deleted is forgotten, the names of the others are made current.
+void refresh_samples() noexcept;
+// After that.
+void for_each_sample(void (*fn)(const AllocationSample& sample, void* argument) noexcept, void* argument) noexcept;
+
+}  // namespace freehold::heap

@@ -1,0 +1,120 @@
+using System.Diagnostics.CodeAnalysis;
+using System.Text;
+using System.Threading;
+
+namespace System;
+
+/// <summary>The events of <see cref="Heap"/>. Their handlers run on a thread of their own, which the first handler starts: the heap never waits for one.</summary>
+internal static class HeapEvents
+{
+    private static readonly Lock s_lock = new();
+    private static EventHandler<MemoryPressureEventArgs>? s_pressure;
+    private static EventHandler<LeakReport>? s_leaks;
+    private static bool s_listens;
+
+    internal static void Add(EventHandler<MemoryPressureEventArgs>? handler)
+    {
+        lock (s_lock)
+        {
+            s_pressure += handler;
+            Listen(Notice.Pressure);
+        }
+    }
+
+    internal static void Remove(EventHandler<MemoryPressureEventArgs>? handler)
+    {
+        lock (s_lock)
+        {
+            s_pressure -= handler;
+        }
+    }
+
+    internal static void Add(EventHandler<LeakReport>? handler)
+    {
+        lock (s_lock)
+        {
+            s_leaks += handler;
+            Listen(Notice.Growth);
+        }
+    }
+
+    internal static void Remove(EventHandler<LeakReport>? handler)
+    {
+        lock (s_lock)
+        {
+            s_leaks -= handler;
+        }
+    }
+
+    private static void Listen(uint notices)
+    {
+        if (!Heap.IsManual)
+        {
+            return;
+        }
+
+        NativeHeap.Listen(notices);
+        if (!s_listens)
+        {
+            new Thread(Run) { IsBackground = true, Name = "Freehold events" }.Start();
+            s_listens = true;
+        }
+    }
+
+    private static unsafe void Run()
+    {
+        MemoryPressureEventArgs? next = null;
+        while (true)
+        {
+            Notice notice;
+            try
+            {
+                // While there is memory.
+                next ??= new MemoryPressureEventArgs();
+                NativeHeap.WaitForNotice(&notice);
+                if ((notice.Notices & Notice.Pressure) != 0 && Volatile.Read(ref s_pressure) is { } pressure)
+                {
+                    MemoryPressureEventArgs arguments = next;
+                    next = null;
+                    arguments.Fill(notice, HeapStatistics.Read().Handles.ResidentBytes);
+                    Raise(pressure, arguments);
+                }
+
+                if ((notice.Notices & Notice.Growth) != 0 && Volatile.Read(ref s_leaks) is { } leaks && LeakReport.Find() is { Count: > 0 } report)
+                {
+                    Raise(leaks, report);
+                }
+            }
+            catch (Exception exception) when (exception is OutOfMemoryException or InsufficientMemoryException)
+            {
+                // There is nothing left to tell it with. An allocation that fails tells again; not at once, as this thread may fail too.
+                Thread.Sleep(10);
+            }
+        }
+    }
+
+    [SuppressMessage("Design", "CA1031:Do not catch general exception types", Justification = "A handler that throws must not end the thread, nor keep the next one from being called.")]
+    private static void Raise<TArguments>(EventHandler<TArguments> handlers, TArguments arguments)
+    {
+        foreach (EventHandler<TArguments> handler in Delegate.EnumerateInvocationList(handlers))
+        {
+            try
+            {
+                handler(null, arguments);
+            }
+            catch (Exception exception)
+            {
+                WriteError($"Freehold: a handler of an event of System.Heap has thrown, which is ignored: {exception}");
+            }
+        }
+    }
+
+    internal static unsafe void WriteError(string text)
+    {
+        byte[] bytes = Encoding.UTF8.GetBytes(text + Environment.NewLine + "\0");
+        fixed (byte* start = bytes)
+        {
+            NativeHeap.WriteError(start);
+        }
+    }
+}

@@ -1,0 +1,272 @@
+// Leaks by type and by where they were allocated, and what is sampled for that.
+#include "heap/leaks.h"
+
+#include <map>
+#include <random>
+
+#include "heap/allocation_samples.h"
+#include "heap/classification.h"
+#include "heap/dedangling.h"
+#include "heap/finalization_queue.h"
+#include "heap/forwarding.h"
+#include "heap/promotion.h"
+#include "reachability_fixture.h"
+
+namespace freehold::testing {
+namespace {
+
+using heap::LeakEntry;
+using heap::MarkingResult;
+
+// The stack of whoever allocates now: one frame.
+uintptr_t place = 1;
+
+class LeaksTest : public ReachabilityTest {
+ protected:
+  static constexpr heap::RemapSupport kRemapSupport = {[](void (*)(uint64_t*), void (*stopped)(void*), void* argument) {
+                                                         stopped(argument);
+                                                         return true;
+                                                       },
+                                                       [](void (*)(uint8_t*, uint8_t*, void*), void*) {}, nullptr};
+
+  void SetUp() override {
+    ReachabilityTest::SetUp();
+    heap::set_remap_support(&kRemapSupport);
+    heap::set_stack_walker([](heap::StackOf, uintptr_t* addresses, size_t) -> size_t {
+      addresses[0] = place;
+      return place != 0 ? 1 : 0;
+    });
+    place = 1;
+  }
+  void TearDown() override {
+    ReachabilityTest::TearDown();
+    heap::set_stack_walker(nullptr);
+    heap::set_remap_support(nullptr);
+  }
+  void configure(core::Knobs& knobs) override {
+    ReachabilityTest::configure(knobs);
+    knobs.reclaim = core::Reclaim::kReport;
+    knobs.promotion = true;
+  }
+
+  Object* allocate_at(uintptr_t where, const core::MethodTable* type, uint32_t length = 0) {
+    place = where;
+    return allocate(type, length);
+  }
+
+  struct Found {
+    uint64_t objects = 0, bytes = 0, samples = 0;
+    std::map<uintptr_t, uint64_t> sites;  // bytes that samples stand for, or exact ones
+    uint64_t sampled() const {
+      uint64_t sum = 0;
+      for (auto [site, bytes] : sites) sum += bytes;
+      return sum;
+    }
+    double share(uintptr_t site) const { return sites.count(site) != 0 ? static_cast<double>(sites.at(site)) / static_cast<double>(sampled()) : 0; }
+  };
+  static std::map<const core::MethodTable*, Found> leaks(size_t capacity = 1024) {
+    std::vector<LeakEntry> entries(capacity);
+    EXPECT_EQ(heap::find_leaks(entries.data(), capacity), MarkingResult::kDone);
+    std::map<const core::MethodTable*, Found> found;
+    for (const LeakEntry& entry : entries) {
+      if (entry.type == nullptr) continue;
+      Found& of_type = found[entry.type];
+      if (entry.samples == 0) {
+        of_type.objects += entry.objects;
+        of_type.bytes += entry.bytes;
+      }
+      of_type.samples += entry.samples;
+      uintptr_t site;
+      if (entry.stack != heap::kNoStack && heap::read_stack(entry.stack, &site, 1) == 1) of_type.sites[site] += entry.bytes;
+    }
+    return found;
+  }
+  static size_t samples() {
+    size_t count = 0;
+    heap::for_each_sample([](const heap::AllocationSample&, void* count) noexcept { ++*static_cast<size_t*>(count); }, &count);
+    return count;
+  }
+};
+
+constexpr size_t kSmall = 24, kNode = 40;
+
+TEST_F(LeaksTest, NothingIsChangedByLooking) {
+  Object *lost = node(), *held = node(), *root = node({held}), *finalizable = allocate(&finalizable_node_type.table), *deleted = node();
+  add_root(root);
+  weak.push_back(address(lost));
+  heap::delete_object(deleted);
+  for (int i = 0; i < 3; i++) {
+    auto found = leaks();
+    EXPECT_EQ(found[&node_type.table].objects, 1u);
+    EXPECT_EQ(found[&node_type.table].bytes, kNode);
+    EXPECT_EQ(found[&finalizable_node_type.table].objects, 1u);
+  }
+  EXPECT_EQ(weak[0], address(lost));
+  EXPECT_EQ(finalizer_requests, 0);
+  EXPECT_FALSE(heap::is_deleted(lost));
+  EXPECT_FALSE(heap::is_deleted(finalizable));
+  EXPECT_EQ(heap::finalizable_count(), 0u);
+  expect_valid("three reports");
+}
+
+// Objects of a loop of 64 and of 128 bytes, which fill pages without rest.
+TEST_F(LeaksTest, SitesOfALoopAreMetByTheirShare) {
+  constexpr int kRounds = 400'000;
+  for (int i = 0; i < kRounds; i++) {
+    allocate_at(1, &small_type.table);
+    allocate_at(2, &node_type.table);
+    allocate_at(3, &small_type.table);
+    allocate_at(4, &node_type.table);
+  }
+  auto found = leaks();
+  EXPECT_EQ(found[&small_type.table].objects, 2u * kRounds);
+  EXPECT_EQ(found[&node_type.table].objects, 2u * kRounds);
+  for (uintptr_t site : {1u, 3u}) EXPECT_NEAR(found[&small_type.table].share(site), 0.5, 0.25) << site;
+  for (uintptr_t site : {2u, 4u}) EXPECT_NEAR(found[&node_type.table].share(site), 0.5, 0.25) << site;
+  // One for half a megabyte, of each type by its bytes.
+  double samples = static_cast<double>(kRounds) * 2 * (kSmall + kNode) / static_cast<double>(heap::kBytesPerSample);
+  uint64_t met = found[&small_type.table].samples + found[&node_type.table].samples;
+  EXPECT_NEAR(static_cast<double>(met), samples, samples / 2);
+  EXPECT_NEAR(static_cast<double>(found[&node_type.table].samples) / static_cast<double>(met), static_cast<double>(kNode) / (kSmall + kNode), 0.25);
+  expect_valid("fillers between");
+}
+
+TEST_F(LeaksTest, LargeObjectsStandForThemselves) {
+  for (int i = 0; i < 20; i++) allocate_at(5, &bytes_type.table, 20'000'000);
+  for (int i = 0; i < 400; i++) allocate_at(6, &bytes_type.table, 100'000);
+  Found found = leaks()[&bytes_type.table];
+  EXPECT_EQ(found.objects, 420u);
+  EXPECT_NEAR(found.share(5), 400.0 / 440, 0.06);
+  EXPECT_NEAR(static_cast<double>(found.sampled()), static_cast<double>(found.bytes), static_cast<double>(found.bytes) / 5);
+}
+
+TEST_F(LeaksTest, WhatIsReachedOrDeletedIsNoLeak) {
+  Object* array = allocate(&references_type.table, 100'000);
+  add_root(array);
+  for (size_t i = 0; i < 100'000; i++) set(array, 2 + i, allocate_at(1, &node_type.table));
+  for (size_t i = 0; i < 100'000; i++) heap::delete_object(allocate_at(2, &node_type.table));
+  for (size_t i = 0; i < 100'000; i++) allocate_at(3, &node_type.table);
+  Found found = leaks()[&node_type.table];
+  EXPECT_EQ(found.objects, 100'000u);
+  EXPECT_GT(found.samples, 0u);
+  EXPECT_EQ(found.share(3), 1);
+}
+
+// A program that deletes all it allocates does not remember more and more.
+TEST_F(LeaksTest, SamplesOfDeletedObjectsGo) {
+  constexpr size_t kMegabytes = 400;
+  for (size_t i = 0; i < (kMegabytes << 20) / kNode; i++) heap::delete_object(allocate_at(1, &node_type.table));
+  EXPECT_LT(samples(), 32u);
+  EXPECT_TRUE(leaks().empty());
+  EXPECT_EQ(samples(), 0u);
+}
+
+TEST_F(LeaksTest, MovedObjectsKeepTheirSites) {
+  std::mt19937_64 random(7);
+  std::vector<Object*> all;
+  for (int i = 0; i < 600'000; i++) all.push_back(allocate_at(1 + static_cast<uintptr_t>(i) % 2, &node_type.table));
+  // Of the first site all but each tenth go, of the second all.
+  for (size_t i = 0; i < all.size(); i++) {
+    if (i % 2 == 1 || i % 20 != 0) {
+      ASSERT_EQ(heap::delete_object(all[i]), heap::DeleteResult::kDeleted);
+      all[i] = nullptr;
+    }
+  }
+  for (int i = 0; i < 60'000; i++) all.push_back(allocate_at(3, &node_type.table));
+  size_t before = samples();
+  uint64_t moved = 0;
+  for (int round = 0; round < 6; round++) {
+    moved += heap::promote(heap::PromotionScope::kAll);
+    if (round % 2 == 1) {
+      EXPECT_TRUE(heap::dedangle(true));
+    }
+    Found found = leaks()[&node_type.table];
+    EXPECT_EQ(found.objects, 90'000u);
+    EXPECT_EQ(found.sites.count(2), 0u);
+    EXPECT_GT(found.sites[1], 0u);
+    EXPECT_GT(found.sites[3], 0u);
+    // The names are current.
+    struct Request {
+      std::set<uintptr_t> live;
+    } request;
+    for (Object* object : all) {
+      if (object != nullptr) request.live.insert(address(current(object)));
+    }
+    // After a remap the first names say nothing any more.
+    if (round == 0)
+      heap::for_each_sample(
+          [](const heap::AllocationSample& sample, void* argument) noexcept { EXPECT_EQ(static_cast<Request*>(argument)->live.count(sample.object), 1u); },
+          &request);
+  }
+  EXPECT_GT(moved, 0u);
+  EXPECT_LE(samples(), before);
+  expect_valid("six rounds");
+}
+
+TEST_F(LeaksTest, TooFewEntriesAreSaid) {
+  std::vector<TypeOf<kClass, 24>> types(40);
+  for (auto& type : types) allocate(&type.table);
+  std::vector<LeakEntry> entries(32);
+  EXPECT_EQ(heap::find_leaks(entries.data(), entries.size()), MarkingResult::kNoRoom);
+  EXPECT_EQ(leaks(64).size(), 40u);
+  can_stop = false;
+  EXPECT_EQ(heap::find_leaks(entries.data(), entries.size()), MarkingResult::kNotPossible);
+}
+
+// What is allocated before there is managed code has no stack.
+TEST_F(LeaksTest, WithoutAStackNothingIsRemembered) {
+  for (int i = 0; i < 300'000; i++) allocate_at(0, &node_type.table);
+  EXPECT_EQ(samples(), 0u);
+  EXPECT_EQ(leaks()[&node_type.table].objects, 300'000u);
+}
+
+// The kernel refuses the tables: nothing is remembered, and all goes on.
+TEST_F(LeaksTest, WithoutMemoryNothingIsRemembered) {
+  constexpr int kObjects = 45'000;  // all in the first block, 3 or 4 of which are met
+  allocate_at(1, &node_type.table);
+  os::inject_failures("mmap:1+,mprotect:1+");
+  for (int i = 1; i < kObjects; i++) allocate_at(1, &node_type.table);
+  EXPECT_EQ(samples(), 0u);
+  os::inject_failures("mmap:18446744073709551615,mprotect:18446744073709551615");
+  EXPECT_EQ(leaks()[&node_type.table].objects, static_cast<uint64_t>(kObjects));
+  for (int i = 0; i < kObjects; i++) allocate_at(2, &node_type.table);
+  EXPECT_GT(samples(), 0u);
+  EXPECT_EQ(leaks()[&node_type.table].share(2), 1);
+}
+
+class OtherModesTest : public LeaksTest {
+  void configure(core::Knobs& knobs) override {
+    LeaksTest::configure(knobs);
+    knobs.reclaim = core::Reclaim::kAuto;
+  }
+};
+
+TEST_F(OtherModesTest, NothingIsSampled) {
+  for (int i = 0; i < 300'000; i++) allocate(&node_type.table);
+  EXPECT_EQ(samples(), 0u);
+  Found found = leaks()[&node_type.table];
+  EXPECT_EQ(found.objects, 300'000u);
+  EXPECT_TRUE(found.sites.empty());
+}
+
+class ExactLeaksTest : public LeaksTest {
+  void configure(core::Knobs& knobs) override {
+    LeaksTest::configure(knobs);
+    knobs.debug = knobs.stacks = true;
+  }
+};
+
+TEST_F(ExactLeaksTest, EverySiteIsCounted) {
+  for (int i = 0; i < 100; i++) allocate_at(1, &node_type.table);
+  for (int i = 0; i < 7; i++) allocate_at(2, &node_type.table);
+  heap::delete_object(allocate_at(3, &node_type.table));
+  allocate_at(2, &bytes_type.table, 3'000'000);
+  auto found = leaks();
+  EXPECT_EQ(found[&node_type.table].objects, 107u);
+  EXPECT_EQ(found[&node_type.table].sites, (std::map<uintptr_t, uint64_t>{{1, 100 * kNode}, {2, 7 * kNode}}));
+  EXPECT_EQ(found[&bytes_type.table].sites.size(), 1u);
+  EXPECT_EQ(samples(), 0u);
+}
+
+}  // namespace
+}  // namespace freehold::testing

@@ -12,6 +12,7 @@
 #include "heap/dead_locks.h"
 #include "heap/finalization_queue.h"
 #include "heap/forwarding.h"
+#include "heap/noted_pages.h"
 #include "heap/phases.h"
 #include "heap/pin_release.h"
 #include "heap/pins.h"
@@ -150,14 +151,11 @@ class ScopeMarking {
 
   // Of the notes that were looked at, those stay which lead into scopes that go on; all of them, if this one does.
   void leave_notes(bool ended) noexcept {
-    if (!looked_at_notes_) return;
-    auto* pages = reinterpret_cast<uint64_t*>(scope_notes.pages);
-    size_t left = 0;
     for (size_t i = 0; i < noted_; i++) {
-      if (!ended || (pages[i] & kDropped) == 0) pages[left++] = pages[i] & ~kDropped;
+      bool dropped = (pages_[i].page & kDropped) != 0;
+      pages_[i].page = dropped && ended ? 0 : pages_[i].page & ~kDropped;
     }
-    scope_notes.count.store(left, std::memory_order_relaxed);
-    if (ended) scope_notes.epoch.fetch_add(1, std::memory_order_relaxed);
+    if (ended && noted_ != 0) drop_noted_since(since());
   }
 
  private:
@@ -216,17 +214,16 @@ class ScopeMarking {
     }
   }
 
+  uint64_t since() const noexcept { return scopes_.open[level_].since; }
+
   void mark_noted() noexcept {
-    auto* pages = reinterpret_cast<uint64_t*>(scope_notes.pages);
-    size_t count = scope_notes.count.load(std::memory_order_relaxed);
-    std::sort(pages, pages + count);
-    looked_at_notes_ = true;
-    noted_ = static_cast<size_t>(std::unique(pages, pages + count) - pages);
+    pages_ = noted_since(since(), &noted_);
     for (size_t i = 0; i < noted_; i++) {
+      uintptr_t page = pages_[i].page;
       keeps_page_ = false;
-      if (arena.contains(pages[i] * core::kPageSize)) mark_page(arena.page_index(pages[i] * core::kPageSize));
-      else mark_words(reinterpret_cast<const uint64_t*>(pages[i] * core::kPageSize));
-      if (!keeps_page_) pages[i] |= kDropped;
+      if (arena.contains(page * core::kPageSize)) mark_page(arena.page_index(page * core::kPageSize));
+      else mark_words(reinterpret_cast<const uint64_t*>(page * core::kPageSize));
+      pages_[i].page = keeps_page_ ? page : page | kDropped;
     }
   }
 
@@ -261,7 +258,8 @@ class ScopeMarking {
   ScopeIndex index_;
   os::GrowingMemory bits_, stack_;
   size_t waiting_ = 0, noted_ = 0;
-  bool complete_ = true, found_dependents_ = false, keeps_page_ = false, looked_at_notes_ = false;
+  NotedPage* pages_ = nullptr;
+  bool complete_ = true, found_dependents_ = false, keeps_page_ = false;
 };
 
 struct Ending {
@@ -291,6 +289,18 @@ void look_at_thread(const ThreadHeap& heap, void* overflowed) noexcept {
   for (size_t i = 0; i < scopes->depth; i++) scopes->open[i].keeps = scopes->open[i].keeps || *static_cast<const bool*>(overflowed);
 }
 
+// What no scope needs that is still open.
+void drop_older_notes() noexcept {
+  uint64_t oldest = noted_age();
+  for_each_thread_heap(
+      [](const ThreadHeap& heap, void* argument) noexcept {
+        auto& oldest = *static_cast<uint64_t*>(argument);
+        if (heap.scopes != nullptr && heap.scopes->depth != 0) oldest = std::min(oldest, heap.scopes->open[0].since);
+      },
+      &oldest);
+  drop_noted_until(oldest);
+}
+
 // Whether an address in a range is still what the scope's thread has allocated, and all stores were noted.
 bool can_decide(const ThreadScopes& scopes, size_t level) noexcept {
   for (size_t i = level; i < scopes.depth; i++) {
@@ -304,7 +314,7 @@ void run_stopped(void* argument) noexcept {
   MaintenancePause pause;
   set_threads_stopped(true);
   begin_dead_locks();
-  bool overflowed = scope_notes.count.load(std::memory_order_relaxed) > ScopeNotes::kMost;
+  bool overflowed = !take_notes_over();
   for_each_thread_heap(look_at_thread, &overflowed);
   ScopeMarking marking(ending.scopes, ending.level);
   const RootSupport& support = *root_support();
@@ -333,10 +343,8 @@ void run_stopped(void* argument) noexcept {
   bool ends = complete && ending.result->finalizable == 0;
   marking.leave_notes(ends);
   if (ends) close_scopes_from(ending.scopes, ending.level);
-  if (overflowed) {
-    scope_notes.count.store(0, std::memory_order_relaxed);
-    scope_notes.epoch.fetch_add(1, std::memory_order_relaxed);
-  }
+  drop_older_notes();
+  if (overflowed) forget_lost_notes();
   set_threads_stopped(false);
 }
 
@@ -366,17 +374,13 @@ namespace {
 // The verifier's.
 alignas(ScopeIndex) constinit unsigned char check_memory[sizeof(ScopeIndex)] = {};
 ScopeIndex* check = nullptr;
-size_t check_pages = 0;
 
 }  // namespace
 
 void begin_scope_check() noexcept {
-  size_t count = scope_notes.count.load(std::memory_order_relaxed);
-  if (!is_noting_stores() || count > ScopeNotes::kMost) return;
+  if (!is_noting_stores() || scope_notes.count.load(std::memory_order_relaxed) > ScopeNotes::kMost || !take_notes_over()) return;
   check = new (check_memory) ScopeIndex();
-  auto* pages = reinterpret_cast<uint64_t*>(scope_notes.pages);
-  std::sort(pages, pages + count);
-  check_pages = count;
+  sort_noted_by_page();
   if (!check->build()) end_scope_check();
 }
 
@@ -386,13 +390,15 @@ bool is_missed_by_notes(const uint64_t* field, uint64_t target) noexcept {
   if (scope == nullptr) return false;
   const Span* source = check->find(reinterpret_cast<uintptr_t>(field));
   if (source != nullptr && source->owner == scope->owner && source->level >= scope->level) return false;
-  auto* pages = reinterpret_cast<const uint64_t*>(scope_notes.pages);
-  return !std::binary_search(pages, pages + check_pages, reinterpret_cast<uintptr_t>(field) / core::kPageSize);
+  const OpenScope& open = scope->owner->open[scope->level];
+  return !open.keeps && !is_noted_since(reinterpret_cast<uintptr_t>(field) / core::kPageSize, open.since);
 }
 
 void end_scope_check() noexcept {
-  if (check != nullptr) check->~ScopeIndex();
+  if (check == nullptr) return;
+  check->~ScopeIndex();
   check = nullptr;
+  sort_noted_by_age();
 }
 
 }  // namespace freehold::heap

@@ -17,6 +17,7 @@ struct ScopeRange {
 struct OpenScope {
   int64_t number;
   uint64_t reused;  // addresses_reused() when it began: later an address in a range may be another object's
+  uint64_t since;   // noted_age() when it began: older notes lead to none of its objects
   bool keeps;       // nothing can be decided any more
 };
 

@@ -7,6 +7,7 @@
 #include "core/arena.h"
 #include "core/object.h"
 #include "heap/addresses.h"
+#include "heap/noted_pages.h"
 #include "heap/scope_ranges.h"
 #include "heap/thread_heap.h"
 #include "os/kernel.h"
@@ -69,7 +70,7 @@ int64_t begin_scope() noexcept {
     range.end = start;
     break;
   }
-  scopes->open[scopes->depth++] = {++scopes->last_number, addresses_reused(), false};
+  scopes->open[scopes->depth++] = {++scopes->last_number, addresses_reused(), noted_age(), false};
   freehold_scope_range = {};
   // Stores are noted from now on, wherever its objects will be: what is stored is younger than this.
   if (has_chunk) note_chunk_of_scope(reinterpret_cast<uint8_t*>(start), reinterpret_cast<const uint8_t*>(end));

@@ -354,6 +354,32 @@ TEST_F(ScopesTest, WithoutRoomForNotesAllStays) {
   expect_gone({garbage});
 }
 
+// One that nothing can be decided of any more, as may be of one that a program forgets, costs others nothing.
+TEST_F(ScopesTest, AScopeThatIsGivenUpNeedsNoNotes) {
+  Object* outside = node();
+  int64_t forgotten = heap::begin_scope();
+  set(outside, 0, node());
+  heap::scope_notes.count.store(heap::ScopeNotes::kMost + 1);
+  int64_t inner = heap::begin_scope();
+  end(inner, ScopeResult::kKept);
+  EXPECT_FALSE(heap::is_noting_stores());
+  for (int i = 0; i < 3; i++) {
+    allocate(&references_type.table, 10'000);
+    EXPECT_FALSE(heap::is_noting_stores());
+    inner = heap::begin_scope();
+    Object *kept = node(), *garbage = node();
+    set(outside, 1, kept);
+    expect_valid("in a scope that can be decided");
+    EXPECT_EQ(end(inner).objects, 1u);
+    expect_here({kept});
+    expect_gone({garbage});
+    size_t left = 0;
+    heap::noted_since(0, &left);
+    EXPECT_EQ(left, 0u);
+  }
+  end(forgotten, ScopeResult::kKept);
+}
+
 // What counts is the pages, however often the program stores there.
 TEST_F(ScopesTest, StoresToTheSamePagesAreNotedOnce) {
   constexpr size_t kArrays = 200;

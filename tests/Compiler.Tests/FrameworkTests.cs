@@ -100,6 +100,11 @@ public abstract class FrameworkTests(RewrittenFramework framework)
     [InlineData("OwnedParts.Structures", "framework/System.Collections.Concurrent", "System.Collections.Concurrent.ConcurrentDictionary`2/Tables")]
     [InlineData("OutgrownArrays.Store", "sdk/System.Private.CoreLib", "System.Collections.Generic.List`1", "GrowForInsertion")]
     [InlineData("OutgrownArrays.Resize", "framework/System.Collections", "System.Collections.Generic.Stack`1", "Grow")]
+    [InlineData("OwnedParts.ChainOfKin", "framework/System.Private.Xml", "System.Xml.XmlElement")]
+    [InlineData("OwnedParts.Cast", "framework/System.Private.Xml", "System.Xml.XmlNamedNodeMap")]
+    [InlineData("OwnedParts.ChainOfCast", "framework/System.Private.Xml.Linq", "System.Xml.Linq.XContainer")]
+    [InlineData("OwnedParts.Conditions", "framework/System.Security.Cryptography", "System.Security.Cryptography.CryptoStream")]
+    [InlineData("OwnedParts.Inner", "sdk/System.Private.CoreLib", "System.Threading.ReaderWriterLockSlim")]
     [InlineData("OwnedParts.Derived", "framework/System.Text.RegularExpressions", "System.Text.RegularExpressions.Match")]
     public void Types_name_their_parts(string golden, string assembly, string type, string method = "FreeholdCollectParts")
     {

@@ -286,27 +286,35 @@ void look_at_thread(const ThreadHeap& heap, void* overflowed) noexcept {
   if (scopes == nullptr || scopes->depth == 0) return;
   FreeholdScopeRange& own = *scopes->own;
   if (own.size != 0 && arena.blocks[arena.block_index(own.start)].state.load(std::memory_order_acquire) != BlockState::kLive) own = {};
-  for (size_t i = 0; i < scopes->depth; i++) scopes->open[i].keeps = scopes->open[i].keeps || *static_cast<const bool*>(overflowed);
+  if (*static_cast<const bool*>(overflowed)) give_up(*scopes);
 }
 
-// What no scope needs that is still open.
-void drop_older_notes() noexcept {
-  uint64_t oldest = noted_age();
-  for_each_thread_heap(
-      [](const ThreadHeap& heap, void* argument) noexcept {
-        auto& oldest = *static_cast<uint64_t*>(argument);
-        if (heap.scopes != nullptr && heap.scopes->depth != 0) oldest = std::min(oldest, heap.scopes->open[0].since);
-      },
-      &oldest);
-  drop_noted_until(oldest);
-}
+bool can_be_decided(const OpenScope& scope) noexcept { return !scope.keeps && scope.reused == addresses_reused(); }
 
 // Whether an address in a range is still what the scope's thread has allocated, and all stores were noted.
 bool can_decide(const ThreadScopes& scopes, size_t level) noexcept {
   for (size_t i = level; i < scopes.depth; i++) {
-    if (scopes.open[i].keeps || scopes.open[i].reused != addresses_reused()) return false;
+    if (!can_be_decided(scopes.open[i])) return false;
   }
   return true;
+}
+
+// What no scope needs that is still open. One that nothing can be decided of needs none: a scope that was forgotten does not cost the others more and more.
+void drop_older_notes() noexcept {
+  struct Needs {
+    uint64_t since;
+    bool any;
+  } needs = {noted_age(), false};
+  for_each_thread_heap(
+      [](const ThreadHeap& heap, void* argument) noexcept {
+        auto& needs = *static_cast<Needs*>(argument);
+        for (size_t level = 0; heap.scopes != nullptr && level < heap.scopes->depth; level++) {
+          if (can_be_decided(heap.scopes->open[level])) needs = {std::min(needs.since, heap.scopes->open[level].since), true};
+        }
+      },
+      &needs);
+  drop_noted_until(needs.since);
+  if (!needs.any) note_no_stores();
 }
 
 void run_stopped(void* argument) noexcept {
@@ -391,7 +399,7 @@ bool is_missed_by_notes(const uint64_t* field, uint64_t target) noexcept {
   const Span* source = check->find(reinterpret_cast<uintptr_t>(field));
   if (source != nullptr && source->owner == scope->owner && source->level >= scope->level) return false;
   const OpenScope& open = scope->owner->open[scope->level];
-  return !open.keeps && !is_noted_since(reinterpret_cast<uintptr_t>(field) / core::kPageSize, open.since);
+  return can_be_decided(open) && !is_noted_since(reinterpret_cast<uintptr_t>(field) / core::kPageSize, open.since);
 }
 
 void end_scope_check() noexcept {

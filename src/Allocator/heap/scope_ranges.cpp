@@ -81,6 +81,18 @@ void note_stores_to_scopes(uintptr_t start) noexcept {
   note_stores_from(start);
 }
 
+void give_up(ThreadScopes& scopes) noexcept {
+  for (size_t i = 0; i < scopes.depth; i++) scopes.open[i].keeps = true;
+  scopes.count = scopes.looked_at = 0;
+  *scopes.own = {};
+}
+
+void note_no_stores() noexcept {
+  os::LockGuard guard(lock);
+  state.lowest = UINT64_MAX;
+  note_stores_from(UINT64_MAX);
+}
+
 void forget_own_ranges() noexcept {
   for_each_thread_heap(
       [](const ThreadHeap& heap, void*) noexcept {

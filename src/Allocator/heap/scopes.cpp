@@ -81,7 +81,7 @@ bool has_scope() noexcept { return thread_heap.scopes != nullptr && thread_heap.
 
 void note_chunk_of_scope(uint8_t* start, const uint8_t* end) noexcept {
   ThreadScopes& scopes = *thread_heap.scopes;
-  if (scopes.depth == 0) return;
+  if (scopes.depth == 0 || scopes.open[scopes.depth - 1].keeps) return;
   auto address = reinterpret_cast<uintptr_t>(start);
   note_stores_to_scopes(address);
   freehold_scope_range = {};
@@ -90,7 +90,7 @@ void note_chunk_of_scope(uint8_t* start, const uint8_t* end) noexcept {
 
 void note_object_of_scope(uint8_t* start, size_t size) noexcept {
   ThreadScopes& scopes = *thread_heap.scopes;
-  if (scopes.depth == 0) return;
+  if (scopes.depth == 0 || scopes.open[scopes.depth - 1].keeps) return;
   auto address = reinterpret_cast<uintptr_t>(start);
   note_stores_to_scopes(address);
   // Up to its last page, which it shares with none; but objects of the pinned chunk have neighbours.

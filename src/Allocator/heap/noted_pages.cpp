@@ -11,13 +11,26 @@ namespace freehold::heap {
 namespace {
 
 constexpr size_t kMostPages = size_t{1} << 24, kStep = size_t{1} << 16;
+// Of the table, what was taken; all of it, where that is not known.
+void empty_notes() noexcept {
+  size_t noted = scope_notes.count.load(std::memory_order_relaxed);
+  bool all = noted > ScopeNotes::kMost;
+  for (size_t i = 0; i < (all ? ScopeNotes::kSlots : noted); i++)
+    scope_notes.table[all ? i : scope_notes.slots[i].load(std::memory_order_relaxed)].store(0, std::memory_order_relaxed);
+  scope_notes.count.store(0, std::memory_order_relaxed);
+  scope_notes.epoch.fetch_add(1, std::memory_order_relaxed);
+}
+
 struct State {
   os::GrowingMemory memory{kMostPages * sizeof(NotedPage), kStep};
   size_t count = 0, after_last = 0;  // after_last: how many there were when all were looked at for pages that are there twice
   uint64_t age = 1;                  // of those that were taken over last
   bool lost = false;                 // some could not be taken over
 
-  void release() noexcept { memory.release(); }
+  void release() noexcept {
+    memory.release();
+    empty_notes();  // of an arena that is not there any more
+  }
 };
 constinit State state;
 FREEHOLD_MODULE_STATE(state);
@@ -57,17 +70,14 @@ bool take_notes_over() noexcept {
   }
   state.age++;
   for (size_t i = 0; complete && i < noted; i++) {
-    std::atomic<uint64_t>& slot = scope_notes.table[scope_notes.slots[i].load(std::memory_order_relaxed)];
-    begin()[state.count++] = {slot.load(std::memory_order_relaxed), state.age};
-    slot.store(0, std::memory_order_relaxed);
+    uint64_t page = scope_notes.table[scope_notes.slots[i].load(std::memory_order_relaxed)].load(std::memory_order_relaxed);
+    begin()[state.count++] = {page, state.age};
   }
   if (!complete) {
     state.lost = true;
     state.count = 0;
-    for (size_t slot = 0; slot < ScopeNotes::kSlots; slot++) scope_notes.table[slot].store(0, std::memory_order_relaxed);
   }
-  scope_notes.count.store(0, std::memory_order_relaxed);
-  scope_notes.epoch.fetch_add(1, std::memory_order_relaxed);
+  empty_notes();
   constexpr size_t kMany = 1024;
   if (state.count > 2 * state.after_last + kMany) {
     leave_youngest(begin());

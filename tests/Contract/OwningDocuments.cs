@@ -46,7 +46,8 @@ internal static class OwningDocuments
                 Stream stream = open(compressed);
                 stream.ReadExactly(stackalloc byte[100]);
                 return stream;
-            });
+            }
+            );
         }
 
         yield return ("crypto-stream", () => Written(new CryptoStream(Stream.Null, s_transform, CryptoStreamMode.Write)));
@@ -62,7 +63,8 @@ internal static class OwningDocuments
                     writer.Flush();
             }
             return writer;
-        });
+        }
+        );
     }
 
     private static readonly (string Name, MemoryStream Compressed, Func<Stream, Stream> Open)[] s_compressed =
@@ -83,7 +85,8 @@ internal static class OwningDocuments
             for (int i = 0; i < 100; i++)
                 archive.CreateEntry("entry");
             return archive;
-        });
+        }
+        );
     }
 
     // How many bytes it has taken, and what the threads keep for it, depends on who waits when: only that the events go.
@@ -126,7 +129,8 @@ internal static class OwningDocuments
                     s_lock = null;
                     s_done.Release();
                 }
-            }) { IsBackground = true }.Start();
+            })
+            { IsBackground = true }.Start();
         }
 
         public static void Holds(ReaderWriterLockSlim rwLock, bool takes)

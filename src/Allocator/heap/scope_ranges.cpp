@@ -54,6 +54,10 @@ void ThreadScopes::merge_from(uint32_t level) noexcept {
   }
   size_t first = count;
   while (first > 0 && ranges()[first - 1].level >= level) first--;
+  if (open[level - 1].keeps) {
+    count = first;  // it needs none
+    return;
+  }
   for (size_t i = first; i < count; i++) ranges()[i].level = level - 1;
   // A scope that goes on for long has many in it, one after the other: what has no objects any more is left out, all of it from time to time.
   constexpr size_t kMany = 64;

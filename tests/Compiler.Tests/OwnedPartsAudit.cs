@@ -71,7 +71,7 @@ public sealed class OwnedPartsAudit
     private static IEnumerable<string> FieldsOf(OwnedPartsRow row) =>
         from type in row.Type.Split('|')
         from part in row.Parts
-        from name in part.Split('?')[^1].Split("->")[0].Split("[].")[0].Split('{')[0].Split('|')
+        from name in part.Split('?')[^1].Split("->")[0].Split(':')[0].Split("[].")[0].Split('{')[0].Split('|')
         select $"{type}::{(name.StartsWith('<') ? name : name.Split('.')[0])}";
 
     private static string NameOf(FieldReference field) => $"{field.DeclaringType.GetElementType().FullName}::{field.Name}";

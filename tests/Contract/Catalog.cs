@@ -13,6 +13,7 @@ internal static class Catalog
         .. Finalizing.All(),
         .. Owning.All(),
         .. OwningCollections.All(),
+        .. OwningDocuments.All(),
         .. OwningShared.All(),
         .. DeletingGraphs.All(),
         .. Scopes.All(),

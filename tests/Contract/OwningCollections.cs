@@ -21,9 +21,9 @@ internal static class OwningCollections
 
     public static IEnumerable<Case> All() =>
     [
-        .. Makers().Select(maker => new Case("owned-by-" + maker.Name, _ => IsGone(maker.Make, 0.95))),
+        .. Makers().Concat(OwningDocuments.Makers()).Select(maker => new Case("owned-by-" + maker.Name, _ => IsGone(maker.Make, 0.95))),
         new("owned-by-binary-reader", _ => IsGone(() => { var reader = new BinaryReader(Stream.Null, Encoding.UTF8); reader.PeekChar(); return reader; }, 0.45)),  // all but the decoder
-        .. MakersOfGrown().Select(maker => new Case("owned-by-grown-" + maker.Name, _ => IsGone(maker.Make, 0.45))),
+        .. MakersOfGrown().Concat(OwningDocuments.MakersOfMore()).Select(maker => new Case("owned-by-grown-" + maker.Name, _ => IsGone(maker.Make, 0.45))),
     ];
 
     private static void IsGone(Func<object> make, double share)

@@ -12,6 +12,7 @@
 #include "heap/dead_locks.h"
 #include "heap/finalization_queue.h"
 #include "heap/forwarding.h"
+#include "heap/noted_pages.h"
 #include "heap/phases.h"
 #include "heap/pin_release.h"
 #include "heap/pins.h"
@@ -150,14 +151,11 @@ class ScopeMarking {
 
   // Of the notes that were looked at, those stay which lead into scopes that go on; all of them, if this one does.
   void leave_notes(bool ended) noexcept {
-    if (!looked_at_notes_) return;
-    auto* pages = reinterpret_cast<uint64_t*>(scope_notes.pages);
-    size_t left = 0;
     for (size_t i = 0; i < noted_; i++) {
-      if (!ended || (pages[i] & kDropped) == 0) pages[left++] = pages[i] & ~kDropped;
+      bool dropped = (pages_[i].page & kDropped) != 0;
+      pages_[i].page = dropped && ended ? 0 : pages_[i].page & ~kDropped;
     }
-    scope_notes.count.store(left, std::memory_order_relaxed);
-    if (ended) scope_notes.epoch.fetch_add(1, std::memory_order_relaxed);
+    if (ended && noted_ != 0) drop_noted_since(since());
   }
 
  private:
@@ -216,17 +214,16 @@ class ScopeMarking {
     }
   }
 
+  uint64_t since() const noexcept { return scopes_.open[level_].since; }
+
   void mark_noted() noexcept {
-    auto* pages = reinterpret_cast<uint64_t*>(scope_notes.pages);
-    size_t count = scope_notes.count.load(std::memory_order_relaxed);
-    std::sort(pages, pages + count);
-    looked_at_notes_ = true;
-    noted_ = static_cast<size_t>(std::unique(pages, pages + count) - pages);
+    pages_ = noted_since(since(), &noted_);
     for (size_t i = 0; i < noted_; i++) {
+      uintptr_t page = pages_[i].page;
       keeps_page_ = false;
-      if (arena.contains(pages[i] * core::kPageSize)) mark_page(arena.page_index(pages[i] * core::kPageSize));
-      else mark_words(reinterpret_cast<const uint64_t*>(pages[i] * core::kPageSize));
-      if (!keeps_page_) pages[i] |= kDropped;
+      if (arena.contains(page * core::kPageSize)) mark_page(arena.page_index(page * core::kPageSize));
+      else mark_words(reinterpret_cast<const uint64_t*>(page * core::kPageSize));
+      pages_[i].page = keeps_page_ ? page : page | kDropped;
     }
   }
 
@@ -261,7 +258,8 @@ class ScopeMarking {
   ScopeIndex index_;
   os::GrowingMemory bits_, stack_;
   size_t waiting_ = 0, noted_ = 0;
-  bool complete_ = true, found_dependents_ = false, keeps_page_ = false, looked_at_notes_ = false;
+  NotedPage* pages_ = nullptr;
+  bool complete_ = true, found_dependents_ = false, keeps_page_ = false;
 };
 
 struct Ending {
@@ -288,15 +286,35 @@ void look_at_thread(const ThreadHeap& heap, void* overflowed) noexcept {
   if (scopes == nullptr || scopes->depth == 0) return;
   FreeholdScopeRange& own = *scopes->own;
   if (own.size != 0 && arena.blocks[arena.block_index(own.start)].state.load(std::memory_order_acquire) != BlockState::kLive) own = {};
-  for (size_t i = 0; i < scopes->depth; i++) scopes->open[i].keeps = scopes->open[i].keeps || *static_cast<const bool*>(overflowed);
+  if (*static_cast<const bool*>(overflowed)) give_up(*scopes);
 }
+
+bool can_be_decided(const OpenScope& scope) noexcept { return !scope.keeps && scope.reused == addresses_reused(); }
 
 // Whether an address in a range is still what the scope's thread has allocated, and all stores were noted.
 bool can_decide(const ThreadScopes& scopes, size_t level) noexcept {
   for (size_t i = level; i < scopes.depth; i++) {
-    if (scopes.open[i].keeps || scopes.open[i].reused != addresses_reused()) return false;
+    if (!can_be_decided(scopes.open[i])) return false;
   }
   return true;
+}
+
+// What no scope needs that is still open. One that nothing can be decided of needs none: a scope that was forgotten does not cost the others more and more.
+void drop_older_notes() noexcept {
+  struct Needs {
+    uint64_t since;
+    bool any;
+  } needs = {noted_age(), false};
+  for_each_thread_heap(
+      [](const ThreadHeap& heap, void* argument) noexcept {
+        auto& needs = *static_cast<Needs*>(argument);
+        for (size_t level = 0; heap.scopes != nullptr && level < heap.scopes->depth; level++) {
+          if (can_be_decided(heap.scopes->open[level])) needs = {std::min(needs.since, heap.scopes->open[level].since), true};
+        }
+      },
+      &needs);
+  drop_noted_until(needs.since);
+  if (!needs.any) note_no_stores();
 }
 
 void run_stopped(void* argument) noexcept {
@@ -304,7 +322,7 @@ void run_stopped(void* argument) noexcept {
   MaintenancePause pause;
   set_threads_stopped(true);
   begin_dead_locks();
-  bool overflowed = scope_notes.count.load(std::memory_order_relaxed) > ScopeNotes::kMost;
+  bool overflowed = !take_notes_over();
   for_each_thread_heap(look_at_thread, &overflowed);
   ScopeMarking marking(ending.scopes, ending.level);
   const RootSupport& support = *root_support();
@@ -333,10 +351,8 @@ void run_stopped(void* argument) noexcept {
   bool ends = complete && ending.result->finalizable == 0;
   marking.leave_notes(ends);
   if (ends) close_scopes_from(ending.scopes, ending.level);
-  if (overflowed) {
-    scope_notes.count.store(0, std::memory_order_relaxed);
-    scope_notes.epoch.fetch_add(1, std::memory_order_relaxed);
-  }
+  drop_older_notes();
+  if (overflowed) forget_lost_notes();
   set_threads_stopped(false);
 }
 
@@ -366,17 +382,13 @@ namespace {
 // The verifier's.
 alignas(ScopeIndex) constinit unsigned char check_memory[sizeof(ScopeIndex)] = {};
 ScopeIndex* check = nullptr;
-size_t check_pages = 0;
 
 }  // namespace
 
 void begin_scope_check() noexcept {
-  size_t count = scope_notes.count.load(std::memory_order_relaxed);
-  if (!is_noting_stores() || count > ScopeNotes::kMost) return;
+  if (!is_noting_stores() || scope_notes.count.load(std::memory_order_relaxed) > ScopeNotes::kMost || !take_notes_over()) return;
   check = new (check_memory) ScopeIndex();
-  auto* pages = reinterpret_cast<uint64_t*>(scope_notes.pages);
-  std::sort(pages, pages + count);
-  check_pages = count;
+  sort_noted_by_page();
   if (!check->build()) end_scope_check();
 }
 
@@ -386,13 +398,15 @@ bool is_missed_by_notes(const uint64_t* field, uint64_t target) noexcept {
   if (scope == nullptr) return false;
   const Span* source = check->find(reinterpret_cast<uintptr_t>(field));
   if (source != nullptr && source->owner == scope->owner && source->level >= scope->level) return false;
-  auto* pages = reinterpret_cast<const uint64_t*>(scope_notes.pages);
-  return !std::binary_search(pages, pages + check_pages, reinterpret_cast<uintptr_t>(field) / core::kPageSize);
+  const OpenScope& open = scope->owner->open[scope->level];
+  return can_be_decided(open) && !is_noted_since(reinterpret_cast<uintptr_t>(field) / core::kPageSize, open.since);
 }
 
 void end_scope_check() noexcept {
-  if (check != nullptr) check->~ScopeIndex();
+  if (check == nullptr) return;
+  check->~ScopeIndex();
   check = nullptr;
+  sort_noted_by_age();
 }
 
 }  // namespace freehold::heap

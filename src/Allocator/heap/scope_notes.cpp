@@ -4,6 +4,7 @@
 #include "Platform/lock.h"
 #include "core/arena.h"
 #include "heap/forwarding.h"
+#include "heap/noted_pages.h"
 #include "os/kernel.h"
 
 thread_local constinit FreeholdScopeRange freehold_scope_range = {};
@@ -24,12 +25,29 @@ struct Noted {
 constexpr size_t kRemembered = 64;
 [[gnu::tls_model("initial-exec")]] thread_local constinit Noted noted_lately[kRemembered] = {};
 
+// Half of the table stays free, but for as many places as there are threads at this point.
+void insert(uint64_t page) noexcept {
+  if (scope_notes.count.load(std::memory_order_relaxed) >= ScopeNotes::kMost) {
+    scope_notes.count.store(ScopeNotes::kMost + 1, std::memory_order_relaxed);
+    return;
+  }
+  constexpr int kShift = 64 - __builtin_ctzll(ScopeNotes::kSlots);
+  for (size_t slot = page * 0x9E3779B97F4A7C15 >> kShift;; slot = (slot + 1) % ScopeNotes::kSlots) {
+    uint64_t there = scope_notes.table[slot].load(std::memory_order_relaxed);
+    if (there == 0 && scope_notes.table[slot].compare_exchange_strong(there, page, std::memory_order_relaxed)) {
+      size_t place = scope_notes.count.fetch_add(1, std::memory_order_relaxed);
+      if (place < ScopeNotes::kMost) scope_notes.slots[place].store(static_cast<uint32_t>(slot), std::memory_order_relaxed);
+      return;
+    }
+    if (there == page) return;
+  }
+}
+
 void note_page(uint64_t page) noexcept {
   uint64_t epoch = scope_notes.epoch.load(std::memory_order_relaxed);
   Noted& last = noted_lately[page % kRemembered];
   if (last.page == page && last.epoch == epoch) return;
-  size_t place = scope_notes.count.fetch_add(1, std::memory_order_relaxed);
-  if (place < ScopeNotes::kMost) scope_notes.pages[place].store(page, std::memory_order_relaxed);
+  insert(page);
   last = {page, epoch};
 }
 
@@ -44,15 +62,17 @@ bool is_on_own_stack(uintptr_t place) noexcept { return place >= reinterpret_cas
 
 bool reserve_scope_notes() noexcept {
   os::LockGuard guard(lock);
-  if (scope_notes.pages != nullptr) return true;
-  constexpr size_t kBytes = ScopeNotes::kMost * sizeof(uint64_t);
+  if (!reserve_noted_pages()) return false;
+  if (scope_notes.table != nullptr) return true;
+  constexpr size_t kTable = ScopeNotes::kSlots * sizeof(uint64_t), kBytes = kTable + ScopeNotes::kMost * sizeof(uint32_t);
   void* memory = os::reserve(kBytes, os::kPageSize, 0);
   if (memory == nullptr) return false;
   if (!os::commit(memory, kBytes)) {
     os::unreserve(memory, kBytes);
     return false;
   }
-  scope_notes.pages = static_cast<std::atomic<uint64_t>*>(memory);
+  scope_notes.slots = reinterpret_cast<std::atomic<uint32_t>*>(static_cast<uint8_t*>(memory) + kTable);
+  scope_notes.table = static_cast<std::atomic<uint64_t>*>(memory);
   return true;
 }
 

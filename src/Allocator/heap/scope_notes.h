@@ -22,12 +22,14 @@ struct FreeholdScopeRange {
 
 namespace freehold::heap {
 
+// What was noted since the last stop that took the notes over (heap/noted_pages.h): each page once.
 struct ScopeNotes {
-  std::atomic<uint64_t>* pages = nullptr;  // addresses / kPageSize, inside the arena or not; some more than once
-  std::atomic<size_t> count{0};            // more than kMost if some were lost
-  std::atomic<uint64_t> epoch{1};          // of the notes: a new one when some were forgotten
+  std::atomic<uint64_t>* table = nullptr;  // addresses / kPageSize, inside the arena or not; by hash, 0: free
+  std::atomic<uint32_t>* slots = nullptr;  // places in the table that are taken, in the order of time
+  std::atomic<size_t> count{0};            // more than kMost if pages were lost
+  std::atomic<uint64_t> epoch{1};          // a new one when notes were taken over
 
-  static constexpr size_t kMost = size_t{1} << 20;
+  static constexpr size_t kMost = size_t{1} << 20, kSlots = 2 * kMost;
 };
 extern ScopeNotes scope_notes;
 

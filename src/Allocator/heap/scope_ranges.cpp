@@ -54,6 +54,10 @@ void ThreadScopes::merge_from(uint32_t level) noexcept {
   }
   size_t first = count;
   while (first > 0 && ranges()[first - 1].level >= level) first--;
+  if (open[level - 1].keeps) {
+    count = first;  // it needs none
+    return;
+  }
   for (size_t i = first; i < count; i++) ranges()[i].level = level - 1;
   // A scope that goes on for long has many in it, one after the other: what has no objects any more is left out, all of it from time to time.
   constexpr size_t kMany = 64;
@@ -79,6 +83,18 @@ void note_stores_to_scopes(uintptr_t start) noexcept {
   if (start >= state.lowest) return;
   state.lowest = start;
   note_stores_from(start);
+}
+
+void give_up(ThreadScopes& scopes) noexcept {
+  for (size_t i = 0; i < scopes.depth; i++) scopes.open[i].keeps = true;
+  scopes.count = scopes.looked_at = 0;
+  *scopes.own = {};
+}
+
+void note_no_stores() noexcept {
+  os::LockGuard guard(lock);
+  state.lowest = UINT64_MAX;
+  note_stores_from(UINT64_MAX);
 }
 
 void forget_own_ranges() noexcept {

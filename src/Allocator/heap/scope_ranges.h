@@ -17,6 +17,7 @@ struct ScopeRange {
 struct OpenScope {
   int64_t number;
   uint64_t reused;  // addresses_reused() when it began: later an address in a range may be another object's
+  uint64_t since;   // noted_age() when it began: older notes lead to none of its objects
   bool keeps;       // nothing can be decided any more
 };
 
@@ -41,6 +42,10 @@ struct ThreadScopes {
 void open_first_scope() noexcept;
 // An object of a scope may lie there: from now on barriers note where references to it are stored. Any thread with an open scope, before it has such a reference.
 void note_stores_to_scopes(uintptr_t start) noexcept;
+// With the threads stopped: nothing can be decided of the thread's scopes that are open. What they have allocated stays.
+void give_up(ThreadScopes& scopes) noexcept;
+// With the threads stopped: there is none that something can be decided of.
+void note_no_stores() noexcept;
 // In the child of a fork.
 void forget_other_scopes(bool has_one) noexcept;
 // With the threads stopped, before addresses are used again: the barriers of all threads note each store until they have a new chunk.

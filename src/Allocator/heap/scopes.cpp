@@ -7,6 +7,7 @@
 #include "core/arena.h"
 #include "core/object.h"
 #include "heap/addresses.h"
+#include "heap/noted_pages.h"
 #include "heap/scope_ranges.h"
 #include "heap/thread_heap.h"
 #include "os/kernel.h"
@@ -69,7 +70,7 @@ int64_t begin_scope() noexcept {
     range.end = start;
     break;
   }
-  scopes->open[scopes->depth++] = {++scopes->last_number, addresses_reused(), false};
+  scopes->open[scopes->depth++] = {++scopes->last_number, addresses_reused(), noted_age(), false};
   freehold_scope_range = {};
   // Stores are noted from now on, wherever its objects will be: what is stored is younger than this.
   if (has_chunk) note_chunk_of_scope(reinterpret_cast<uint8_t*>(start), reinterpret_cast<const uint8_t*>(end));
@@ -80,7 +81,7 @@ bool has_scope() noexcept { return thread_heap.scopes != nullptr && thread_heap.
 
 void note_chunk_of_scope(uint8_t* start, const uint8_t* end) noexcept {
   ThreadScopes& scopes = *thread_heap.scopes;
-  if (scopes.depth == 0) return;
+  if (scopes.depth == 0 || scopes.open[scopes.depth - 1].keeps) return;
   auto address = reinterpret_cast<uintptr_t>(start);
   note_stores_to_scopes(address);
   freehold_scope_range = {};
@@ -89,7 +90,7 @@ void note_chunk_of_scope(uint8_t* start, const uint8_t* end) noexcept {
 
 void note_object_of_scope(uint8_t* start, size_t size) noexcept {
   ThreadScopes& scopes = *thread_heap.scopes;
-  if (scopes.depth == 0) return;
+  if (scopes.depth == 0 || scopes.open[scopes.depth - 1].keeps) return;
   auto address = reinterpret_cast<uintptr_t>(start);
   note_stores_to_scopes(address);
   // Up to its last page, which it shares with none; but objects of the pinned chunk have neighbours.

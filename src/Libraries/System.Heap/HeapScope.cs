@@ -14,7 +14,7 @@ public readonly ref struct HeapScope
     /// <summary>Ends the scope, and those that were begun in it and not ended, and deletes. A second call does nothing.</summary>
     /// <remarks>
     /// Stops the other threads while it decides. Finalizers that have not run are run before, on this thread, while everything is alive; an exception from one of them is thrown when
-    /// everything is deleted.
+    /// everything is deleted. They run under the locks that the thread holds: end a scope outside of <c>lock</c>.
     /// </remarks>
     public void Dispose()
     {

@@ -1,4 +1,5 @@
 using System.Collections;
+using System.Collections.Generic;
 using System.Runtime;
 using System.Runtime.ExceptionServices;
 
@@ -56,6 +57,13 @@ internal static class OwnedParts
                     foreach (object? element in array)
                     {
                         AddElement(element, owner, belongs);
+                    }
+
+                    break;
+                case List<object?> list:  // as the next but one, without an enumerator
+                    for (int i = 0; i < list.Count; i++)
+                    {
+                        AddElement(list[i], owner, belongs);
                     }
 
                     break;

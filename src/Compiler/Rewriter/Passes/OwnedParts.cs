@@ -22,7 +22,7 @@ public sealed class OwnedParts : IRewritePass
     public string Name => nameof(OwnedParts);
 
     /// <inheritdoc/>
-    public int Version => 4;
+    public int Version => 5;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => true;
@@ -139,14 +139,15 @@ public sealed class OwnedParts : IRewritePass
 
         public void Emit(string part)
         {
-            string[] condition = part.Split('?');
-            if (condition.Length == 2)
+            string[] conditions = part.Split('?');
+            foreach (string condition in conditions[..^1])
             {
-                LoadThisField(condition[0] == New ? NoteWhereMade(Find(method.DeclaringType, condition[1])) : Find(method.DeclaringType, condition[0]));
-                Append(Instruction.Create(OpCodes.Brfalse, _end));
+                string flag = condition.TrimStart('!');
+                LoadThisField(flag == New ? NoteWhereMade(Find(method.DeclaringType, conditions[^1])) : Find(method.DeclaringType, flag));
+                Append(Instruction.Create(flag == condition ? OpCodes.Brfalse : OpCodes.Brtrue, _end));
             }
 
-            Path(condition[^1]);
+            Path(conditions[^1]);
             Append(_end);
         }
 
@@ -173,7 +174,7 @@ public sealed class OwnedParts : IRewritePass
         {
             if (path.Split("->") is [string head, string link])
             {
-                Chain(Find(method.DeclaringType, head), link);
+                Chain(head, link);
             }
             else if (path.EndsWith('}') && path[..^1].Split('{') is [string children, { Length: > 0 } parent])
             {
@@ -183,7 +184,7 @@ public sealed class OwnedParts : IRewritePass
             {
                 foreach (string call in new[] { "AddElements", "AddPart" })
                 {
-                    LoadWhole(Find(method.DeclaringType, path[..^2]));
+                    Load(path[..^2]);
                     Append(Call(call));
                 }
             }
@@ -191,33 +192,91 @@ public sealed class OwnedParts : IRewritePass
             {
                 Structures(Find(method.DeclaringType, array), inner);
             }
-            else if (path.Split('.') is [string structure, string field])
-            {
-                FieldDefinition outer = Find(method.DeclaringType, structure);
-                Append(Instruction.Create(OpCodes.Ldarg_0), Instruction.Create(OpCodes.Ldflda, Of(outer)));
-                Append(Instruction.Create(OpCodes.Ldfld, In(outer.FieldType, Find(outer.FieldType.Resolve(), field))), Call("AddPart"));
-            }
             else
             {
-                LoadWhole(Find(method.DeclaringType, path));
+                Load(path);
                 Append(Call("AddPart"));
             }
         }
 
-        // node = head; while (node != null) { next = node.next; AddPart(node); if (next == head) break; node = next; }
-        private void Chain(FieldDefinition head, string link)
+        // `a`, `a.b` of a structure or an object, each with `:T` null if it is not of the type.
+        private TypeReference Load(string path)
         {
-            FieldReference next = In(head.FieldType, Find(head.FieldType.Resolve(), link));
-            VariableDefinition node = new(head.FieldType), following = new(head.FieldType);
+            string[] cast = path.Split(':');
+            TypeReference type = LoadFields(cast[0]);
+            if (cast.Length == 1)
+            {
+                return type;
+            }
+
+            type = Named(cast[1]);
+            Append(Instruction.Create(OpCodes.Isinst, type));
+            return type;
+        }
+
+        private TypeReference LoadFields(string path)
+        {
+            if (path.StartsWith('<') || path.Split('.') is not [string outer, string inner])
+            {
+                FieldDefinition whole = Find(method.DeclaringType, path);
+                LoadWhole(whole);
+                return whole.FieldType;
+            }
+
+            FieldDefinition holder = Find(method.DeclaringType, outer), field = Find(holder.FieldType.Resolve(), inner);
+            if (holder.FieldType.IsValueType)
+            {
+                Append(Instruction.Create(OpCodes.Ldarg_0), Instruction.Create(OpCodes.Ldflda, Of(holder)));
+            }
+            else
+            {
+                LoadThisField(holder);
+                Append(Instruction.Create(OpCodes.Brfalse, _end));
+                LoadThisField(holder);
+            }
+
+            Append(Instruction.Create(OpCodes.Ldfld, field.DeclaringType.HasGenericParameters ? In(holder.FieldType, field) : assembly.Module.ImportReference(field)));
+            return field.FieldType;
+        }
+
+        // Of the assembly, or of the core library.
+        private TypeReference Named(string name)
+        {
+            int dot = name.LastIndexOf('.');
+            return assembly.Module.GetType(name) ?? new TypeReference(name[..dot], name[(dot + 1)..], assembly.Module, assembly.Module.TypeSystem.CoreLibrary);
+        }
+
+        // first = node = head; if (first == this) return; while (node != null) { next = node.next; AddPart(node); if (next == first) break; node = next; }
+        private void Chain(string head, string link)
+        {
+            TypeReference type = Load(head);
+            FieldReference next = In(type, Find(type.Resolve(), link));
+            VariableDefinition first = new(type), node = new(type), following = new(type);
+            method.Body.Variables.Add(first);
             method.Body.Variables.Add(node);
             method.Body.Variables.Add(following);
             Instruction loop = Instruction.Create(OpCodes.Ldloc, node);
-            LoadThisField(head);
-            Append(Instruction.Create(OpCodes.Stloc, node), loop, Instruction.Create(OpCodes.Brfalse, _end));
+            Append(Instruction.Create(OpCodes.Dup), Instruction.Create(OpCodes.Stloc, first), Instruction.Create(OpCodes.Stloc, node));
+            if (IsA(method.DeclaringType, type))
+            {
+                Append(Instruction.Create(OpCodes.Ldloc, first), Instruction.Create(OpCodes.Ldarg_0), Instruction.Create(OpCodes.Beq, _end));  // it has none: what follows are others of its owner's
+            }
+
+            Append(loop, Instruction.Create(OpCodes.Brfalse, _end));
             Append(Instruction.Create(OpCodes.Ldloc, node), Instruction.Create(OpCodes.Ldfld, next), Instruction.Create(OpCodes.Stloc, following));
-            Append(Instruction.Create(OpCodes.Ldloc, node), Call("AddPart"), Instruction.Create(OpCodes.Ldloc, following));
-            LoadThisField(head);
-            Append(Instruction.Create(OpCodes.Beq, _end), Instruction.Create(OpCodes.Ldloc, following), Instruction.Create(OpCodes.Stloc, node), Instruction.Create(OpCodes.Br, loop));
+            Append(Instruction.Create(OpCodes.Ldloc, node), Call("AddPart"));
+            Append(Instruction.Create(OpCodes.Ldloc, following), Instruction.Create(OpCodes.Ldloc, first), Instruction.Create(OpCodes.Beq, _end));
+            Append(Instruction.Create(OpCodes.Ldloc, following), Instruction.Create(OpCodes.Stloc, node), Instruction.Create(OpCodes.Br, loop));
+        }
+
+        private static bool IsA(TypeDefinition? type, TypeReference ancestor)
+        {
+            while (type is not null && type.FullName != ancestor.FullName)
+            {
+                type = type.BaseType?.Resolve();
+            }
+
+            return type is not null;
         }
 
         // if (array != null) { for (int i = array.Length - 1; i >= 0; i--) AddPart(array[i].field); AddPart(array); }
@@ -284,10 +343,15 @@ public sealed class OwnedParts : IRewritePass
         private Instruction Call(string name) =>
             Instruction.Create(OpCodes.Call, InjectedRuntime.Method(assembly, name, assembly.Module.TypeSystem.Void, _object));
 
-        // The one of `a|b` that this version has.
+        // The one of `a|b` that this version has, of the type or what it derives from.
         private FieldDefinition Find(TypeDefinition type, string names)
         {
-            FieldDefinition[] found = [.. type.Fields.Where(field => names.Split('|').Contains(field.Name))];
+            FieldDefinition[] found = [];
+            for (TypeDefinition? one = type; one is not null && found.Length == 0; one = one.BaseType?.Resolve())
+            {
+                found = [.. one.Fields.Where(field => names.Split('|').Contains(field.Name))];
+            }
+
             return found.Length == 1 ? found[0] : throw new RewriteException(assembly.Name, $"{type.FullName}::{names}", $"one such field (found {found.Length})");
         }
 

@@ -6,6 +6,7 @@
 #else
 #include <llvm/Plugins/PassPlugin.h>
 #endif
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Utils/LoopSimplify.h>
 
@@ -15,6 +16,15 @@ using namespace llvm;
 using namespace freehold::compiler;
 
 namespace {
+
+// That there is memory behind a reference holds where the program makes one, not behind a call that may free the object: there LLVM would read it early,
+// which no plain memory minds, and a freed handle does.
+void forget_what_may_be_freed() {
+  constexpr StringRef kOption = "use-dereferenceable-at-point-semantics";
+  auto& options = cl::getRegisteredOptions();
+  auto found = options.find(kOption);
+  if (found == options.end() || found->second->addOccurrence(0, kOption, "1")) report_fatal_error("freehold: this LLVM has no option '" + kOption + "'");
+}
 
 void add_early(ModulePassManager& manager, OptimizationLevel level) {
   manager.addPass(PreparePass());
@@ -68,6 +78,7 @@ bool add_named(StringRef name, ModulePassManager& manager) {
 extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
   return {
       LLVM_PLUGIN_API_VERSION, "freehold-handles", "1", [](PassBuilder& builder) {
+        forget_what_may_be_freed();
 #if LLVM_VERSION_MAJOR >= 20
         builder.registerOptimizerEarlyEPCallback([](ModulePassManager& manager, OptimizationLevel level, ThinOrFullLTOPhase) { add_early(manager, level); });
         builder.registerOptimizerLastEPCallback(

@@ -32,9 +32,11 @@ apt_get() {
   timeout 300 apt-get -o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts="$sources/apt/parts" -o Dir::State::lists="$sources/apt/lists" \
     -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= "$@"
 }
+# An archive that has not all updates has the release itself.
 fetch() {
   rm -rf "$sources/$1.part"
-  prepare_apt && mkdir -p "$sources/$1.part" && (cd "$sources/$1.part" && apt_get source -q -y "$1") && mv "$sources/$1.part" "$sources/$1"
+  prepare_apt && mkdir -p "$sources/$1.part" && (cd "$sources/$1.part" && { apt_get source -q -y "$1" || apt_get source -q -y "$1/$(. /etc/os-release && echo "$VERSION_CODENAME")"; }) &&
+    mv "$sources/$1.part" "$sources/$1"
 }
 
 # The folder of a package's source, or nothing.

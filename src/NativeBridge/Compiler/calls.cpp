@@ -34,6 +34,7 @@ class Bridges {
     if (callee != nullptr && !callee->isDeclaration() && !is_left_alone(*callee) && !callee->isInterposable()) return;
     if (is_runtime_function(callee)) return;
     if (call.isMustTailCall()) return check_tail(call);
+    if (callee != nullptr && callee->getName() == "makecontext") give_addresses(call);
     Function* bridge = bridge_for(call, callee);
     SmallVector<Value*, 8> arguments(call.args());
     if (callee == nullptr) arguments.push_back(call.getCalledOperand());
@@ -60,6 +61,18 @@ class Bridges {
   void check_tail(CallBase& call) {
     Function* callee = call.getCalledFunction();
     if (callee != nullptr && known_of(callee->getName()) != nullptr) error(call, "a guaranteed tail call of a function of the C library has no translation");
+  }
+
+  // The stack, and the context behind it, that makecontext finds in memory: for the call their addresses are there.
+  void give_addresses(CallBase& call) {
+    IRBuilder<> builder(&*call.getFunction()->getEntryBlock().getFirstInsertionPt());
+    AllocaInst* handles = builder.CreateAlloca(ArrayType::get(pointer_, 2));
+    Value* arguments[] = {call.getArgOperand(0), handles};
+    auto call_of = [&](StringRef name) { builder.CreateCall(runtime_function(module_, name, builder.getVoidTy(), {pointer_, pointer_}), arguments); };
+    builder.SetInsertPoint(&call);
+    call_of("__freehold_before_makecontext");
+    builder.SetInsertPoint(isa<InvokeInst>(call) ? &*cast<InvokeInst>(call).getNormalDest()->getFirstInsertionPt() : call.getNextNode());
+    call_of("__freehold_after_makecontext");
   }
 
   static bool may_throw(const CallBase& call) { return !call.doesNotThrow() && !call.getFunction()->doesNotThrow(); }

@@ -78,20 +78,19 @@ bool add_named(StringRef name, ModulePassManager& manager) {
 }  // namespace
 
 extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
-  return {
-      LLVM_PLUGIN_API_VERSION, "freehold-handles", "1", [](PassBuilder& builder) {
-        forget_what_may_be_freed();
+  return {LLVM_PLUGIN_API_VERSION, "freehold-handles", "1", [](PassBuilder& builder) {
+            forget_what_may_be_freed();
 #if LLVM_VERSION_MAJOR >= 20
-        builder.registerOptimizerEarlyEPCallback(
-            [](ModulePassManager& manager, OptimizationLevel level, ThinOrFullLTOPhase) { add_early(manager, level != OptimizationLevel::O0); });
-        builder.registerOptimizerLastEPCallback(
-            [](ModulePassManager& manager, OptimizationLevel level, ThinOrFullLTOPhase) { add_late(manager, level != OptimizationLevel::O0); });
+            builder.registerOptimizerEarlyEPCallback(
+                [](ModulePassManager& manager, OptimizationLevel level, ThinOrFullLTOPhase) { add_early(manager, level != OptimizationLevel::O0); });
+            builder.registerOptimizerLastEPCallback(
+                [](ModulePassManager& manager, OptimizationLevel level, ThinOrFullLTOPhase) { add_late(manager, level != OptimizationLevel::O0); });
 #else
         builder.registerOptimizerEarlyEPCallback([](ModulePassManager& manager, OptimizationLevel level) { add_early(manager, level != OptimizationLevel::O0); });
         builder.registerOptimizerLastEPCallback([](ModulePassManager& manager, OptimizationLevel level) { add_late(manager, level != OptimizationLevel::O0); });
 #endif
-        // For opt: -passes=freehold-early, or one step by its name.
-        builder.registerPipelineParsingCallback(
-            [](StringRef name, ModulePassManager& manager, ArrayRef<PassBuilder::PipelineElement>) { return add_named(name, manager); });
-      }};
+            // For opt: -passes=freehold-early, or one step by its name.
+            builder.registerPipelineParsingCallback(
+                [](StringRef name, ModulePassManager& manager, ArrayRef<PassBuilder::PipelineElement>) { return add_named(name, manager); });
+          }};
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Real programs, unmodified, by the handle compiler and by clang: each must build with both and do the same, also while everything that is not pinned moves
 # all the time, and while the threads are stopped at every poll. recipes/ has one file a program: the Debian source package, how to build it in its folder,
-# and what to run.
+# and what to run. The sources that `also` names lie in folders of these names beside the program's files.
 #   tests/Bridge.Programs/run.sh [--all] [part of a recipe's name…]     --all: every program at -O2 and -O3; else the quick ones at -O2
 # Sources come from the archive that apt knows, into artifacts/sources. A program whose source cannot be fetched is skipped, and the log says so.
 set -euo pipefail
@@ -74,6 +74,7 @@ for recipe in "$here"/recipes/*.sh; do
   wanted "$name" || continue
   unset -f build check
   package=
+  also=
   needs=
   quick=false
   # shellcheck disable=SC1090
@@ -85,6 +86,11 @@ for recipe in "$here"/recipes/*.sh; do
   ok
   $all || $quick || [ ${#only[@]} -ne 0 ] || continue
   source=$(source_of "$package")
+  others=()
+  for one in $also; do
+    others+=("$(source_of "$one")")
+    if [ -z "${others[-1]}" ]; then source=; fi
+  done
   if [ -z "$source" ]; then
     skipped+=("$name")
     continue
@@ -96,6 +102,7 @@ for recipe in "$here"/recipes/*.sh; do
     for kind in stock handles; do
       rm -rf "$work/$kind"
       cp -a "$source" "$work/$kind"
+      for one in "${others[@]}"; do cp -a "$one" "$work/$kind/$(basename "$(dirname "$one")")"; done
       # What Debian patched is no newer than what was generated from it.
       find "$work/$kind" -exec touch -h -d @1000000000 {} +
       export CC=clang-19 CXX=clang++-19 CFLAGS="$level -w" CXXFLAGS="$level -w"

@@ -203,6 +203,22 @@ class Bridges {
       either->addIncoming(address, pinning);
       arguments[pinned[n]] = either;
     }
+    // Code that the program has made in an object of the heap.
+    {
+      Value* is_handle = builder.CreateICmpSLT(builder.CreatePtrToInt(target, word_), builder.getInt64(0));
+      BasicBlock* before = builder.GetInsertBlock();
+      auto* in_heap = BasicBlock::Create(context_, "", function);
+      auto* after = BasicBlock::Create(context_, "", function);
+      builder.CreateCondBr(is_handle, in_heap, after, unlikely(context_));
+      builder.SetInsertPoint(in_heap);
+      Value* address = builder.CreateCall(runtime_function(module_, "__freehold_code", pointer_, {pointer_}), {target});
+      builder.CreateBr(after);
+      builder.SetInsertPoint(after);
+      PHINode* either = builder.CreatePHI(pointer_, 2);
+      either->addIncoming(target, before);
+      either->addIncoming(address, in_heap);
+      target = either;
+    }
     // A structure that the call copies: the object that it is in may move once the thread is outside.
     for (unsigned i = 0; i < call.arg_size(); i++) {
       if (!call.isByValArgument(i)) continue;

@@ -1,4 +1,4 @@
-// Other stacks, and jumps between frames.
+// Where the processor itself uses memory: other stacks, code in the heap, and jumps between frames.
 //
 // longjmp leaves frames without a word, and what it leads to may be code that was not compiled with handles: so it comes through here, whoever calls it.
 // The thread goes outside before the jump. A compiled setjmp comes inside by itself (__freehold_returned). A stack is memory that the kernel and the
@@ -83,6 +83,9 @@ int __freehold_sigaltstack(const stack_t* wanted, stack_t* before) {
   }
   return 0;
 }
+
+// What is called, if the program has put code into an object: its address, which stays.
+void* __freehold_code(void* callee) { return kept(callee); }
 
 // Around a call of makecontext: `handles` has what the program has put there.
 void __freehold_before_makecontext(ucontext_t* context, void** handles) {

@@ -17,12 +17,12 @@ function Node(value, next) { this.value = value; this.next = next; }
 Node.prototype.sum = function () { return this.value + (this.next ? this.next.sum() : 0); };
 for (var round = 0; round < 30; round++) {
   var chain = null;
-  for (var j = 0; j < 100; j++) chain = new Node(j + round, chain);
+  for (var j = 0; j < 20; j++) chain = new Node(j + round, chain);
 }
 out(chain.sum());
 function deep(n) { if (n === 0) throw new Error('at the bottom'); try { deep(n - 1); } finally { depth++; } }
 var depth = 0;
-try { deep(40); } catch (error) { out(error.message, depth); }
+try { deep(15); } catch (error) { out(error.message, depth); }
 var makers = [];
 for (var k = 0; k < 50; k++) makers.push((function (n) { var calls = 0; return function () { return n * ++calls; }; })(k));
 out(makers.reduce(function (sum, make) { make(); return sum + make(); }, 0));

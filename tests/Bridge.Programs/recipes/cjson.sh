@@ -10,7 +10,7 @@ check() {
   cd out/tests
   local one
   for one in *_tests *_test parse_* print_* misc_utils_tests; do
-    if [ -x "$one" ] && [ -f "$one" ]; then echo "$one"; "./$one" 2>&1 | sed -E 's/^.*\/([a-z_]+\.c)/\1/' | tail -n 30 || true; fi
+    if [ -x "$one" ] && [ -f "$one" ]; then echo "$one"; "./$one" 2>&1 | sed -E 's/^.*\/([a-z_0-9]+\.c)/\1/' | tail -n 30 || true; fi
   done
   cd .. && ./cJSON_test
 }

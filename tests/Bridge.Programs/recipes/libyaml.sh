@@ -8,13 +8,13 @@ build() {
 # Its own tests.
 check() {
   local one program
-  out/tests/test-reader | md5sum
-  out/tests/test-version
-  for program in scanner parser loader emitter dumper; do (cd examples && "../out/tests/run-$program" ./*.yaml) || echo "$program failed"; done | md5sum
+  out/test-reader | md5sum
+  out/test-version
+  for program in scanner parser loader emitter dumper; do (cd examples && "../out/run-$program" ./*.yaml) || echo "$program failed"; done | md5sum
   awk 'BEGIN { for (i = 0; i < 800; i++) print "- &a" i " {name: item " i ", list: [1, two, \"three\\n\"], text: |\n    line " i "\n    more\n  , tag: !!str " i "}" }' > flow.yaml || true
   awk 'BEGIN { for (i = 0; i < 800; i++) print "- name: &a" i " item " i "\n  list: [1, two, \"three\\n\", *a" i "]\n  text: |\n    line " i "\n    more" }' > big.yaml
-  for one in flow.yaml big.yaml; do out/tests/run-parser-test-suite "$one" 2>&1 | tee events | md5sum || true; done
-  out/tests/run-emitter-test-suite events | md5sum
-  out/tests/example-reformatter < big.yaml | md5sum
-  out/tests/example-deconstructor < big.yaml | md5sum
+  for one in flow.yaml big.yaml; do out/run-parser-test-suite "$one" 2>&1 | tee events | md5sum || true; done
+  out/run-emitter-test-suite events | md5sum
+  out/example-reformatter < big.yaml | md5sum
+  out/example-deconstructor < big.yaml | md5sum
 }

@@ -16,7 +16,7 @@ check() {
   done 2>&1 | md5sum
   awk 'BEGIN { printf "["; for (i = 0; i < 4000; i++) printf "%s{\"n\":%d,\"t\":\"text \\u00e9 %d\",\"a\":[1,2.5e3,null,true,{}]}", i ? "," : "", i, i % 97; print "]" }' > big.json
   out/yajl-*/bin/json_reformat < big.json | tee nice.json | md5sum
-  out/yajl-*/bin/json_reformat -m < nice.json | cmp - <(tr -d '\n' < big.json) && echo same
+  out/yajl-*/bin/json_reformat -m < nice.json | md5sum
   out/yajl-*/bin/json_verify < big.json
   head -c 20000 big.json | out/yajl-*/bin/json_verify || echo refused
 }

@@ -10,5 +10,6 @@ check() {
   md5sum < pngout.png
   ./pngstest --strict --log contrib/testpngs/gray-*1-linear.png contrib/testpngs/rgb-alpha-8-*.png contrib/testpngs/palette-*.png | sed 's/^.*PASS/PASS/'
   ./pngunknown --strict default=discard pngtest.png
-  ./pngvalid --size --nogamma-transform
+  # It takes minutes while threads are stopped all the time.
+  if [ -z "${FREEHOLD_NATIVE_STRESS:-}" ]; then ./pngvalid --size --nogamma-transform > /dev/null; fi
 }

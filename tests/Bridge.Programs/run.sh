@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Real programs, unmodified, by the handle compiler and by clang: each must build with both and do the same, also while everything that is not pinned moves
 # all the time, and while the threads are stopped at every poll. recipes/ has one file a program: the Debian source package, how to build it in its folder,
-# and what to run.
+# and what to run. The sources that `also` names lie in folders of these names beside the program's files.
 #   tests/Bridge.Programs/run.sh [--all] [part of a recipe's name…]     --all: every program at -O2 and -O3; else the quick ones at -O2
 # Sources come from the archive that apt knows, into artifacts/sources. A program whose source cannot be fetched is skipped, and the log says so.
 set -euo pipefail
@@ -32,9 +32,11 @@ apt_get() {
   timeout 300 apt-get -o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts="$sources/apt/parts" -o Dir::State::lists="$sources/apt/lists" \
     -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= "$@"
 }
+# An archive that has not all updates has the release itself.
 fetch() {
   rm -rf "$sources/$1.part"
-  prepare_apt && mkdir -p "$sources/$1.part" && (cd "$sources/$1.part" && apt_get source -q -y "$1") && mv "$sources/$1.part" "$sources/$1"
+  prepare_apt && mkdir -p "$sources/$1.part" && (cd "$sources/$1.part" && { apt_get source -q -y "$1" || apt_get source -q -y "$1/$(. /etc/os-release && echo "$VERSION_CODENAME")"; }) &&
+    mv "$sources/$1.part" "$sources/$1"
 }
 
 # The folder of a package's source, or nothing.
@@ -72,6 +74,7 @@ for recipe in "$here"/recipes/*.sh; do
   wanted "$name" || continue
   unset -f build check
   package=
+  also=
   needs=
   quick=false
   # shellcheck disable=SC1090
@@ -83,6 +86,11 @@ for recipe in "$here"/recipes/*.sh; do
   ok
   $all || $quick || [ ${#only[@]} -ne 0 ] || continue
   source=$(source_of "$package")
+  others=()
+  for one in $also; do
+    others+=("$(source_of "$one")")
+    if [ -z "${others[-1]}" ]; then source=; fi
+  done
   if [ -z "$source" ]; then
     skipped+=("$name")
     continue
@@ -94,6 +102,7 @@ for recipe in "$here"/recipes/*.sh; do
     for kind in stock handles; do
       rm -rf "$work/$kind"
       cp -a "$source" "$work/$kind"
+      for one in "${others[@]}"; do cp -a "$one" "$work/$kind/$(basename "$(dirname "$one")")"; done
       # What Debian patched is no newer than what was generated from it.
       find "$work/$kind" -exec touch -h -d @1000000000 {} +
       export CC=clang-19 CXX=clang++-19 CFLAGS="$level -w" CXXFLAGS="$level -w"

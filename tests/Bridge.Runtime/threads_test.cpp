@@ -129,7 +129,7 @@ TEST(Threads, ASecondReturnComesInsideAndOutOfHandlers) {
   Compiled compiled;
   Thread& thread = threads::current();
   uint64_t before = __freehold_returning_twice();
-  threads::begin_handler(thread);
+  threads::begin_handler(thread, 0);
   EXPECT_FALSE(threads::may_leave(thread));
   OneRecord record;
   __freehold_call_out(&record);
@@ -138,6 +138,55 @@ TEST(Threads, ASecondReturnComesInsideAndOutOfHandlers) {
   EXPECT_FALSE(threads::is_outside(thread));
   EXPECT_TRUE(threads::may_leave(thread));
   EXPECT_EQ(__freehold_returning_twice(), before);
+}
+
+// longjmp: of the handlers, those go whose interrupted frames go; if one stays, the thread stays inside, and what frames have pinned too.
+TEST(Threads, AJumpLeavesHandlersAndPinsBelowIt) {
+  Compiled compiled;
+  Thread& thread = threads::current();
+  uint64_t before = __freehold_returning_twice();
+  volatile uint64_t frames[8] = {};
+  auto at = [&](int frame) { return reinterpret_cast<uintptr_t>(&frames[frame]); };
+  void* object = __freehold_malloc(10);
+  OneRecord record;
+  record.slot = object;
+  __freehold_call_out(&record);
+  threads::enter(thread);
+  threads::begin_handler(thread, at(6));
+  threads::begin_handler(thread, at(2));
+  threads::leave_frames(thread, at(4));
+  EXPECT_EQ(thread.handlers, 1u);
+  EXPECT_FALSE(threads::is_outside(thread));
+  // One that was interrupted on another stack: nobody knows whether it goes on.
+  threads::begin_handler(thread, 4096);
+  threads::leave_frames(thread, at(7));
+  EXPECT_EQ(thread.handlers, 2u);
+  threads::end_handler(thread);
+  // To another stack: likewise.
+  threads::leave_frames(thread, 4096);
+  EXPECT_EQ(thread.handlers, 1u);
+  uint32_t depth = thread.pins.depth();
+  threads::leave_frames(thread, at(7));
+  EXPECT_EQ(thread.handlers, 0u);
+  EXPECT_TRUE(threads::is_outside(thread));
+  EXPECT_TRUE(reinterpret_cast<uintptr_t>(&record) < at(7) ? thread.pins.depth() < depth : thread.pins.depth() == depth);
+  threads::enter(thread);
+  threads::leave_frames(thread, reinterpret_cast<uintptr_t>(__builtin_frame_address(0)));
+  EXPECT_TRUE(threads::is_outside(thread));
+  __freehold_returned(before);
+  EXPECT_FALSE(is_kept(object));
+  __freehold_free(object);
+}
+
+// More handlers in each other than the thread notes: none of them is left.
+TEST(Threads, AJumpOutOfManyHandlersStaysInside) {
+  Compiled compiled;
+  Thread& thread = threads::current();
+  for (uint32_t i = 0; i <= kKnownHandlers; i++) threads::begin_handler(thread, reinterpret_cast<uintptr_t>(&thread) + i);
+  threads::leave_frames(thread, reinterpret_cast<uintptr_t>(__builtin_frame_address(0)));
+  EXPECT_EQ(thread.handlers, kKnownHandlers + 1);
+  EXPECT_FALSE(threads::is_outside(thread));
+  thread.handlers = 0;
 }
 
 // Between the words that say so and the look at the stop word a thread is not inside, and a handler there must not be.

@@ -42,7 +42,9 @@ for source in "$here"/programs/*.c "$here"/programs/*.cpp; do
     *.cpp) clang=clang++-19; freehold="$tools/bin/freehold-c++" ;;
     *) clang=clang-19; freehold="$tools/bin/freehold-cc" ;;
   esac
+  options=$(sed -n '1s:^// options\: ::p' "$source")
   for flags in "-O0" "-O1 -g" "-O2" "-O3 -mavx2" "-O2 -flto" "-O2 -fPIC -fno-inline" "-O2 -fno-pic -no-pie"; do
+    flags="$flags $options"
     # shellcheck disable=SC2086
     $clang -w -mavx2 ${flags/-flto/} -pthread "$source" -o "$work/stock" -lm
     code=0

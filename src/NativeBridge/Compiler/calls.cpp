@@ -34,6 +34,7 @@ class Bridges {
     if (callee != nullptr && !callee->isDeclaration() && !is_left_alone(*callee) && !callee->isInterposable()) return;
     if (is_runtime_function(callee)) return;
     if (call.isMustTailCall()) return check_tail(call);
+    if (callee != nullptr && callee->getName() == "makecontext") give_addresses(call);
     Function* bridge = bridge_for(call, callee);
     SmallVector<Value*, 8> arguments(call.args());
     if (callee == nullptr) arguments.push_back(call.getCalledOperand());
@@ -60,6 +61,18 @@ class Bridges {
   void check_tail(CallBase& call) {
     Function* callee = call.getCalledFunction();
     if (callee != nullptr && known_of(callee->getName()) != nullptr) error(call, "a guaranteed tail call of a function of the C library has no translation");
+  }
+
+  // The stack, and the context behind it, that makecontext finds in memory: for the call their addresses are there.
+  void give_addresses(CallBase& call) {
+    IRBuilder<> builder(&*call.getFunction()->getEntryBlock().getFirstInsertionPt());
+    AllocaInst* handles = builder.CreateAlloca(ArrayType::get(pointer_, 2));
+    Value* arguments[] = {call.getArgOperand(0), handles};
+    auto call_of = [&](StringRef name) { builder.CreateCall(runtime_function(module_, name, builder.getVoidTy(), {pointer_, pointer_}), arguments); };
+    builder.SetInsertPoint(&call);
+    call_of("__freehold_before_makecontext");
+    builder.SetInsertPoint(isa<InvokeInst>(call) ? &*cast<InvokeInst>(call).getNormalDest()->getFirstInsertionPt() : call.getNextNode());
+    call_of("__freehold_after_makecontext");
   }
 
   static bool may_throw(const CallBase& call) { return !call.doesNotThrow() && !call.getFunction()->doesNotThrow(); }
@@ -189,6 +202,22 @@ class Bridges {
       either->addIncoming(handle, before);
       either->addIncoming(address, pinning);
       arguments[pinned[n]] = either;
+    }
+    // Code that the program has made in an object of the heap.
+    {
+      Value* is_handle = builder.CreateICmpSLT(builder.CreatePtrToInt(target, word_), builder.getInt64(0));
+      BasicBlock* before = builder.GetInsertBlock();
+      auto* in_heap = BasicBlock::Create(context_, "", function);
+      auto* after = BasicBlock::Create(context_, "", function);
+      builder.CreateCondBr(is_handle, in_heap, after, unlikely(context_));
+      builder.SetInsertPoint(in_heap);
+      Value* address = builder.CreateCall(runtime_function(module_, "__freehold_code", pointer_, {pointer_}), {target});
+      builder.CreateBr(after);
+      builder.SetInsertPoint(after);
+      PHINode* either = builder.CreatePHI(pointer_, 2);
+      either->addIncoming(target, before);
+      either->addIncoming(address, in_heap);
+      target = either;
     }
     // A structure that the call copies: the object that it is in may move once the thread is outside.
     for (unsigned i = 0; i < call.arg_size(); i++) {

@@ -59,7 +59,7 @@ const StringMap<Known>& known() {
     add({1u << 4, false}, {"qsort_r"});
     add({0, true}, {"putenv", "setvbuf", "setbuf", "setbuffer", "setlinebuf", "open_memstream", "fmemopen", "fopencookie", "aio_read", "aio_write",
                     "lio_listio", "mlock", "mprotect", "madvise", "mlock2", "initstate", "setstate", "initstate_r", "setstate_r", "hsearch_r",
-                    "pthread_attr_setstack", "makecontext", "swapcontext", "sigaltstack", "io_submit", "mremap", "shmat", "openlog"});
+                    "pthread_attr_setstack", "makecontext", "swapcontext", "io_submit", "mremap", "shmat", "openlog"});
     add({0, false},
         {"printf", "fprintf", "dprintf", "vprintf", "vfprintf", "vsprintf", "vsnprintf", "asprintf", "vasprintf", "puts", "fputs", "fputc", "putc",
          "putchar", "fputs_unlocked", "fwrite_unlocked", "fgetc", "getc", "getchar", "fgets", "gets", "fread", "fwrite", "fopen", "fopen64", "freopen",
@@ -145,6 +145,7 @@ const StringMap<StringRef>& replacements() {
       {"iconv", "__freehold_iconv"},
       {"sigaction", "__freehold_sigaction"},
       {"signal", "__freehold_signal"},
+      {"sigaltstack", "__freehold_sigaltstack"},
       {"bsd_signal", "__freehold_signal"},
       {"ssignal", "__freehold_signal"},
       {"sysv_signal", "__freehold_sysv_signal"},

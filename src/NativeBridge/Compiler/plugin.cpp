@@ -6,6 +6,7 @@
 #else
 #include <llvm/Plugins/PassPlugin.h>
 #endif
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Utils/LoopSimplify.h>
 
@@ -16,17 +17,28 @@ using namespace freehold::compiler;
 
 namespace {
 
-void add_early(ModulePassManager& manager, OptimizationLevel level) {
+// That there is memory behind a reference holds where the program makes one, not behind a call that may free the object: there LLVM would read it early,
+// which no plain memory minds, and a freed handle does.
+void forget_what_may_be_freed() {
+  constexpr StringRef kOption = "use-dereferenceable-at-point-semantics";
+  auto& options = cl::getRegisteredOptions();
+  auto found = options.find(kOption);
+  if (found == options.end() || found->second->addOccurrence(0, kOption, "1")) report_fatal_error("freehold: this LLVM has no option '" + kOption + "'");
+}
+
+// At -O0 coroutines are split after this point, and nothing comes in between that wants translations: all is done at the last one.
+void add_early(ModulePassManager& manager, bool optimize) {
+  if (!optimize) return;
   manager.addPass(PreparePass());
   FunctionPassManager functions;
-  bool hoist = level != OptimizationLevel::O0;
-  if (hoist) functions.addPass(LoopSimplifyPass());
-  functions.addPass(TranslatePass(hoist));
-  if (hoist) functions.addPass(EarlyCSEPass(true));
+  functions.addPass(LoopSimplifyPass());
+  functions.addPass(TranslatePass(true));
+  functions.addPass(EarlyCSEPass(true));
   manager.addPass(createModuleToFunctionPassAdaptor(std::move(functions)));
 }
 
 void add_late(ModulePassManager& manager, bool optimize) {
+  if (!optimize) manager.addPass(PreparePass());
   manager.addPass(createModuleToFunctionPassAdaptor(TranslatePass(false)));
   if (optimize) {
     FunctionPassManager functions;
@@ -49,7 +61,7 @@ void add_function_step(ModulePassManager& manager, Pass pass) {
 
 bool add_named(StringRef name, ModulePassManager& manager) {
   if (!name.consume_front("freehold-")) return false;
-  if (name == "early") add_early(manager, OptimizationLevel::O2);
+  if (name == "early") add_early(manager, true);
   else if (name == "late") add_late(manager, true);
   else if (name == "prepare") manager.addPass(PreparePass());
   else if (name == "translate") add_function_step(manager, TranslatePass(true));
@@ -66,18 +78,19 @@ bool add_named(StringRef name, ModulePassManager& manager) {
 }  // namespace
 
 extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
-  return {
-      LLVM_PLUGIN_API_VERSION, "freehold-handles", "1", [](PassBuilder& builder) {
+  return {LLVM_PLUGIN_API_VERSION, "freehold-handles", "1", [](PassBuilder& builder) {
+            forget_what_may_be_freed();
 #if LLVM_VERSION_MAJOR >= 20
-        builder.registerOptimizerEarlyEPCallback([](ModulePassManager& manager, OptimizationLevel level, ThinOrFullLTOPhase) { add_early(manager, level); });
-        builder.registerOptimizerLastEPCallback(
-            [](ModulePassManager& manager, OptimizationLevel level, ThinOrFullLTOPhase) { add_late(manager, level != OptimizationLevel::O0); });
+            builder.registerOptimizerEarlyEPCallback(
+                [](ModulePassManager& manager, OptimizationLevel level, ThinOrFullLTOPhase) { add_early(manager, level != OptimizationLevel::O0); });
+            builder.registerOptimizerLastEPCallback(
+                [](ModulePassManager& manager, OptimizationLevel level, ThinOrFullLTOPhase) { add_late(manager, level != OptimizationLevel::O0); });
 #else
-            builder.registerOptimizerEarlyEPCallback([](ModulePassManager& manager, OptimizationLevel level) { add_early(manager, level); });
-            builder.registerOptimizerLastEPCallback([](ModulePassManager& manager, OptimizationLevel level) { add_late(manager, level != OptimizationLevel::O0); });
+        builder.registerOptimizerEarlyEPCallback([](ModulePassManager& manager, OptimizationLevel level) { add_early(manager, level != OptimizationLevel::O0); });
+        builder.registerOptimizerLastEPCallback([](ModulePassManager& manager, OptimizationLevel level) { add_late(manager, level != OptimizationLevel::O0); });
 #endif
-        // For opt: -passes=freehold-early, or one step by its name.
-        builder.registerPipelineParsingCallback(
-            [](StringRef name, ModulePassManager& manager, ArrayRef<PassBuilder::PipelineElement>) { return add_named(name, manager); });
-      }};
+            // For opt: -passes=freehold-early, or one step by its name.
+            builder.registerPipelineParsingCallback(
+                [](StringRef name, ModulePassManager& manager, ArrayRef<PassBuilder::PipelineElement>) { return add_named(name, manager); });
+          }};
 }

@@ -37,6 +37,9 @@ class Pins {
   // What frames below the address on the thread's own stack have left goes.
   void drop_below(uintptr_t address) noexcept;
 
+  // On the thread's own stack.
+  bool is_own(uintptr_t address) const noexcept { return address - low_ < high_ - low_; }
+
   uint32_t depth() const noexcept { return count_; }
   // What was pushed since goes.
   void cut(uint32_t depth) noexcept {
@@ -64,7 +67,6 @@ class Pins {
   Pin* all() noexcept { return more_ != nullptr ? more_ : few_; }
   const Pin* all() const noexcept { return more_ != nullptr ? more_ : few_; }
   uint32_t capacity() const noexcept { return more_ != nullptr ? more_capacity_ : kFew; }
-  bool is_own(uintptr_t address) const noexcept { return address - low_ < high_ - low_; }
   void grow(uint32_t wanted) noexcept;
 
   uint32_t count_;

@@ -2,6 +2,7 @@
 // thread must not be stopped. So compiled code installs handlers through here, and a dispatcher notes what was interrupted.
 #include <errno.h>
 #include <signal.h>
+#include <ucontext.h>
 
 #include <atomic>
 
@@ -32,7 +33,7 @@ void dispatch(int signal, siginfo_t* information, void* context) {
     handler(signal, information, context);
     return threads::enter(*thread);
   }
-  threads::begin_handler(*thread);
+  threads::begin_handler(*thread, static_cast<uintptr_t>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RSP]));
   handler(signal, information, context);
   threads::end_handler(*thread);
 }

@@ -214,8 +214,33 @@ void enter(Thread& thread) noexcept {
 
 void leave(Thread& thread) noexcept { outside_of(thread).store(1, std::memory_order_release); }
 
-void begin_handler(Thread& thread) noexcept { thread.handlers++; }
+// A handler that interrupts this may use the same place: so it is written once more.
+void begin_handler(Thread& thread, uintptr_t stack_pointer) noexcept {
+  uint32_t depth = thread.handlers;
+  auto note = [&] {
+    if (depth < kKnownHandlers) *static_cast<volatile uintptr_t*>(&thread.interrupted[depth]) = stack_pointer;
+  };
+  note();
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  thread.handlers = depth + 1;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  note();
+}
 void end_handler(Thread& thread) noexcept { thread.handlers--; }
+
+void leave_frames(Thread& thread, uintptr_t stack_pointer) noexcept {
+  Pins& pins = thread.pins;
+  // Of other stacks nobody knows which frames go on.
+  if (pins.is_own(stack_pointer)) {
+    while (thread.handlers != 0 && thread.handlers <= kKnownHandlers) {
+      uintptr_t interrupted = thread.interrupted[thread.handlers - 1];
+      if (!pins.is_own(interrupted) || interrupted >= stack_pointer) break;
+      thread.handlers--;
+    }
+    if (may_leave(thread)) pins.drop_below(stack_pointer - 1);
+  }
+  if (may_leave(thread)) leave(thread);
+}
 
 void stop() noexcept {
   sigset_t before = block_signals();

@@ -21,6 +21,8 @@ extern "C" thread_local freehold::bridge::ThreadWord __freehold_thread __attribu
 
 namespace freehold::bridge {
 
+inline constexpr uint32_t kKnownHandlers = 8;
+
 struct Thread {
   ThreadWord* word;
   std::atomic<uint32_t>* stop;  // &word->stop: what it waits on
@@ -32,7 +34,8 @@ struct Thread {
   volatile uint32_t entering;  // in enter(), not inside yet although `outside` is 0: for handlers that interrupt it
   // A stop keeps it from coming inside. Written by the thread; whoever begins the next stop lets it in first.
   std::atomic<uint32_t> waits_for_stop;
-  uint32_t handlers;  // of signals that have interrupted it inside, and run. Not zero: it must not go outside
+  uint32_t handlers;                      // of signals that have interrupted it inside, and run. Not zero: it must not go outside
+  uintptr_t interrupted[kKnownHandlers];  // by each handler, from the outermost: the stack pointer there
 };
 
 namespace threads {
@@ -57,8 +60,11 @@ void leave(Thread& thread) noexcept;
 bool is_outside(const Thread& thread) noexcept;
 
 // Around a handler of a signal that has interrupted the thread inside.
-void begin_handler(Thread& thread) noexcept;
+void begin_handler(Thread& thread, uintptr_t stack_pointer) noexcept;
 void end_handler(Thread& thread) noexcept;
+// Goes outside for a jump to a frame with that stack pointer: what the frames below it have left goes, handlers too. Stays inside if a handler that has
+// interrupted compiled code goes on after the jump.
+void leave_frames(Thread& thread, uintptr_t stack_pointer) noexcept;
 // The thread may go outside.
 inline bool may_leave(const Thread& thread) noexcept { return thread.handlers == 0; }
 

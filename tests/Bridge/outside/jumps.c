@@ -15,6 +15,8 @@ void plain_longjmp(jmp_buf, int, char*);
 int plain_try(int (*)(char*), char*);
 void plain_throw(char*);
 int plain_length(const char*);
+int plain_catch(int (*)(char*, jmp_buf*), int (*)(char*), char*);
+int plain_catch_signal(int (*)(char*, sigjmp_buf*), int (*)(char*), char*);
 pid_t vfork(void);
 
 static char* same(char* text) { return text; }
@@ -122,8 +124,61 @@ static void* jump_from_handlers(void* text) {
   return NULL;
 }
 
+// To setjmp of code that was not compiled.
+static char* known;
+static int is_same(char* text) { return text == known; }
+static int jump_to_plain(char* text, jmp_buf* there) {
+  char* copy = strdup(text);
+  int length = plain_length(copy);
+  free(copy);
+  longjmp(*there, length);
+}
+static sigjmp_buf* target;
+static char* interrupted;
+static void jump_to_target(int number) { siglongjmp(*target, plain_length(interrupted) + (number == SIGILL)); }
+static int trap_to_plain(char* text, sigjmp_buf* there) {
+  target = there;
+  struct sigaction action = {.sa_handler = jump_to_target};
+  sigaction(SIGILL, &action, NULL);
+  if (text[0] == 'l') __builtin_trap();
+  return text[0];
+}
+
+// A handler that jumps within itself: what it has interrupted goes on, with the addresses that it had.
+static int inner;
+static void jump_inside(int number) {
+  static jmp_buf here;
+  volatile int jumps = 0;
+  if (setjmp(here) < 3) {
+    jumps++;
+    longjmp(here, jumps);
+  }
+  inner += jumps + plain_length(interrupted) + (number == SIGTRAP);
+}
+static int interrupt_in_a_loop(char* text) {
+  struct sigaction action = {.sa_handler = jump_inside};
+  sigaction(SIGTRAP, &action, NULL);
+  int sum = 0;
+  for (int i = 0; text[i] != 0; i++) {
+    __asm__ volatile("int3");
+    sum += text[i];
+  }
+  signal(SIGTRAP, SIG_DFL);
+  return sum;
+}
+
 int main(void) {
   char* text = strdup("leave");
+  known = text;
+  interrupted = strdup("interrupted");
+  for (int i = 0; i < 3; i++) {
+    printf("%d ", plain_catch(jump_to_plain, is_same, text));
+    printf("%d ", plain_catch_signal(trap_to_plain, is_same, text));
+    char* copy = strdup("a text whose object moves");
+    printf("%d %d %d\n", interrupt_in_a_loop(copy), inner, churn(copy));
+    free(copy);
+  }
+  free(interrupted);
   printf("%d\n", plain_call(jump_into_compiled, text));
   printf("%d\n", plain_call(in_a_child, text));
   for (int i = 0; i < 3; i++) printf("%d %d\n", plain_try(jump_over_compiled, text), plain_call(churn, text));

@@ -29,8 +29,11 @@ define void @one(ptr %p, ptr %f) nounwind {
 ; Of a function that nobody knows, what is passed stays in place for good; of read, for the call.
 ; CHECK: define linkonce_odr hidden void @freehold.outside.[[KEEP]](ptr %0, ptr %1)
 ; CHECK: call ptr @__freehold_keep(ptr %0,
+; What is called may lie in the heap.
+; CHECK: call ptr @__freehold_code(ptr %1)
+; CHECK: [[CALLEE:%[0-9]+]] = phi ptr [ %1,
 ; CHECK: call void @__freehold_call_out(
-; CHECK: call void %1(ptr
+; CHECK: call void [[CALLEE]](ptr
 ; CHECK: call void @__freehold_call_back(
 ; CHECK: define linkonce_odr hidden i64 @freehold.outside.{{[0-9a-f]+}}(i32 %0, ptr %1, i64 %2, ptr %3)
 ; CHECK: call ptr @__freehold_pin(ptr %1,

@@ -1,0 +1,18 @@
+package=jq
+needs="autoconf automake libtool"
+build() {
+  autoreconf -fi > /dev/null 2>&1 && ./configure --disable-dependency-tracking --disable-shared --disable-maintainer-mode --disable-docs --without-oniguruma > /dev/null && make -s jq
+}
+# Its own tests.
+check() {
+  ./jq -L tests/modules --run-tests tests/jq.test | tail -n 3
+  ./jq -n '[range(3000) | {key: "k\(. * 7919 % 3001)", value: {n: ., list: [., . + 1]}}] | from_entries' > big.json
+  md5sum < big.json
+  ./jq -c 'to_entries | group_by(.value.n % 7) | map({n: length, sum: map(.value.n) | add, last: (sort_by(.key) | last.key)})' big.json
+  ./jq '[paths] | length' big.json
+  ./jq -S -c '.. | numbers? | select(. > 2990)' big.json | sort | md5sum
+  ./jq --stream -c . big.json | md5sum
+  ./jq -n 'def f: if . > 1 then . * (. - 1 | f) else 1 end; [range(15) | f], ([limit(5; repeat("x"))] | join("-")), (try error("y") catch .)'
+  head -c 1000 big.json | ./jq . && exit 1
+  true
+}

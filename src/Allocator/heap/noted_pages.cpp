@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "Platform/lock.h"
 #include "core/module_state.h"
 #include "heap/scope_notes.h"
 #include "os/growing_memory.h"
@@ -9,6 +10,8 @@
 namespace freehold::heap {
 
 namespace {
+
+os::Lock lock;  // who has it reserves the memory
 
 constexpr size_t kMostPages = size_t{1} << 24, kStep = size_t{1} << 16;
 // Of the table, what was taken; all of it, where that is not known.
@@ -56,7 +59,10 @@ void leave_youngest(NotedPage* from) noexcept {
 
 }  // namespace
 
-bool reserve_noted_pages() noexcept { return state.memory.start() != nullptr || state.memory.reserve(); }
+bool reserve_noted_pages() noexcept {
+  os::LockGuard guard(lock);
+  return state.memory.start() != nullptr || state.memory.reserve();
+}
 
 uint64_t noted_age() noexcept { return state.age; }
 

@@ -1,6 +1,6 @@
 // The pages that scopes have noted (heap/scope_notes.h), with their ages. Each stop that ends a scope, or looks at one, takes the notes over and gives them the next age. A scope needs
 // those only that are younger than its beginning: its objects are younger too, and so are all references to them. So scopes in a scope do not look at what that had noted before.
-// All with the threads stopped, one at a time.
+// With the threads stopped, one at a time, where nothing else is said.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ struct NotedPage {
   uint64_t page, age;
 };
 
-// Memory for them, once. False: there is none.
+// Memory for them, once. False: there is none. Any thread.
 bool reserve_noted_pages() noexcept;
 // That of the notes that are taken over next is higher. In cooperative mode, or with the threads stopped.
 uint64_t noted_age() noexcept;

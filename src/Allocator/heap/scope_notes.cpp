@@ -4,7 +4,6 @@
 #include "Platform/lock.h"
 #include "core/arena.h"
 #include "heap/forwarding.h"
-#include "heap/noted_pages.h"
 #include "os/kernel.h"
 
 thread_local constinit FreeholdScopeRange freehold_scope_range = {};
@@ -62,7 +61,6 @@ bool is_on_own_stack(uintptr_t place) noexcept { return place >= reinterpret_cas
 
 bool reserve_scope_notes() noexcept {
   os::LockGuard guard(lock);
-  if (!reserve_noted_pages()) return false;
   if (scope_notes.table != nullptr) return true;
   constexpr size_t kTable = ScopeNotes::kSlots * sizeof(uint64_t), kBytes = kTable + ScopeNotes::kMost * sizeof(uint32_t);
   void* memory = os::reserve(kBytes, os::kPageSize, 0);

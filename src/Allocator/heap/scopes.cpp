@@ -34,7 +34,7 @@ constexpr size_t kOwnSize = core::align_up(sizeof(ThreadScopes), os::kPageSize);
 ThreadScopes* own_scopes() noexcept {
   register_thread();
   if (thread_heap.scopes != nullptr) return thread_heap.scopes;
-  if (!reserve_scope_notes()) return nullptr;
+  if (!reserve_noted_pages() || !reserve_scope_notes()) return nullptr;
   void* memory = os::reserve(kOwnSize, os::kPageSize, 0);
   if (memory == nullptr) return nullptr;
   auto* scopes = os::commit(memory, kOwnSize) ? new (memory) ThreadScopes() : nullptr;

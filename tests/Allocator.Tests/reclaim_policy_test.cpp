@@ -227,8 +227,23 @@ TEST_F(ReclaimTest, AllocationsThatOutrunAMarkingArePaced) {
   EXPECT_FALSE(heap::is_reclaim_behind());
   allocate(&bytes_type.table, 40 << 20);
   EXPECT_TRUE(heap::is_reclaim_behind());
-  heap::note_reclaim(heap::thread_totals().live_bytes(), 0);
+  heap::note_reclaim(heap::thread_totals().live_bytes(), 0, true);
   EXPECT_FALSE(heap::is_reclaiming() || heap::is_reclaim_behind());
+}
+
+// A reclaim is judged by what had grown when it began: nothing that was made while it ran can go in it. One without memory says nothing.
+TEST_F(ReclaimTest, WhatIsMadeMeanwhileIsNoneOfItsUse) {
+  heap::set_limit(size_t{2} << 30);
+  allocate(&bytes_type.table, 50 << 20);
+  heap::note_reclaim_begins();
+  allocate(&bytes_type.table, 200 << 20);
+  heap::note_reclaim(heap::thread_totals().live_bytes() - (20 << 20), 20 << 20, true);
+  uint64_t live = heap::thread_totals().live_bytes();
+  heap::note_reclaim_begins();
+  heap::note_reclaim(live, 0, false);
+  // Twice that would be asked after one of little use.
+  allocate(&bytes_type.table, live + (20 << 20));
+  EXPECT_TRUE(heap::should_reclaim());
 }
 
 TEST_F(ReclaimTest, NearTheLimitLessGrowthSuffices) {

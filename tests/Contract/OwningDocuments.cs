@@ -27,6 +27,7 @@ internal static class OwningDocuments
         new("owned-blocks-of-the-transform", _ => TransformedBlocks()),
         new("owned-zip-entries", _ => ZipEntries()),
         new("owned-events-of-a-lock", _ => Locks()),
+        new("owned-node-of-two-parents", _ => TwoParents()),
     ];
 
     public static IEnumerable<(string Name, Func<object> Make)> Makers()
@@ -109,6 +110,37 @@ internal static class OwningDocuments
             deleted += Heap.GetStatistics().DeletedObjects - before;
         }
         Expect.True(deleted >= 150);
+    }
+
+    // A handler that inserts the node which is being inserted puts it into two rings. What the second parent has stays when the first one goes.
+    private static void TwoParents()
+    {
+        foreach (bool first in new[] { true, false })
+        {
+            var document = new XmlDocument();
+            XmlElement root = document.CreateElement("root"), other = document.CreateElement("other"), node = document.CreateElement("node"), child = document.CreateElement("child");
+            document.AppendChild(root);
+            root.AppendChild(child);
+            if (!first)
+                other.AppendChild(document.CreateElement("before"));
+            bool inserted = false;
+            document.NodeInserting += (_, change) =>
+            {
+                if (change.Node != node || inserted)
+                    return;
+                inserted = true;
+                if (first)
+                    other.AppendChild(node);
+                else
+                    other.PrependChild(node);
+            };
+            root.AppendChild(node);
+            Expect.True(inserted && node.ParentNode == root);
+            Heap.Delete(other);
+            Expect.Equal("child", child.Name);
+            Expect.Equal("node", node.Name);
+            Expect.Equal(2, root.ChildNodes.Count);
+        }
     }
 
     // A thread that takes and leaves locks when it is told to.

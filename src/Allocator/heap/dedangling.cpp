@@ -40,7 +40,7 @@ namespace {
 
 struct State {
   const RemapSupport* support = nullptr;
-  uint64_t last_remap = 0;  // nanoseconds
+  uint64_t last_remap = 0;  // nanoseconds; when there were tables to look at first, if no remap has been
   uint64_t repairs_at_last_remap = 0;
 };
 constinit State state;
@@ -241,6 +241,7 @@ bool should_remap() noexcept {
   constexpr uint64_t kRepairNanoseconds = 4000, kRepairsAtLeast = 1000;
   if (tables > kTablesAtLeast && tables > resident_memory() / 16) return true;
   if (block_counters.forwarded.load(std::memory_order_relaxed) > kForwardedAtMost) return true;
+  if (state.last_remap == 0) state.last_remap = os::nanoseconds();
   // Faults take more than 12.5% of the time of one thread (Kedia et al.).
   uint64_t repairs = core::fault_counters.repairs.load(std::memory_order_relaxed) - state.repairs_at_last_remap;
   return repairs > kRepairsAtLeast && repairs * kRepairNanoseconds * 8 > os::nanoseconds() - state.last_remap;

@@ -34,10 +34,7 @@ struct State {
   size_t marks_size = 0, blocks_size = 0, found_size = 0;
 
   void release() noexcept {
-    auto give_back = [](auto*& start, size_t size) noexcept {
-      if (start != nullptr) os::unreserve(start, size);
-      start = nullptr;
-    };
+    auto give_back = [](auto*& start, size_t size) noexcept { os::unreserve_at(start, size); };
     give_back(shading.marks, marks_size);
     give_back(shading.covered, blocks_size);
     give_back(shading.overflowed, blocks_size);
@@ -160,6 +157,7 @@ void forget_marks() noexcept {
 }
 
 void uncover_blocks() noexcept {
+  if (shading.covered == nullptr) return;  // there was no memory for it
   size_t first = 0, count = 0;
   auto end = [&]() noexcept {
     if (count != 0 && !os::decommit(marks_of(first), count * kMarksOfBlock)) {

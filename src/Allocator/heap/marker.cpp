@@ -130,11 +130,11 @@ uintptr_t Marker::take_first() noexcept {
   return address;
 }
 
-bool Marker::work(uint64_t until) noexcept {
+bool Marker::work(uint64_t until, bool shares) noexcept {
   bool done = false;
   while (!done && scanned_ <= until) {
     if (packets_.is_abandoned()) forget();
-    if (packets_.are_wanted() && count_ >= kLeastShared) give_oldest();
+    if (shares && packets_.are_wanted() && count_ >= kLeastShared) give_oldest();
     if (count_ != 0) scan_object(reinterpret_cast<const Object*>(pop()));
     else if (coming_ != 0) mark(take_first());
     else done = !scan_rest();

@@ -21,8 +21,8 @@ class Marker {
   // What is marked already.
   void push(uintptr_t address) noexcept;
   void scan(const core::Object* object, const core::MethodTable* type, size_t size) noexcept;
-  // Scans what it has, and what that leads to, until it has nothing, though perhaps others; or until scanned() is more than that, then false.
-  bool work(uint64_t until) noexcept;
+  // Scans what it has, and what that leads to, until it has nothing, though perhaps others; or until scanned() is more than that, then false. `shares`: with markers that have nothing.
+  bool work(uint64_t until, bool shares) noexcept;
   uint64_t scanned() const noexcept { return scanned_; }
 
  private:

@@ -32,7 +32,7 @@ void* help(void*) noexcept {
   while (true) {
     for (size_t count = packets.join(items); count != 0; count = packets.take_or_leave(items)) {
       for (size_t i = 0; i < count; i++) marker.push(items[i]);
-      marker.work(UINT64_MAX);
+      marker.work(UINT64_MAX, true);
     }
   }
   return nullptr;
@@ -73,11 +73,15 @@ bool MarkingTeam::take_shaded() noexcept {
   return taken_ != before;
 }
 
-// All marked objects of such a block, some of them once more. A stop that may scan less than a block leaves it to the time after it.
+// All marked objects of such blocks, some of them once more. A stop that may scan less leaves them to the time after it.
 MarkingTeam::Scan MarkingTeam::scan_overflowed(uint64_t at_most, bool stopped) noexcept {
   constexpr uint64_t kObjects = core::kBlockSize / core::kMinimumObjectSize;
   if (!shading.any_overflowed.load(std::memory_order_acquire)) return Scan::kNothing;
-  if (stopped && at_most < kObjects) return Scan::kTooMuch;
+  if (stopped) {
+    uint64_t blocks = 0;
+    for_each_overflowed_block([&](size_t) noexcept { blocks++; });
+    if (blocks * kObjects > at_most) return Scan::kTooMuch;
+  }
   shading.any_overflowed.exchange(false, std::memory_order_acq_rel);
   auto scan_marked = [this](uint8_t* start, const Walked& walked) noexcept {
     Object* object = Object::at(start);
@@ -101,7 +105,7 @@ MarkingTeam::Scan MarkingTeam::scan_overflowed(uint64_t at_most, bool stopped) n
 bool MarkingTeam::drain(uint64_t at_most, bool stopped) noexcept {
   uint64_t until = at_most == UINT64_MAX ? UINT64_MAX : first_.scanned() + at_most;
   uintptr_t items[MarkPackets::kItems];
-  while (first_.work(until)) {
+  while (first_.work(until, !stopped)) {
     bool ended = true;
     size_t count = stopped ? packets.take(items, &ended) : packets.take_or_wait(items);
     for (size_t i = 0; i < count; i++) first_.push(items[i]);

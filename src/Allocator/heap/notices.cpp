@@ -21,8 +21,8 @@ struct State {
   std::atomic<uint32_t> given{0};
   // Whether the last notice of pressure still holds: a hint, set by any thread that gives it, reset by the background thread.
   std::atomic<bool> is_short{false};
-  std::atomic<uint64_t> pressure_given{0};  // nanoseconds: when it was given
-  std::atomic<uint64_t> live_then{0};       // when growth was told of
+  std::atomic<uint64_t> failure_told{0};  // nanoseconds: when it was given because an allocation failed
+  std::atomic<uint64_t> live_then{0};     // when growth was told of
   std::atomic<uint64_t> process_memory{0};
 };
 constinit State state;
@@ -37,7 +37,6 @@ void give(Notice notice) noexcept {
 
 void give_pressure() noexcept {
   state.is_short.store(true, std::memory_order_relaxed);
-  state.pressure_given.store(os::nanoseconds(), std::memory_order_relaxed);
   give(kPressure);
 }
 
@@ -103,8 +102,10 @@ void give_notice() noexcept {
 void note_limit_reached() noexcept {
   constexpr uint64_t kBetween = 1'000'000'000;
   if (!is_wanted(kPressure)) return;
-  uint64_t given = state.pressure_given.load(std::memory_order_relaxed);
-  if (!state.is_short.load(std::memory_order_relaxed) || os::nanoseconds() - given >= kBetween) give_pressure();
+  // Whatever became of the footprint in between: an array may never fit.
+  uint64_t told = state.failure_told.load(std::memory_order_relaxed), now = os::nanoseconds();
+  if (told != 0 && now - told < kBetween) return;
+  if (state.failure_told.compare_exchange_strong(told, now, std::memory_order_relaxed)) give_pressure();
 }
 
 }  // namespace freehold::heap

@@ -495,7 +495,7 @@ int64_t reclaim() noexcept {
     if (!marked) marked = mark_stopped(UnreachableRequest{remove_found, nullptr, &removed, true, false}, true, mark_all);
   }
   if (state.support != nullptr) state.support->ends(marked);
-  note_reclaim(thread_totals().live_bytes(), removed.bytes);
+  note_reclaim(thread_totals().live_bytes(), removed.bytes, marked);
   if (!marked) return -1;
   reachability_counters.reclaims.fetch_add(1, std::memory_order_release);
   if (core::knobs.debug) release_what_no_thread_pins();

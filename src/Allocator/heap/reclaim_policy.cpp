@@ -14,7 +14,8 @@ namespace {
 
 // Hints, stored by whoever is in reclaim(), in any order.
 struct State {
-  std::atomic<uint64_t> live_then{0};  // bytes, when reclaim() was last called
+  std::atomic<uint64_t> live_then{0};   // bytes, when reclaim() was last called
+  std::atomic<uint64_t> live_begun{0};  // bytes, when one began last
   std::atomic<int> running{0};
   std::atomic<uint32_t> vain{0};  // of those after which most of what had grown was still there: in a row, kVainAtMost at most
 };
@@ -45,15 +46,22 @@ bool should_reclaim() noexcept {
   return memory_footprint() > limit() / 8 * 7 && live >= before + (limit() / 16 << state.vain.load(std::memory_order_relaxed));
 }
 
-void note_reclaim_begins() noexcept { state.running.fetch_add(1, std::memory_order_relaxed); }
+void note_reclaim_begins() noexcept {
+  state.live_begun.store(thread_totals().live_bytes(), std::memory_order_relaxed);
+  state.running.fetch_add(1, std::memory_order_relaxed);
+}
 
-void note_reclaim(uint64_t live, uint64_t deleted) noexcept {
+void note_reclaim(uint64_t live, uint64_t deleted, bool marked) noexcept {
   constexpr uint64_t kShare = 8;
-  uint64_t before = state.live_then.load(std::memory_order_relaxed), grown = live + deleted - std::min(live + deleted, before);
-  // Who asks again and again, while nothing happens, says nothing about the program.
-  if (deleted >= std::max(grown, kWorthJudging) / kShare) state.vain.store(0, std::memory_order_relaxed);
-  else if (uint32_t vain = state.vain.load(std::memory_order_relaxed); grown >= kWorthJudging && vain < kVainAtMost)
-    state.vain.store(vain + 1, std::memory_order_relaxed);
+  // Until it began: what threads have made since is alive for it.
+  uint64_t before = state.live_then.load(std::memory_order_relaxed), begun = state.live_begun.load(std::memory_order_relaxed),
+           grown = begun - std::min(begun, before);
+  // Who asks again and again, while nothing happens, says nothing about the program; nor does a marking that had no memory.
+  if (marked) {
+    uint32_t vain = state.vain.load(std::memory_order_relaxed);
+    if (deleted >= std::max(grown, kWorthJudging) / kShare) state.vain.store(0, std::memory_order_relaxed);
+    else if (grown >= kWorthJudging && vain < kVainAtMost) state.vain.store(vain + 1, std::memory_order_relaxed);
+  }
   state.live_then.store(live, std::memory_order_relaxed);
   state.running.fetch_sub(1, std::memory_order_relaxed);
 }

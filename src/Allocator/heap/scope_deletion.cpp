@@ -398,8 +398,7 @@ bool is_missed_by_notes(const uint64_t* field, uint64_t target) noexcept {
   if (scope == nullptr) return false;
   const Span* source = check->find(reinterpret_cast<uintptr_t>(field));
   if (source != nullptr && source->owner == scope->owner && source->level >= scope->level) return false;
-  const OpenScope& open = scope->owner->open[scope->level];
-  return can_be_decided(open) && !is_noted_since(reinterpret_cast<uintptr_t>(field) / core::kPageSize, open.since);
+  return can_be_decided(scope->scope) && !is_noted_since(reinterpret_cast<uintptr_t>(field) / core::kPageSize, scope->scope.since);
 }
 
 void end_scope_check() noexcept {

@@ -130,7 +130,7 @@ bool ScopeIndex::add_all(const ThreadScopes& scopes) noexcept {
     const ScopeRange& range = scopes.ranges()[i];
     if (range.start >= range.end) continue;
     if (count_ == kSpans || !memory_.reach((count_ + 1) * sizeof(Span))) return false;
-    begin()[count_++] = {range.start, range.end, &scopes, 0, range.level};
+    begin()[count_++] = {range.start, range.end, &scopes, 0, range.level, scopes.open[range.level]};
   }
   return true;
 }

@@ -61,6 +61,7 @@ class ScopeIndex {
     const ThreadScopes* owner;
     size_t bits;  // of the ending scope: where its marks begin
     uint32_t level;
+    OpenScope scope;  // a copy: the verifier does not stop a thread that ends
   };
 
   ScopeIndex() noexcept : memory_(kSpans * sizeof(Span), ThreadScopes::kStep) {}

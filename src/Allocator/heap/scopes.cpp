@@ -141,6 +141,10 @@ void close_scopes() noexcept {
   os::unreserve(scopes, kOwnSize);
 }
 
-void forget_scopes_of_other_threads() noexcept { forget_other_scopes(thread_heap.scopes != nullptr && thread_heap.scopes->depth != 0); }
+void forget_scopes_of_other_threads() noexcept {
+  forget_other_scopes(thread_heap.scopes != nullptr && thread_heap.scopes->depth != 0);
+  // A thread that is not here may have noted a page by half: nothing can be decided of what is open.
+  if (scope_notes.table != nullptr) scope_notes.count.store(ScopeNotes::kMost + 1, std::memory_order_relaxed);
+}
 
 }  // namespace freehold::heap

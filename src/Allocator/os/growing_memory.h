@@ -26,9 +26,8 @@ class GrowingMemory {
     return true;
   }
   void release() noexcept {
-    if (start_ != nullptr) unreserve(start_, at_most_);
-    start_ = nullptr;
     committed_ = 0;
+    unreserve_at(start_, at_most_);
   }
 
  private:

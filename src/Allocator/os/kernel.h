@@ -3,6 +3,7 @@
 // All functions may be called from any thread; none allocates. Sizes are in bytes, addresses page-aligned.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -16,6 +17,14 @@ namespace freehold::os {
 // Address space without memory (PROT_NONE). Tries `hint` first; null when there is none. `alignment` is a power of two.
 void* reserve(size_t size, size_t alignment, uintptr_t hint) noexcept;
 void unreserve(void* start, size_t size) noexcept;
+// The same of what a pointer leads to, if that is not null. It is null before: in the child of a fork that comes in between, the addresses may be somebody else's.
+template <typename T>
+void unreserve_at(T*& start, size_t size) noexcept {
+  void* old = start;
+  start = nullptr;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (old != nullptr) unreserve(old, size);
+}
 
 // Makes reserved pages readable and writable. They read as zero until written.
 bool commit(void* start, size_t size) noexcept;

@@ -2,6 +2,8 @@
 // recoverable accesses; none blocks (the ordinary P/Invokes excepted).
 #include "runtime/abi.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 
 #include "core/fault_recovery.h"
@@ -92,7 +94,16 @@ int32_t freehold_find_leaks(void* entries, int32_t capacity) noexcept {
 
 int32_t freehold_reports_leaks() noexcept { return freehold::core::knobs.reports_leaks() ? 1 : 0; }
 
-void freehold_call_at_exit(void* function) noexcept { atexit(reinterpret_cast<void (*)()>(function)); }
+void freehold_call_at_exit(void* function) noexcept {
+  static void (*called)();
+  static pid_t process;
+  called = reinterpret_cast<void (*)()>(function);
+  process = getpid();
+  // Managed code in the child of a fork may wait for a thread that is not there.
+  atexit([] {
+    if (getpid() == process) called();
+  });
+}
 
 void freehold_write_error(const char* text) noexcept { freehold::os::write_error(text); }
 

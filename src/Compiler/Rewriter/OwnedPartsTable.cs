@@ -9,6 +9,7 @@ namespace Freehold.Rewriter;
 /// Each a path of fields: <c>a</c> what the field refers to; <c>a.b</c> field b of the structure or object in a; <c>a:T</c> only if it is a T; <c>a{}</c> the array or collection and what is in it; <c>a{b}</c> of what is in it, only
 /// elements whose field b is the object itself; <c>a[].b</c> the array and
 /// field b of the structures in it; <c>a-&gt;b</c> what a refers to and all that hangs on it by field b, in a list or ring;
+/// <c>a-&gt;b^c</c> the same of a ring whose last one is a, from the first one to the one before that whose field c is neither the object itself nor the one before it in the ring;
 /// <c>flag?a</c> only if the field flag is true, or has an object, <c>!flag?a</c> only if not; <c>new?a</c> only if no constructor was given an object of the field's type; <c>a|b</c> as the one is called in one version and the other in another. Empty: nothing, and nothing of the bases either.
 /// </param>
 public sealed record OwnedPartsRow(string Type, string Reason, params string[] Parts);
@@ -88,24 +89,22 @@ public static class OwnedPartsTable
         new("System.Text.RegularExpressions.GroupCollection", "made by the match", "_groups{}"),
         new("System.Text.RegularExpressions.CaptureCollection", "made by the group", "_captures{}"),
         new("System.Threading.ReaderWriterLockSlim", "the events are made by the lock, which waits for them and gives them to nobody", "_writeEvent._waitHandle", "_writeEvent", "_readEvent._waitHandle", "_readEvent", "_upgradeEvent._waitHandle", "_upgradeEvent", "_waitUpgradeEvent._waitHandle", "_waitUpgradeEvent"),
-        new("System.IO.Compression.DeflateStream", "the stream below may be somebody's and stays; a pending call may use the buffer", PendingBuffer, "_inflater", "_deflater"),
+        new("System.IO.Compression.DeflateStream", "the stream below may be somebody's and stays; a pending call may use the others", PendingBuffer, "!_activeAsyncOperation?_inflater", "!_activeAsyncOperation?_deflater"),
         new("System.IO.Compression.GZipStream", Inner, "_deflateStream"),
         new("System.IO.Compression.ZLibStream", Inner, "_deflateStream"),
-        new("System.IO.Compression.Inflater", "the handle is private; its finalizer frees what zlib has", "_zlibStream"),
-        new("System.IO.Compression.Deflater", "as above", "_zlibStream"),
-        new("System.IO.Compression.BrotliStream", "as DeflateStream; the handles are private, as the structures are copied to nobody", PendingBuffer, "_encoder._state", "_decoder._state"),
-        new("System.IO.Compression.ZipArchive", "an entry is its archive's; one that was deleted from it is not in it", "_archiveComment", "_entriesCollection", "_entriesDictionary", "_entries{_archive}"),
-        new("System.IO.Compression.ZipArchiveEntry", "made by the entry; a stream that it has opened uses the entry too", "_storedEntryNameBytes", "_fileComment", "_compressedBytes{}", "_storedUncompressedData"),
-        new("System.Security.Cryptography.CryptoStream", "the stream below and the transform stay, as does what the transform returned; a pending call, for which there is a semaphore, may use the buffers", "!_lazyAsyncActiveSemaphore?_inputBuffer", "!_lazyAsyncActiveSemaphore?!_finalBlockTransformed?_outputBuffer"),
+        new("System.IO.Compression.BrotliStream", "as DeflateStream; the handles are private, as the structures are copied to nobody", PendingBuffer, "!_activeAsyncOperation?_encoder._state", "!_activeAsyncOperation?_decoder._state"),
+        new("System.IO.Compression.ZipArchive", "an entry is its archive's; one that was deleted from it is not in it", "_entriesCollection", "_entriesDictionary", "_entries{_archive}"),
+        new("System.IO.Compression.ZipArchiveEntry", "made by the entry; a stream that it has opened uses the entry too. An encoding may have given others the bytes of names", "_compressedBytes{}", "_storedUncompressedData"),
+        new("System.Security.Cryptography.CryptoStream", "the stream below and the transform stay, as does what the transform returned; a pending call, for which there is a semaphore, may use the buffers", "!_lazyAsyncActiveSemaphore?!_finalBlockTransformed?_inputBuffer", "!_lazyAsyncActiveSemaphore?!_finalBlockTransformed?_outputBuffer"),
         new("System.Text.Json.Utf8JsonWriter", "made by the writer for a stream, and not a writer that it was given", "_arrayBufferWriter"),
         new("System.Xml.Linq.XContainer", Tree, "content:System.Xml.Linq.XNode->next"),
         new("System.Xml.Linq.XElement", Tree, "lastAttr->next"),
-        new("System.Xml.XmlDocument", "a node in a tree is its parent's; names, which a removed node has too, stay", "_domNameTable", "_lastChild->next"),
+        new("System.Xml.XmlDocument", "a node in a tree is its parent's; names, which a removed node has too, stay", "_domNameTable", "_lastChild->next^parentNode"),
         new("System.Xml.DomNameTable", "the array is private; the names in it stay", "_entries"),
-        new("System.Xml.XmlElement", Tree, "_attributes", "_lastChild->next"),
-        new("System.Xml.XmlAttribute", Tree, "_lastChild->next"),
-        new("System.Xml.XmlEntityReference", Tree, "_lastChild->next"),
-        new("System.Xml.XmlDocumentFragment", Tree, "_lastChild->next"),
+        new("System.Xml.XmlElement", Tree, "_attributes", "_lastChild->next^parentNode"),
+        new("System.Xml.XmlAttribute", Tree, "_lastChild->next^parentNode"),
+        new("System.Xml.XmlEntityReference", Tree, "_lastChild->next^parentNode"),
+        new("System.Xml.XmlDocumentFragment", Tree, "_lastChild->next^parentNode"),
         new("System.Xml.XmlNamedNodeMap", "a node in a map is the map's, as an attribute is its element's", "nodes._field:System.Xml.XmlNode", "nodes._field:System.Collections.IList{}"),
         new("System.Text.RegularExpressions.MatchCollection", "made by the collection, as far as they were asked for", "_matches{}"),
     ];

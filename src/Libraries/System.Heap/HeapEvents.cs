@@ -104,7 +104,23 @@ internal static class HeapEvents
             }
             catch (Exception exception)
             {
-                WriteError($"Freehold: a handler of an event of System.Heap has thrown, which is ignored: {exception}");
+                TellOf(exception);
+            }
+        }
+    }
+
+    private static unsafe void TellOf(Exception exception)
+    {
+        try
+        {
+            WriteError($"Freehold: a handler of an event of System.Heap has thrown, which is ignored: {exception}");
+        }
+        catch (Exception failure) when (failure is OutOfMemoryException or InsufficientMemoryException)
+        {
+            // No room for the text: the other handlers come first, one of them may make some.
+            fixed (byte* start = "Freehold: a handler of an event of System.Heap has thrown, which is ignored. There is no memory to say more.\n\0"u8)
+            {
+                NativeHeap.WriteError(start);
             }
         }
     }

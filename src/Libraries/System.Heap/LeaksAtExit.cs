@@ -19,6 +19,7 @@ internal static unsafe class LeaksAtExit
     }
 
     [UnmanagedCallersOnly]
+    [SuppressMessage("Design", "CA1031:Do not catch general exception types", Justification = "The process exits with success or not, whatever a report comes to.")]
     private static void Report()
     {
         try
@@ -28,6 +29,10 @@ internal static unsafe class LeaksAtExit
         catch (Exception exception) when (exception is OutOfMemoryException or InsufficientMemoryException)
         {
             HeapEvents.WriteError("Freehold: there is no memory to look for leaks.");
+        }
+        catch (Exception exception)
+        {
+            HeapEvents.WriteError("Freehold: the leaks could not be told: " + exception.Message);
         }
     }
 }

@@ -60,7 +60,7 @@ internal static class OwnedParts
                     }
 
                     break;
-                case List<object?> list:  // as the next but one, without an enumerator
+                case List<object?> list when list.GetType() == typeof(List<object?>):  // as the next but one, without an enumerator
                     for (int i = 0; i < list.Count; i++)
                     {
                         AddElement(list[i], owner, belongs);

@@ -10,6 +10,7 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/Support/xxhash.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include "abi.h"
 #include "context.h"
@@ -71,7 +72,13 @@ class Bridges {
     auto call_of = [&](StringRef name) { builder.CreateCall(runtime_function(module_, name, builder.getVoidTy(), {pointer_, pointer_}), arguments); };
     builder.SetInsertPoint(&call);
     call_of("__freehold_before_makecontext");
-    builder.SetInsertPoint(isa<InvokeInst>(call) ? &*cast<InvokeInst>(call).getNormalDest()->getFirstInsertionPt() : call.getNextNode());
+    if (auto* invoke = dyn_cast<InvokeInst>(&call)) {
+      BasicBlock* normal = invoke->getNormalDest();
+      if (normal->getSinglePredecessor() == nullptr) normal = SplitEdge(invoke->getParent(), normal);
+      builder.SetInsertPoint(&*normal->getFirstInsertionPt());
+    } else {
+      builder.SetInsertPoint(call.getNextNode());
+    }
     call_of("__freehold_after_makecontext");
   }
 

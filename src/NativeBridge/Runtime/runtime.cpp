@@ -9,6 +9,7 @@
 #include "heap.h"
 #include "os.h"
 #include "runtime.h"
+#include "stacks.h"
 #include "threads.h"
 
 namespace freehold::bridge {
@@ -30,6 +31,7 @@ void initialize() noexcept {
   if (!heap.initialize()) os::fail("freehold: no address space for the heap of handles\n");
   if (!threads::initialize()) os::fail("freehold: no memory for threads\n");
   faults::initialize();
+  resolve_jumps();
   state.store(2, std::memory_order_release);
   defragmenter.initialize();
 }

@@ -3,12 +3,15 @@
 // longjmp leaves frames without a word, and what it leads to may be code that was not compiled with handles: so it comes through here, whoever calls it.
 // The thread goes outside before the jump. A compiled setjmp comes inside by itself (__freehold_returned). A stack is memory that the kernel and the
 // processor use: its object stays where it is, and they get its address.
+#include "stacks.h"
+
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <ucontext.h>
 
 #include <atomic>
+#include <iterator>
 
 #include "handle_table.h"
 #include "runtime.h"
@@ -29,14 +32,21 @@ uintptr_t stack_pointer_in(const __jmp_buf_tag& there) noexcept {
   return (value >> kRotation | value << (64 - kRotation)) ^ guard;
 }
 
-[[noreturn]] void jump(const char* name, std::atomic<Jump>& known, const __jmp_buf_tag* there, int value) noexcept {
+constexpr const char* kJumps[] = {"longjmp", "_longjmp", "siglongjmp", "__longjmp_chk"};
+std::atomic<Jump> real_jumps[std::size(kJumps)];
+
+Jump real_jump(size_t index) noexcept {
+  Jump real = real_jumps[index].load(std::memory_order_relaxed);
+  if (real != nullptr) return real;
+  real = reinterpret_cast<Jump>(dlsym(RTLD_NEXT, kJumps[index]));
+  real_jumps[index].store(real, std::memory_order_relaxed);
+  return real;
+}
+
+[[noreturn]] void jump(size_t index, const __jmp_buf_tag* there, int value) noexcept {
   // Its object may move as soon as the thread is outside.
   __jmp_buf_tag copy = *there;
-  Jump real = known.load(std::memory_order_relaxed);
-  if (real == nullptr) {
-    real = reinterpret_cast<Jump>(dlsym(RTLD_NEXT, name));
-    known.store(real, std::memory_order_relaxed);
-  }
+  Jump real = real_jump(index);
   Thread* thread = threads::known();
   if (thread != nullptr && !threads::is_outside(*thread)) threads::leave_frames(*thread, stack_pointer_in(copy));
   real(&copy, value);
@@ -56,17 +66,18 @@ T* address(T* pointer) noexcept {
 
 }  // namespace
 
-#define FREEHOLD_JUMP(name)                                                                                                                      \
+#define FREEHOLD_JUMP(name, index)                                                                                                               \
   extern "C" [[noreturn]] __attribute__((visibility("default"))) void jump_by_##name(const __jmp_buf_tag* there, int value) noexcept asm(#name); \
-  void jump_by_##name(const __jmp_buf_tag* there, int value) noexcept {                                                                          \
-    static std::atomic<Jump> real{nullptr};                                                                                                      \
-    jump(#name, real, there, value);                                                                                                             \
-  }
-FREEHOLD_JUMP(longjmp)
-FREEHOLD_JUMP(_longjmp)
-FREEHOLD_JUMP(siglongjmp)
-FREEHOLD_JUMP(__longjmp_chk)
+  void jump_by_##name(const __jmp_buf_tag* there, int value) noexcept { jump(index, there, value); }
+FREEHOLD_JUMP(longjmp, 0)
+FREEHOLD_JUMP(_longjmp, 1)
+FREEHOLD_JUMP(siglongjmp, 2)
+FREEHOLD_JUMP(__longjmp_chk, 3)
 #undef FREEHOLD_JUMP
+
+void freehold::bridge::resolve_jumps() noexcept {
+  for (size_t i = 0; i < std::size(kJumps); i++) real_jump(i);
+}
 
 extern "C" {
 
@@ -74,9 +85,11 @@ int __freehold_sigaltstack(const stack_t* wanted, stack_t* before) {
   stack_t copy{}, old{};
   if (wanted != nullptr) {
     copy = *address(wanted);
-    if ((copy.ss_flags & SS_DISABLE) == 0) copy.ss_sp = kept(copy.ss_sp);
+    copy.ss_sp = address(copy.ss_sp);
   }
   if (sigaltstack(wanted != nullptr ? &copy : nullptr, before != nullptr ? &old : nullptr) != 0) return -1;
+  // The thread is inside: nothing has moved.
+  if (wanted != nullptr && (copy.ss_flags & SS_DISABLE) == 0) kept(address(wanted)->ss_sp);
   if (before != nullptr) {
     old.ss_sp = __freehold_handle(old.ss_sp);
     *address(before) = old;

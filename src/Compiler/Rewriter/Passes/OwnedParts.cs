@@ -174,7 +174,14 @@ public sealed class OwnedParts : IRewritePass
         {
             if (path.Split("->") is [string head, string link])
             {
-                Chain(head, link);
+                if (link.Split('^') is [string ring, string parent])
+                {
+                    Ring(head, ring, parent);
+                }
+                else
+                {
+                    Chain(head, link);
+                }
             }
             else if (path.EndsWith('}') && path[..^1].Split('{') is [string children, { Length: > 0 } parent])
             {
@@ -266,6 +273,38 @@ public sealed class OwnedParts : IRewritePass
             Append(Instruction.Create(OpCodes.Ldloc, node), Instruction.Create(OpCodes.Ldfld, next), Instruction.Create(OpCodes.Stloc, following));
             Append(Instruction.Create(OpCodes.Ldloc, node), Call("AddPart"));
             Append(Instruction.Create(OpCodes.Ldloc, following), Instruction.Create(OpCodes.Ldloc, first), Instruction.Create(OpCodes.Beq, _end));
+            Append(Instruction.Create(OpCodes.Ldloc, following), Instruction.Create(OpCodes.Stloc, node), Instruction.Create(OpCodes.Br, loop));
+        }
+
+        // before = last = head; if (last == null || last == this) return;
+        // for (node = last.next; node != null && (node.parent == this || node.parent == before); before = node, node = next) { next = node.next; AddPart(node); if (node == last) return; }
+        // A handler of an event may have put a node into two rings: what hangs behind it is the other one's.
+        private void Ring(string head, string link, string parentField)
+        {
+            TypeReference type = Load(head);
+            FieldReference next = In(type, Find(type.Resolve(), link)), parent = Find(type.Resolve(), parentField);
+            VariableDefinition last = new(type), node = new(type), before = new(type), following = new(type);
+            foreach (VariableDefinition variable in new[] { last, node, before, following })
+            {
+                method.Body.Variables.Add(variable);
+            }
+
+            Instruction loop = Instruction.Create(OpCodes.Ldloc, node), belongs = Instruction.Create(OpCodes.Ldloc, node);
+            Append(Instruction.Create(OpCodes.Dup), Instruction.Create(OpCodes.Stloc, last), Instruction.Create(OpCodes.Stloc, before));
+            Append(Instruction.Create(OpCodes.Ldloc, last), Instruction.Create(OpCodes.Brfalse, _end));
+            if (IsA(method.DeclaringType, type))
+            {
+                Append(Instruction.Create(OpCodes.Ldloc, last), Instruction.Create(OpCodes.Ldarg_0), Instruction.Create(OpCodes.Beq, _end));  // it has none: what follows are others of its owner's
+            }
+
+            Append(Instruction.Create(OpCodes.Ldloc, last), Instruction.Create(OpCodes.Ldfld, next), Instruction.Create(OpCodes.Stloc, node));
+            Append(loop, Instruction.Create(OpCodes.Brfalse, _end));
+            Append(Instruction.Create(OpCodes.Ldloc, node), Instruction.Create(OpCodes.Ldfld, parent), Instruction.Create(OpCodes.Ldarg_0), Instruction.Create(OpCodes.Beq, belongs));
+            Append(Instruction.Create(OpCodes.Ldloc, node), Instruction.Create(OpCodes.Ldfld, parent), Instruction.Create(OpCodes.Ldloc, before), Instruction.Create(OpCodes.Bne_Un, _end));
+            Append(belongs, Instruction.Create(OpCodes.Ldfld, next), Instruction.Create(OpCodes.Stloc, following));
+            Append(Instruction.Create(OpCodes.Ldloc, node), Call("AddPart"));
+            Append(Instruction.Create(OpCodes.Ldloc, node), Instruction.Create(OpCodes.Ldloc, last), Instruction.Create(OpCodes.Beq, _end));
+            Append(Instruction.Create(OpCodes.Ldloc, node), Instruction.Create(OpCodes.Stloc, before));
             Append(Instruction.Create(OpCodes.Ldloc, following), Instruction.Create(OpCodes.Stloc, node), Instruction.Create(OpCodes.Br, loop));
         }
 

@@ -271,7 +271,7 @@ class UsedUpTest : public MappingsTest, public ::testing::WithParamInterface<cor
     ASSERT_NE(region_, MAP_FAILED);
     size_t last = 0;
     for (size_t i = 1; i < kPieces && mprotect(region_ + i * core::kPageSize, core::kPageSize, PROT_READ) == 0; i += 2) last = i;
-    ASSERT_LT(last, kPieces - 2) << "vm.max_map_count is larger than this test is made for";
+    if (last >= kPieces - 2) GTEST_SKIP() << "vm.max_map_count is larger than this test is made for";
     for (size_t i = 0; i < left / 2; i++) ASSERT_EQ(mprotect(region_ + (last - 2 * i) * core::kPageSize, core::kPageSize, PROT_NONE), 0);
   }
 
@@ -289,6 +289,7 @@ TEST_P(UsedUpTest, WithoutAMappingAllocationsFailAndNothingElse) {
     if (i % 3 != 0) heap::delete_object(all[i]);
   }
   ASSERT_NO_FATAL_FAILURE(use_up(0));
+  if (IsSkipped()) return;
   size_t more = 0;
   for (; more < 100'000; more++) {
     Object* object = allocate(&bytes_type.table, 1000);
@@ -314,6 +315,7 @@ TEST_P(UsedUpTest, WithoutAMappingAllocationsFailAndNothingElse) {
 
 TEST_P(UsedUpTest, WithSixtyThousandOfOthersTheHeapGrowsOn) {
   ASSERT_NO_FATAL_FAILURE(use_up(400));
+  if (IsSkipped()) return;
   std::vector<Object*> kept;
   for (int round = 0; round < 30; round++) {
     std::vector<Object*> doomed;
@@ -338,6 +340,7 @@ TEST_P(UsedUpTest, SpareMappingsAreForTheFirstRefusal) {
   for (int i = 0; i < 40'000; i++) all.push_back(allocate(&bytes_type.table, 1000));
   heap::maintain(false, false);
   ASSERT_NO_FATAL_FAILURE(use_up(0));
+  if (IsSkipped()) return;
   std::vector<Object*> huge;
   for (int i = 0; i < 20; i++) {
     huge.push_back(allocate(&bytes_type.table, 3'000'000));

@@ -20,13 +20,17 @@ bad() { failed=$((failed + 1)); echo "FAILED: $1"; }
 # apt's own list with the sources of the same archive, in a folder of ours: the machine's settings stay as they are.
 prepare_apt() {
   if [ -f "$sources/apt/ready" ]; then return; fi
+  if [ -f "$work/no-apt" ]; then return 1; fi  # not once for each program
   mkdir -p "$sources/apt/parts" "$sources/apt/lists/partial"
   local file
   for file in /etc/apt/sources.list.d/debian*.sources; do
     if [ -f "$file" ]; then sed 's/^Types:.*/Types: deb-src/' "$file" > "$sources/apt/parts/$(basename "$file")"; fi
   done
   if [ -f /etc/apt/sources.list ]; then sed -n 's/^deb /deb-src /p' /etc/apt/sources.list > "$sources/apt/parts/main.list"; fi
-  apt_get update -q && touch "$sources/apt/ready"
+  if apt_get -o APT::Update::Error-Mode=any update -q; then touch "$sources/apt/ready"; else
+    touch "$work/no-apt"
+    return 1
+  fi
 }
 apt_get() {
   timeout 300 apt-get -o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts="$sources/apt/parts" -o Dir::State::lists="$sources/apt/lists" \

@@ -256,14 +256,14 @@ TEST(Defragmenter, GivesBackTheSpansOfASparseHeap) {
   size_t gained = defragmenter.run_round(bounds);
   threads::enter(thread);
   HeapFigures after = heap.figures();
-  EXPECT_GT(gained, before.resident_bytes / 2);
+  EXPECT_GT(gained, 0u);
+  EXPECT_LT(after.resident_bytes, before.resident_bytes / 2);
   EXPECT_LT(after.resident_bytes, after.live_bytes * 12 / 10 + (size_t{2} << 20));
   EXPECT_EQ(heap.verify(), nullptr);
   for (auto& [pointer, number] : live) {
     ASSERT_EQ(*at<int>(pointer), number);
     __freehold_free(pointer);
   }
-  EXPECT_LT(threads::stop_figures().longest_nanoseconds, uint64_t{5'000'000'000});
 }
 
 // A thread that empties spans between the stops of a round: what was a span when the round made its lists is none any more, and lies in a free run, or in a large object.

@@ -65,6 +65,7 @@ TEST(Threads, AThreadThatIsOutsideDelaysNoStopAndWaitsBeforeItComesIn) {
 }
 
 TEST(Threads, AThreadThatWaitsForAStopIsInsideBeforeTheNext) {
+  threads::current();  // known before: whoever becomes known waits for the lock of a stop
   std::atomic<bool> ends{false}, is_stopped{false};
   std::thread stopper([&] {
     while (!ends.load()) {
@@ -92,6 +93,33 @@ TEST(Threads, AThreadThatWaitsForAStopIsInsideBeforeTheNext) {
   stopper.join();
   // One each, and now and then more: the machine has no processor for it.
   EXPECT_LE(ended, 5 * kTimes);
+}
+
+// Threads that begin and end while one stop follows another: they wait for the same lock.
+TEST(Threads, NewThreadsAreKnownBeforeTheNextStop) {
+  std::atomic<bool> ends{false}, is_stopped{false};
+  std::thread stopper([&] {
+    while (!ends.load()) {
+      threads::stop();
+      is_stopped = true;
+      os::pause(200);
+      is_stopped = false;
+      threads::resume();
+    }
+  });
+  constexpr uint64_t kThreads = 50;
+  uint64_t ended = 0;
+  for (uint64_t i = 0; i < kThreads; i++) {
+    std::thread([&] {
+      while (!is_stopped.load()) {}
+      uint64_t before = threads::stop_figures().stops;
+      { Compiled compiled; }
+      ended += threads::stop_figures().stops - before;
+    }).join();
+  }
+  ends = true;
+  stopper.join();
+  EXPECT_LE(ended, 10 * kThreads);
 }
 
 bool is_kept(void* handle) {

@@ -229,9 +229,9 @@ internal static class Leaks
         Heap.LeaksFound += (_, _) => throw new InvalidOperationException("a handler of a test");
         Heap.LeaksFound += (_, report) =>
         {
+            Interlocked.Increment(ref afterThrowing);
             if (report.Leaks.Any(leak => leak.Type == typeof(Forgotten) && leak.Count > 0))
                 Interlocked.Increment(ref told);
-            Interlocked.Increment(ref afterThrowing);
         };
         Heap.LeaksFound -= toBeRemoved;
         Spread(800_000);

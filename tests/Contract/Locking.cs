@@ -85,7 +85,7 @@ internal static class Locking
                     lock (waitedFor)
                     {
                         locked.Set();
-                        Monitor.Wait(waitedFor, 500);
+                        Monitor.Wait(waitedFor, 3_000);
                     }
                 }
                 catch (DanglingReferenceException)

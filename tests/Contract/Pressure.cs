@@ -87,7 +87,7 @@ internal static class Pressure
         // The heap finds that this is below 3/4 when it next looks.
         Expect.Eventually(() =>
         {
-            List<byte[]> again = Fill(Limit / 100 * 34);
+            List<byte[]> again = Fill(Limit / 100 * 37);
             for (int i = 0; i < 50 && Volatile.Read(ref raised) < 2; i++)
                 Thread.Sleep(10);
             bool told = Volatile.Read(ref raised) >= 2;

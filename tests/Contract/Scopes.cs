@@ -84,8 +84,11 @@ internal static class Scopes
                 Work(round);
             allocated = GC.GetAllocatedBytesForCurrentThread() - allocated;
             deleted = Heap.GetStatistics().DeletedBytes - deleted;
+            // One in which addresses were used again stays.
+            if (moved != Moved)
+                continue;
             Expect.Equal(kept, Heap.GetStatistics().ScopesKept);
-            if (moved == Moved && deleted < 0.95 * allocated)
+            if (deleted < 0.95 * allocated)
                 throw new ContractException($"{deleted} of {allocated} bytes are gone");
         }
     }
@@ -135,16 +138,18 @@ internal static class Scopes
         [MethodImpl(MethodImplOptions.NoInlining)]
         static void Move(object?[][] targets, List<object> neighbours, bool backward, ref int thrown)
         {
+            // In debug mode each object has pages of its own, and the first use of what is deleted throws.
+            int between = DebugMode.IsOn ? 500 : 100_000, step = DebugMode.IsOn ? 500 : 10;
             var sources = new object?[targets.Length][];
             for (int i = 0; i < sources.Length; i++)
             {
                 neighbours.Add(new Node(1));  // on the first page
                 sources[i] = new object?[2_000];
-                for (int k = 0; k < 2_000; k += 10)
+                for (int k = 0; k < 2_000; k += step)
                     sources[i][k] = Node.Chain(5);
                 neighbours.Add(new Node(2));
             }
-            for (int i = 0; i < 100_000; i++)
+            for (int i = 0; i < between; i++)
                 neighbours.Add(new Node(3));  // the blocks before are full
             foreach (object?[] source in sources)
                 Heap.Delete(source);

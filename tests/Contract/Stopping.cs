@@ -81,6 +81,7 @@ internal static class Stopping
         bool end = false;
         var worker = new Thread(() => Spin(numbers, ref end)) { Name = "spinning" };
         worker.Start();
+        Expect.Eventually(() => Volatile.Read(ref numbers[0]) > 1);  // it spins: the first stop has to wait for it
         // The first stop takes time, as any that is longer than all before it.
         while (Heap.GetStatistics().HeldUpBy.Length == 0)
             Heap.FindUnreachable();

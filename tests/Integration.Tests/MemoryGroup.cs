@@ -48,8 +48,18 @@ public sealed class MemoryGroup : IDisposable
 
     public void Dispose()
     {
-        if (Directory.Exists(_folder))
-            Directory.Delete(_folder);
+        // Threads of a process that has ended may be in it for a moment.
+        for (int tries = 0; Directory.Exists(_folder); tries++)
+        {
+            try
+            {
+                Directory.Delete(_folder);
+            }
+            catch (IOException) when (tries < 100)
+            {
+                Thread.Sleep(20);
+            }
+        }
     }
 }
 

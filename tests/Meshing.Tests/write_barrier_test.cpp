@@ -24,25 +24,25 @@ class WriteBarrierTest : public MeshTest, public ::testing::WithParamInterface<B
   }
 
   // Meshes and takes apart again until told to stop.
-  static uint64_t churn(const std::atomic<bool>& stop) {
-    uint64_t meshed = 0;
+  static void churn(const std::atomic<bool>& stop, std::atomic<uint64_t>* meshed) {
     while (!stop.load()) {
       std::vector<uint64_t*> kept = sparse(256, 3000, 17);
-      meshed += heap.mesher.run(0, true);
+      *meshed += heap.mesher.run(0, true);
       expect_intact(kept, 256);
       free_all(kept);
       if (HasFatalFailure()) break;
     }
     leave_heap();
-    return meshed;
   }
 };
 
 TEST_P(WriteBarrierTest, NoStoreIsLost) {
   std::atomic<bool> stop{false};
   std::vector<uint64_t*> kept = sparse(256, 8000, 16);
-  std::thread mesher([&] { EXPECT_GT(churn(stop), 0u); });
-  for (uint64_t round = 1; round <= 2000; round++) {
+  std::atomic<uint64_t> meshed{0};
+  std::thread mesher([&] { churn(stop, &meshed); });
+  // Until the other thread has had its turn.
+  for (uint64_t round = 1; round <= 2000 || (meshed == 0 && round < 1'000'000); round++) {
     for (uint64_t* object : kept) {
       for (int w = 0; w < 32; w += 8) object[w] = round * 64 + static_cast<uint64_t>(w);
     }
@@ -52,6 +52,7 @@ TEST_P(WriteBarrierTest, NoStoreIsLost) {
   }
   stop = true;
   mesher.join();
+  EXPECT_GT(meshed, 0u);
   free_all(kept);
 }
 
@@ -59,10 +60,11 @@ TEST_P(WriteBarrierTest, NoStoreIsLost) {
 TEST_P(WriteBarrierTest, SystemCallsSucceed) {
   std::atomic<bool> stop{false};
   std::vector<uint64_t*> kept = sparse(256, 8000, 16);
-  std::thread mesher([&] { EXPECT_GT(churn(stop), 0u); });
+  std::atomic<uint64_t> meshed{0};
+  std::thread mesher([&] { churn(stop, &meshed); });
   int zero = open("/dev/zero", O_RDONLY);
   uint64_t failed = 0;
-  for (int round = 0; round < 200'000; round++) {
+  for (int round = 0; round < 200'000 || (meshed == 0 && round < 100'000'000); round++) {
     uint64_t* object = kept[static_cast<size_t>(round) % kept.size()];
     const void* address = object;
     if (heap.barrier.needs_announcements()) heap.barrier.announce(*own_heap(), &address, 1);
@@ -74,6 +76,7 @@ TEST_P(WriteBarrierTest, SystemCallsSucceed) {
   EXPECT_EQ(failed, 0u);
   stop = true;
   mesher.join();
+  EXPECT_GT(meshed, 0u);
   close(zero);
   free_all(kept);
 }

@@ -57,7 +57,7 @@ ends works 0 60 true
 ends processor-time 124 2 bash -c 'while true; do :; done'
 ends processor-time-of-children 124 2 bash -c 'bash -c "while true; do :; done"; true'
 ends hangs 125 --idle 3 60 sleep 1000
-ends speaks 0 --idle 3 60 bash -c 'for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 1; done'
+ends speaks 0 --idle 6 60 bash -c 'for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 1; done'
 
 answers smallest 0 "FAULTY=1 $scratch/program run model 7 137 3" --attempts 1 FAULTY=1 -- "$scratch/program" run model 7 100000 16
 answers smallest-with-slots 0 "FAULTY=1 $scratch/program run model 7 137 3 40 10" --attempts 1 FAULTY=1 -- "$scratch/program" run model 7 100000 16 3000 10

@@ -24,6 +24,7 @@ constexpr unsigned kLetInPauses = 500;  // of 20 microseconds each
 
 // Held from stop() to resume(), and to change the list. Only a thread that is outside may wait for it: whoever holds it may wait for the others.
 os::Lock world;
+std::atomic<uint32_t> newcomers{0};  // threads that wait for `world` to become known, or to go
 Thread* all = nullptr;
 Thread* unused = nullptr;  // of threads that have ended
 bool has_barrier = false;
@@ -85,6 +86,16 @@ void find_stack(Thread& thread) noexcept {
   pthread_attr_destroy(&attributes);
 }
 
+// The lock goes to whoever is awake: a thread that stops the others again and again would always be first.
+void lock_world_as_newcomer() noexcept {
+  newcomers.fetch_add(1, std::memory_order_relaxed);
+  world.lock();
+  newcomers.fetch_sub(1, std::memory_order_relaxed);
+}
+void let_newcomers_first() noexcept {
+  for (unsigned pauses = 0; pauses < kLetInPauses && newcomers.load(std::memory_order_relaxed) != 0; pauses++) os::pause(20);
+}
+
 // Under `world`, before a stop begins. A thread that one stop after another finds outside, not yet awake, would never come inside. Not for long: a handler
 // that interrupted the wait may have left it by longjmp, or the thread gets no processor.
 void let_waiting_in() noexcept {
@@ -103,7 +114,7 @@ void forget(void* pointer) noexcept {
   heap.empty(thread->cache);
   leave(*thread);
   NoSignals no_signals;
-  world.lock();
+  lock_world_as_newcomer();
   for (Thread** at = &all; *at != nullptr; at = &(*at)->next) {
     if (*at != thread) continue;
     *at = thread->next;
@@ -119,7 +130,7 @@ Thread* make_known() noexcept {
   constexpr size_t kSize = (sizeof(Thread) + os::kPageSize - 1) & ~(os::kPageSize - 1);
   NoSignals no_signals;
   if (mine != nullptr) return mine;  // a handler was first
-  world.lock();
+  lock_world_as_newcomer();
   Thread* thread = unused;
   if (thread != nullptr) {
     unused = thread->next;
@@ -164,6 +175,7 @@ void after_fork() noexcept {
 void after_fork_in_child() noexcept {
   table.unlock();
   heap.unlock();
+  newcomers.store(0, std::memory_order_relaxed);
   // Their records are in the copied memory, and name what they have pinned.
   resume();
   all = mine;
@@ -244,6 +256,7 @@ void leave_frames(Thread& thread, uintptr_t stack_pointer) noexcept {
 
 void stop() noexcept {
   sigset_t before = block_signals();
+  let_newcomers_first();
   world.lock();
   mask_before = before;
   let_waiting_in();

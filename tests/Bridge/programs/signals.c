@@ -40,7 +40,7 @@ int main(void) {
   action->sa_flags = SA_RESTART;
   sigaction(SIGALRM, action, NULL);
   struct itimerval* timer = calloc(1, sizeof *timer);
-  timer->it_interval.tv_usec = timer->it_value.tv_usec = 200;
+  timer->it_interval.tv_usec = timer->it_value.tv_usec = 2000;
   setitimer(ITIMER_REAL, timer, NULL);
   unsigned* a = malloc(4000 * sizeof *a);
   unsigned* b = malloc(4000 * sizeof *b);

@@ -18,12 +18,29 @@ internal static partial class HttpLoopback
         return port;
     }
 
+    // Somebody else may get the port in between.
+    private static HttpListener Listen(out string root)
+    {
+        for (int tries = 0; ; tries++)
+        {
+            var listener = new HttpListener();
+            root = $"http://127.0.0.1:{FreePort()}/";
+            listener.Prefixes.Add(root);
+            try
+            {
+                listener.Start();
+                return listener;
+            }
+            catch (HttpListenerException) when (tries < 20)
+            {
+                listener.Close();
+            }
+        }
+    }
+
     private static async Task RunAsync()
     {
-        using var listener = new HttpListener();
-        string root = $"http://127.0.0.1:{FreePort()}/";
-        listener.Prefixes.Add(root);
-        listener.Start();
+        using HttpListener listener = Listen(out string root);
         Task server = ServeAsync(listener);
         using var client = new HttpClient { BaseAddress = new Uri(root), Timeout = Timeout.InfiniteTimeSpan };
         client.DefaultRequestHeaders.Add("X-Client", "freehold");

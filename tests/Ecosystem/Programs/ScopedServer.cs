@@ -39,7 +39,7 @@ internal static class ScopedServer
         Console.WriteLine($"{s_seen.Count} names: {checksum}");
 
         HeapStatistics statistics = Heap.GetStatistics();
-        Console.WriteLine(!Heap.IsManual || (statistics.Scopes > Requests && statistics.ScopeObjects > 20 * Requests) ? "deleted" : $"{statistics.Scopes} scopes, {statistics.ScopeObjects} objects");
+        Console.WriteLine(!Heap.IsManual || (statistics.Scopes + statistics.ScopesKept > Requests && statistics.Scopes > 20 && statistics.ScopeObjects > 20 * statistics.Scopes) ? "deleted" : $"{statistics.Scopes} scopes, {statistics.ScopeObjects} objects");
         foreach (HttpClient client in clients)
             client.Dispose();
         await application.StopAsync();

@@ -57,6 +57,10 @@ public sealed class SampleProject
             ["NUGET_PACKAGES"] = machine.Packages,
             ["XDG_CACHE_HOME"] = machine.Cache,
 
+            // One request that fails is no failure of ours.
+            ["NUGET_ENHANCED_MAX_NETWORK_TRY_COUNT"] = "10",
+            ["NUGET_ENHANCED_NETWORK_RETRY_DELAY_MILLISECONDS"] = "2000",
+
             // The test host's own MSBuild variables would reach the publish.
             ["MSBuildSDKsPath"] = null,
             ["MSBUILD_EXE_PATH"] = null,

@@ -529,4 +529,66 @@ public static class Escapes
     public static int OnTheStack() => Reads2(new Node(), Environment.TickCount) + 1;
 
     private static int Reads2(Node node, int number) => number > 0 && node.Next is null ? 0 : 1;
+
+    // A new object that two owners lead to: what is stored through one is found through the other.
+    [End]
+    public static int SharedByTwo()
+    {
+        Node first = new(), second = new();
+        Share(first, second);
+        first.Next!.Value = new Node();
+        return second.Next!.Value!.GetHashCode();
+    }
+
+    private static void Share(Node first, Node second) => first.Next = second.Next = new Node();
+
+    [End]
+    public static int SharedWithResult()
+    {
+        Node first = new(), second = Sharing(first);
+        first.Next!.Value = new Node();
+        return second.Next!.Value!.GetHashCode();
+    }
+
+    private static Node Sharing(Node first)
+    {
+        first.Next = new Node();
+        return new Node { Next = first.Next };
+    }
+
+    private static readonly string s_name = Environment.GetEnvironmentVariable("NAME") ?? "none";
+
+    // What is there may be the environment's.
+    [End]
+    public static int NamedOrNew(int count) => Label(count).Length;
+
+    private static string Label(int count) => count > 0 ? new string('x', count) : s_name;
+
+    private interface IParser<T>
+    {
+        T Parse(string text);
+    }
+
+    private sealed class ATextParser : IParser<string>
+    {
+        public string Parse(string text) => new('x', text.Length);
+    }
+
+    private sealed class NodeParser : IParser<Node>
+    {
+        public Node Parse(string text) => new() { Next = new Node() };
+    }
+
+    private static readonly IParser<string> s_texts = new ATextParser();
+    private static readonly IParser<Node> s_nodes = new NodeParser();
+
+    // The first of the two candidates returns text, which leads to nothing.
+    [End]
+    public static Node Parsed(int count)
+    {
+        GC.KeepAlive(s_texts.Parse(""));
+        Node node = s_nodes.Parse(new string('a', count));
+        node.Next!.Value = new object[3];
+        return node;
+    }
 }

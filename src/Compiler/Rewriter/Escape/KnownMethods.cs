@@ -125,10 +125,17 @@ internal sealed class KnownMethods(ClosedWorld world)
     {
         MethodDefinition? initializer = field.DeclaringType.Methods.FirstOrDefault(method => method is { IsConstructor: true, IsStatic: true, HasBody: true });
         Instruction[] uses = [.. initializer?.Body.Instructions.Where(instruction => instruction.Operand is FieldReference used && used.Name == field.Name && used.DeclaringType.Name == field.DeclaringType.Name) ?? []];
-        return uses is [{ OpCode.Code: Code.Stsfld, Previous: { } made }]
-            && (made.OpCode.Code == Code.Ldstr
-                || (made.OpCode.Code == Code.Newarr && made.Previous?.OpCode.Code == Code.Ldc_I4_0)
-                || (made.Operand is MethodReference { Name: "Empty", DeclaringType.FullName: "System.Array" })
-                || (made.OpCode.Code == Code.Ldsfld && IsConstant((FieldReference)made.Operand)));
+        if (uses is not [{ OpCode.Code: Code.Stsfld, Previous: { } made } store] || IsTarget(initializer!.Body, store) || IsTarget(initializer.Body, made))
+        {
+            return false;  // a?.b ?? c, or c ? a : b
+        }
+
+        return made.OpCode.Code == Code.Ldstr
+            || (made.OpCode.Code == Code.Newarr && made.Previous?.OpCode.Code == Code.Ldc_I4_0)
+            || (made.Operand is MethodReference { Name: "Empty", DeclaringType.FullName: "System.Array" })
+            || (made.OpCode.Code == Code.Ldsfld && IsConstant((FieldReference)made.Operand));
     }
+
+    private static bool IsTarget(MethodBody body, Instruction instruction) =>
+        body.Instructions.Any(branch => branch.Operand is Instruction target ? target == instruction : branch.Operand is Instruction[] targets && targets.Contains(instruction));
 }

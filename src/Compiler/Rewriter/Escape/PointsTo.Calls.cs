@@ -79,7 +79,7 @@ internal sealed partial class PointsTo
         }
         else if (_world.IsDelegate(type))
         {
-            MethodDefinition? target = _at.Previous is { OpCode.Code: Code.Ldftn, Operand: MethodReference method } ? _world.Resolve(method) : null;
+            MethodDefinition? target = _at.Previous is { OpCode.Code: Code.Ldftn, Operand: MethodReference method } && PrefixOf(_at.Previous, Code.Constrained) is null ? _world.Resolve(method) : null;
             AllocationSite site = NewSite(type, target);
             Store(NodeSet.Of(site.Node), _summaries.Has(EscapeRule.DelegateTargets) ? arguments[1].Nodes : NodeSet.Empty, "is the target of a delegate");
             Push(NodeSet.Of(site.Node), ValueShape.Plain);

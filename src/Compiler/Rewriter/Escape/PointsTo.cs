@@ -204,16 +204,33 @@ internal sealed partial class PointsTo
             summary.StoresFresh |= storesFresh ? MethodSummary.Bit(i) : 0;
         }
 
+        // A new object that two owners lead to: a caller knows an owner's new contents as that owner's alone.
+        for (int i = 0; i < _parameters; i++)
+        {
+            for (int k = i + 1; k < _parameters; k++)
+            {
+                summary.StoresOther |= Shares(below[i], below[k]) ? MethodSummary.Bit(i) | MethodSummary.Bit(k) : 0;
+            }
+        }
+
         foreach (int node in returned.Members)
         {
             if (IsFresh(node, below))
             {
+                NodeSet inFresh = Closure(_contents[node]);
+                for (int i = 0; i < _parameters; i++)
+                {
+                    bool shares = Shares(inFresh, below[i]);
+                    summary.FreshHoldsOther |= shares;
+                    summary.StoresOther |= shares ? MethodSummary.Bit(i) : 0;
+                }
+
                 AllocationSite site = _siteOfNode[node];
                 summary.ReturnsFresh = true;
                 summary.FreshIsOfUnknownType |= site.IsOfUnknownType;
                 MethodSummary.AddNew(summary.FreshTypes, site.Types);
-                summary.FreshPartsEscape |= _escaped.Contains(node + 1);
-                summary.FreshHoldsOther |= Closure(_contents[node]).Members.Any(_escaped.Contains);
+                summary.FreshPartsEscape |= _escaped.Contains(node + 1) || Array.Exists(below, set => set.Contains(node + 1));
+                summary.FreshHoldsOther |= inFresh.Members.Any(_escaped.Contains);
             }
             else if (node == Other || node > 2 * _parameters)
             {
@@ -223,6 +240,8 @@ internal sealed partial class PointsTo
 
         return summary;
     }
+
+    private bool Shares(NodeSet a, NodeSet b) => a.Members.Any(node => node > 2 * _parameters && b.Contains(node));
 
     private bool IsFresh(int node, NodeSet[] below) =>
         _siteOfNode.TryGetValue(node, out AllocationSite? site) && site.Node == node && !_escaped.Contains(node) && !Array.Exists(below, set => set.Contains(node));
@@ -277,6 +296,12 @@ internal sealed partial class PointsTo
             _contents.Add(NodeSet.Of(node + 1));
             _sites[_at] = site = new AllocationSite(_at, node, type) { Target = target };
             _siteOfNode[node] = _siteOfNode[node + 1] = site;
+            _changed = true;
+        }
+        else if (!_world.HasPlainContents(type) && !_contents[site.Node].Contains(site.Node + 1))
+        {
+            // Of another target of the same call, whose objects have contents.
+            _contents[site.Node].Add(site.Node + 1);
             _changed = true;
         }
 

@@ -169,7 +169,9 @@ public sealed class OutgrownArrays : IRewritePass
         }
 
         MethodDefinition initializer = ModuleInitializer(assembly.Module);
+        initializer.Body.BeginEdit();
         initializer.Body.InsertBefore(initializer.Body.Instructions[0], Instruction.Create(OpCodes.Call, InjectedRuntime.Method(assembly, Keep, assembly.Module.TypeSystem.Void)));
+        initializer.Body.EndEdit();
         statistics.Rewrite($"{assembly.Name} asks for {string.Join(", ", ways)}");
         return true;
     }

@@ -58,6 +58,14 @@ TEST_F(RoundingTest, ImpossibleSizesAreRefused) {
   EXPECT_EQ(allocate(size_t{PTRDIFF_MAX} + 1), nullptr);
   EXPECT_EQ(allocate(size_t{1} << 46), nullptr);
   EXPECT_EQ(allocate_zeroed(SIZE_MAX / 2, 3), nullptr);
+  // Nor does a large object become one of a part of the size.
+  void* large = allocate(1 << 20);
+  size_t usable = usable_size(large);
+  for (size_t size : {size_t{1} << 44, (size_t{1} << 44) + 65'536, (size_t{1} << 45) + (1 << 20)}) {
+    EXPECT_EQ(reallocate(large, size), nullptr) << size;
+    EXPECT_EQ(usable_size(large), usable);
+  }
+  deallocate(large);
   EXPECT_EQ(allocate_aligned(SIZE_MAX - 10, 4096), nullptr);
 }
 

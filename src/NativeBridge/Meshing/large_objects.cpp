@@ -178,6 +178,7 @@ void LargeObjects::free(uint32_t page) noexcept {
 size_t LargeObjects::size_of(uint32_t page) const noexcept { return size_t{run(page).pages} << os::kPageShift; }
 
 bool LargeObjects::resize(uint32_t page, size_t size) noexcept {
+  if (size > arena_->size()) return false;
   auto pages = static_cast<uint32_t>((size + os::kPageSize - 1) >> os::kPageShift);
   os::LockGuard guard(lock_);
   uint32_t current = run(page).pages, next = page + current;

@@ -209,12 +209,13 @@ void MeshableArena::copy_spans() noexcept {
   auto* chunk = static_cast<uint8_t*>(os::reserve(size_t{kChunk} << os::kPageShift));
   if (chunk == nullptr || !os::commit(chunk, size_t{kChunk} << os::kPageShift)) os::fail_fast("fork: no memory for the child's spans", nullptr);
   uint32_t end = fresh_.load(std::memory_order_relaxed);
-  for (uint32_t page = frozen_.load(std::memory_order_relaxed); page < end; page += kChunk) {
+  for (uint32_t page = private_end_; page < end; page += kChunk) {
     size_t size = size_t{std::min(kChunk, end - page)} << os::kPageShift;
     __builtin_memcpy(chunk, address(page), size);
     if (!os::commit(address(page), size)) os::fail_fast("fork: no memory for the child's spans", address(page));
     __builtin_memcpy(address(page), chunk, size);
   }
+  private_end_ = std::max(private_end_, end);
   os::unreserve(chunk, size_t{kChunk} << os::kPageShift);
 }
 
@@ -232,8 +233,8 @@ bool MeshableArena::renew_file() noexcept {
   }
   // The parent's file must not be written to: memory of this process instead.
   if (!os::commit(address(page), size)) os::fail_fast("no memory for spans after fork", address(page));
-  set_frozen();
-  frozen_.store(static_cast<uint32_t>(meshable_size_ >> os::kPageShift), std::memory_order_relaxed);
+  private_end_ = static_cast<uint32_t>(meshable_size_ >> os::kPageShift);
+  frozen_.store(private_end_, std::memory_order_relaxed);
   return false;
 }
 

@@ -2,6 +2,7 @@
 // two addresses; and all else, memory of this process. Spans are handed out and taken back here; LargeObjects does so for the second half.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -61,8 +62,8 @@ class MeshableArena {
   template <typename LeaderOf>
   bool freeze(LeaderOf leader_of) noexcept {
     if (!is_meshable()) return true;
-    uint32_t end = fresh_.load(std::memory_order_relaxed), run = frozen_.load(std::memory_order_relaxed);
-    bool good = run == end || os::is_memory(file_);
+    uint32_t end = fresh_.load(std::memory_order_relaxed), run = private_end_;
+    bool good = run >= end || os::is_memory(file_);
     for (uint32_t page = run; good && page < end;) {
       PageWord word{words_[page].load(std::memory_order_relaxed)};
       uint32_t pages = word.kind() == 0 ? 1 : kSizeClasses[word.kind()].pages;
@@ -70,13 +71,18 @@ class MeshableArena {
       if (target != page) {
         good = (run == page || map_private(run, page - run, run)) && map_private(page, pages, target);
         run = page + pages;
+        if (good) private_end_ = run;
       }
       page += pages;
     }
-    return good && (run >= end || map_private(run, end - run, run));
+    good = good && (run >= end || map_private(run, end - run, run));
+    if (good && run < end) private_end_ = end;
+    return good;
   }
   // After freeze: the spans up to here never mesh again.
-  void set_frozen() noexcept { frozen_.store(fresh_.load(std::memory_order_relaxed), std::memory_order_relaxed); }
+  void set_frozen() noexcept {
+    frozen_.store(std::max(frozen_.load(std::memory_order_relaxed), fresh_.load(std::memory_order_relaxed)), std::memory_order_relaxed);
+  }
   bool is_frozen(uint32_t page) const noexcept { return page < frozen_.load(std::memory_order_relaxed); }
   // In the child, where freeze failed: the spans become copies now.
   void copy_spans() noexcept;
@@ -125,6 +131,7 @@ class MeshableArena {
   std::atomic<uint32_t> fresh_{1};  // pages from here on were never used; page 0 never is
   uint32_t dumped_ = 0;
   std::atomic<uint32_t> frozen_{0};
+  uint32_t private_end_ = 0;  // the spans up to here are copies on write. What is frozen above was to be, and is shared with the file still. Under all locks
   List dirty_[kMaximalSpan + 1], clean_[kMaximalSpan + 1];
   std::atomic<int64_t> mappings_{1};
   std::atomic<uint64_t> used_pages_{0}, dirty_pages_{0};  // of both halves; counted by every thread

@@ -71,6 +71,9 @@ bool identify(int descriptor, Identity* identity) noexcept {
 
 int create_memory(size_t size) noexcept {
   if (fails(Call::kMemfd)) return -1;
+  // Beyond the limit of files the kernel would end the process (SIGXFSZ).
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < size) return -1;
   long descriptor = system_call(SYS_memfd_create, argument("freehold-mesh"), MFD_CLOEXEC);
   if (is_error(descriptor)) return -1;
   descriptor = move_up(static_cast<int>(descriptor));

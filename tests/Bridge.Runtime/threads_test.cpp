@@ -64,18 +64,35 @@ TEST(Threads, AThreadThatIsOutsideDelaysNoStopAndWaitsBeforeItComesIn) {
   EXPECT_EQ(step.load(), 3);
 }
 
-TEST(Threads, AThreadThatWaitsForAStopIsInsideBeforeTheNext) {
-  threads::current();  // known before: whoever becomes known waits for the lock of a stop
-  std::atomic<bool> ends{false}, is_stopped{false};
-  std::thread stopper([&] {
-    while (!ends.load()) {
+// Stops the threads again and again, with hardly a moment in between.
+class Stopper {
+ public:
+  void wait_for_stop() const {
+    while (!is_stopped_.load()) {}
+  }
+  void end() {
+    ends_ = true;
+    thread_.join();
+  }
+
+ private:
+  void run() {
+    while (!ends_.load()) {
       threads::stop();
-      is_stopped = true;
+      is_stopped_ = true;
       os::pause(200);
-      is_stopped = false;
+      is_stopped_ = false;
       threads::resume();
     }
-  });
+  }
+
+  std::atomic<bool> ends_{false}, is_stopped_{false};
+  std::thread thread_{[this] { run(); }};
+};
+
+TEST(Threads, AThreadThatWaitsForAStopIsInsideBeforeTheNext) {
+  threads::current();  // known before: whoever becomes known waits for the lock of a stop
+  Stopper stopper;
   constexpr uint64_t kTimes = 301;
   uint64_t ended = 0;  // stops, while it came inside
   {
@@ -83,42 +100,31 @@ TEST(Threads, AThreadThatWaitsForAStopIsInsideBeforeTheNext) {
     for (uint64_t i = 0; i < kTimes; i++) {
       OneRecord record;
       __freehold_call_out(&record);
-      while (!is_stopped.load()) {}
+      stopper.wait_for_stop();
       uint64_t before = threads::stop_figures().stops;
       __freehold_call_back(&record);
       ended += threads::stop_figures().stops - before;
     }
   }
-  ends = true;
-  stopper.join();
+  stopper.end();
   // One each, and now and then more: the machine has no processor for it.
   EXPECT_LE(ended, 5 * kTimes);
 }
 
 // Threads that begin and end while one stop follows another: they wait for the same lock.
 TEST(Threads, NewThreadsAreKnownBeforeTheNextStop) {
-  std::atomic<bool> ends{false}, is_stopped{false};
-  std::thread stopper([&] {
-    while (!ends.load()) {
-      threads::stop();
-      is_stopped = true;
-      os::pause(200);
-      is_stopped = false;
-      threads::resume();
-    }
-  });
+  Stopper stopper;
   constexpr uint64_t kThreads = 50;
   uint64_t ended = 0;
   for (uint64_t i = 0; i < kThreads; i++) {
     std::thread([&] {
-      while (!is_stopped.load()) {}
+      stopper.wait_for_stop();
       uint64_t before = threads::stop_figures().stops;
       { Compiled compiled; }
       ended += threads::stop_figures().stops - before;
     }).join();
   }
-  ends = true;
-  stopper.join();
+  stopper.end();
   EXPECT_LE(ended, 10 * kThreads);
 }
 

@@ -104,6 +104,23 @@ BlockRecord& record_of(uintptr_t address) noexcept {
   return arena.blocks[record.kind == BlockKind::kHugeTail ? block - record.next : block];
 }
 
+// Whether the object with a byte at `address` ends on its page, or begins there, by what walks have noted. False: it does not, or that is not known.
+bool ends_here(size_t page, uintptr_t address) noexcept {
+  uint16_t next = __atomic_load_n(&arena.pages[page + 1].first, __ATOMIC_RELAXED);
+  return next != 0 && next < core::PageRecord::kStartsLater && address < reinterpret_cast<uintptr_t>(arena.page_start(page + 1)) - (next - 1) * core::kUnit;
+}
+bool begins_here(size_t page, uintptr_t address) noexcept {
+  uint16_t first = __atomic_load_n(&arena.pages[page].first, __ATOMIC_RELAXED);
+  const uint8_t* start = arena.page_start(page);
+  if (first < core::PageRecord::kStartsLater) {
+    if (first <= 1) return first == 1;
+    const uint8_t* reaches_in = start - (first - 1) * core::kUnit;
+    Walked walked = look_at(reaches_in);
+    return walked.step != Step::kEnd && address >= reinterpret_cast<uintptr_t>(reaches_in) + walked.size;
+  }
+  return address >= reinterpret_cast<uintptr_t>(start) + (first - core::PageRecord::kStartsLater) * core::kUnit;
+}
+
 // A reference into a block that lost pages: it may lie in what is left of a deleted object that has lost others. Its header may be among those: then
 // no object is found. Something lives on a page that is not dead, so that a deleted object ends there, or begins. (Pages
 // are dead before they are released, and who releases one reads the pins behind a membarrier: what looks alive here is taken back if it goes now.)
@@ -112,10 +129,12 @@ bool is_broken(uintptr_t address) noexcept {
   const BlockRecord& record = arena.blocks[arena.block_index(address)];
   auto has_bit = [](const std::atomic<uint64_t>* words, size_t at) noexcept { return (words[at / 64].load(std::memory_order_acquire) >> (at % 64) & 1) != 0; };
   if (has_bit(record.released, in_block)) return true;
-  bool begins_near = in_block == 0 || !has_bit(record.dead, in_block - 1);
-  bool ends_near = in_block + 1 == core::kPagesPerBlock || !has_bit(record.dead, in_block + 1);
+  bool begins_near = in_block == 0 || !has_bit(record.dead, in_block - 1) || begins_here(page, address);
+  bool ends_near = in_block + 1 == core::kPagesPerBlock || !has_bit(record.dead, in_block + 1) || ends_here(page, address);
   if (begins_near && ends_near) return false;
   const core::Object* object = find_object(address);
+  // The next pin on this page need not walk.
+  if (!ends_near) first_object(page + 1);
   return object == nullptr || is_deleted(object);
 }
 

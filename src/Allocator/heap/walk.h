@@ -135,9 +135,9 @@ bool walk_block(size_t block, Function function) noexcept {
         complete = false;
         break;
       }
-      // Neighbours are often as large: their headers come from memory while this one is looked at. Smaller strides the processor guesses itself.
-      constexpr size_t kAhead = 6, kLargeStride = 128;
-      if (walked.size >= kLargeStride) __builtin_prefetch(cursor + kAhead * walked.size);
+      // Neighbours are often as large: their headers come from memory while this one is looked at. Smaller strides the processor guesses itself, but not across pages.
+      constexpr size_t kAhead = 6, kLargeStride = 128, kSmallAhead = 1024;
+      __builtin_prefetch(cursor + (walked.size >= kLargeStride ? kAhead * walked.size : kSmallAhead));
       // What reaches in from the page before was told there.
       if (cursor >= begin) function(cursor, walked);
       cursor += walked.size;

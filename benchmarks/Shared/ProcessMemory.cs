@@ -12,6 +12,9 @@ internal static class ProcessMemory
     /// <summary>Highest resident bytes since the start.</summary>
     public static long PeakResident => Kilobytes("/proc/self/status", "VmHWM:"u8);
 
+    /// <summary>Bytes of the kernel's page tables for this process.</summary>
+    public static long PageTables => Kilobytes("/proc/self/status", "VmPTE:"u8);
+
     /// <summary>Number of mappings, which Linux limits to vm.max_map_count.</summary>
     public static int Mappings
     {

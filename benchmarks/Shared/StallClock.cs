@@ -13,7 +13,7 @@ internal sealed class StallClock : IDisposable
 
     private static readonly double s_nanoseconds = 1e9 / Stopwatch.Frequency;
 
-    private readonly Microsoft.Win32.SafeHandles.SafeFileHandle _queue = File.OpenHandle("/proc/thread-self/schedstat");
+    private readonly QueueTime _queue = new();
     private readonly long _longTicks = (long)(Long / s_nanoseconds), _queueTicks = (long)(QueueEvery / s_nanoseconds);
     private long _last, _lastQueueAt, _queued;
 
@@ -29,7 +29,7 @@ internal sealed class StallClock : IDisposable
     /// <summary>The thread's own: call it there. The first step begins.</summary>
     public void Start()
     {
-        _queued = Queued();
+        _queued = _queue.Nanoseconds;
         _last = _lastQueueAt = Stopwatch.GetTimestamp();
     }
 
@@ -52,7 +52,7 @@ internal sealed class StallClock : IDisposable
     private void Look(long now)
     {
         var took = (now - _last) * s_nanoseconds;
-        var queued = Queued();
+        var queued = _queue.Nanoseconds;
         if (took > 1e6)
         {
             Stalls++;
@@ -62,20 +62,5 @@ internal sealed class StallClock : IDisposable
         LongestWithProcessor = Math.Max(LongestWithProcessor, took - Math.Min(took, queued - _queued));
         _queued = queued;
         _last = _lastQueueAt = Stopwatch.GetTimestamp();
-    }
-
-    /// <summary>Nanoseconds that this thread was ready to run and did not, since it began.</summary>
-    private long Queued()
-    {
-        Span<byte> buffer = stackalloc byte[128];
-        var text = buffer[..RandomAccess.Read(_queue, buffer, 0)];
-        text = text[(text.IndexOf((byte)' ') + 1)..];
-        long number = 0;
-        foreach (var b in text[..text.IndexOf((byte)' ')])
-        {
-            number = (number * 10) + (b - '0');
-        }
-
-        return number;
     }
 }

@@ -17,6 +17,7 @@ internal sealed class StallLog
     private volatile int _count;
     private volatile bool _stop;
     private volatile object? _made;
+    private long _longestNotTaken; // nanoseconds
 
     public StallLog()
     {
@@ -29,6 +30,9 @@ internal sealed class StallLog
 
     /// <summary>Those of more than a millisecond.</summary>
     public int Count { get; private set; }
+
+    /// <summary>Milliseconds of the longest since the last call.</summary>
+    public double TakeLongest() => Interlocked.Exchange(ref _longestNotTaken, 0) / 1e6;
 
     /// <summary>Ends it, and writes a line for each stall: 'stall', seconds since the start, milliseconds.</summary>
     public void Stop(TextWriter writer)
@@ -43,9 +47,9 @@ internal sealed class StallLog
 
     private void Run()
     {
-        using var schedule = File.OpenHandle("/proc/thread-self/schedstat");
+        using var queue = new QueueTime();
         var nanoseconds = 1e9 / Stopwatch.Frequency;
-        var queued = Queued(schedule);
+        var queued = queue.Nanoseconds;
         while (!_stop)
         {
             // Who comes back from a sleep while the threads are stopped waits there.
@@ -54,33 +58,21 @@ internal sealed class StallLog
             _made = new byte[64];
             var now = Stopwatch.GetTimestamp();
             var late = Math.Max(0, ((now - before) * nanoseconds) - 1_000_000);
-            Note((now - _start) * nanoseconds, late - Math.Min(late, Queued(schedule) - queued));
-            queued = Queued(schedule);
+            Note((now - _start) * nanoseconds, late - Math.Min(late, queue.Nanoseconds - queued));
+            queued = queue.Nanoseconds;
         }
     }
 
     private void Note(double at, double took)
     {
         Longest = Math.Max(Longest, took);
+        // One that is taken between the two is told again, or is the next one's.
+        Interlocked.Exchange(ref _longestNotTaken, Math.Max(Interlocked.Read(ref _longestNotTaken), (long)took));
         Count += took > 1e6 ? 1 : 0;
         if (took >= LeastNanoseconds && _count < _stalls.Length)
         {
             _stalls[_count] = (at, took);
             _count++;
         }
-    }
-
-    private static long Queued(Microsoft.Win32.SafeHandles.SafeFileHandle schedule)
-    {
-        Span<byte> buffer = stackalloc byte[128];
-        var text = buffer[..RandomAccess.Read(schedule, buffer, 0)];
-        text = text[(text.IndexOf((byte)' ') + 1)..];
-        long number = 0;
-        foreach (var b in text[..text.IndexOf((byte)' ')])
-        {
-            number = (number * 10) + (b - '0');
-        }
-
-        return number;
     }
 }

@@ -2,6 +2,7 @@
 # Long random runs against models that hold no references. Each run has a seed, printed with the command that repeats it.
 #   tests/Stress/stress.sh [minutes] [--seed N] [--no-publish] [--all]      default: 10 minutes, a random seed
 #   tests/Stress/stress.sh --millions N [--seed N] [--no-publish]           so many million steps of each model under each way of moving, and nothing else
+#   tests/Stress/stress.sh soak [gigabytes]                                 a long run through a small heap, what it holds plotted: soak.sh
 #   tests/Stress/stress.sh preempt [option…]                                every suite while threads are preempted anywhere, in slices: preempt.sh
 # Called by ./build.sh stress, which packs first. In turn, until the time is up and at least once each:
 #   heap         the model tests of tests/Allocator.Tests: 1 and 4 threads, userfaultfd and mprotect
@@ -22,6 +23,10 @@ source "$(dirname "${BASH_SOURCE[0]}")/../../eng/common.sh"
 if [ "${1:-}" = preempt ]; then
   shift
   exec "$root/tests/Stress/preempt.sh" "$@"
+fi
+if [ "${1:-}" = soak ]; then
+  shift
+  exec "$root/tests/Stress/soak.sh" "$@"
 fi
 
 usage() {

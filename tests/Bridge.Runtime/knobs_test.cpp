@@ -49,6 +49,10 @@ TEST_F(KnobsTest, ReadsWhatIsSet) {
   EXPECT_FALSE(knobs.defragment);
   EXPECT_TRUE(read("FREEHOLD_NATIVE_STATS=true")) << error_;
   EXPECT_TRUE(knobs.statistics);
+  EXPECT_TRUE(read("FREEHOLD_NATIVE_SERVICE=plain")) << error_;
+  EXPECT_EQ(knobs.service, ServiceChoice::kPlain);
+  EXPECT_TRUE(read("FREEHOLD_NATIVE_SERVICE=defragmenter")) << error_;
+  EXPECT_EQ(knobs.service, ServiceChoice::kDefragmenter);
   EXPECT_TRUE(read("FREEHOLD_NATIVE_STRESS=move")) << error_;
   EXPECT_EQ(knobs.stress, 64u);
   EXPECT_TRUE(read("FREEHOLD_NATIVE_STRESS=move:7")) << error_;
@@ -65,7 +69,7 @@ TEST_F(KnobsTest, WhatIsNotAllowedIsNamed) {
   EXPECT_FALSE(read("FREEHOLD_NATIVE_NONE=1"));
   for (const Row& row : kRows) EXPECT_NE(error_.find(row.variable.substr(strlen("FREEHOLD_NATIVE"))), std::string::npos) << error_;
   for (const char* bad :
-       {"FREEHOLD_NATIVE_STATS=2", "FREEHOLD_NATIVE_STRESS=moves", "FREEHOLD_NATIVE_STRESS=m", "FREEHOLD_NATIVE_STRESS=stop1",
+       {"FREEHOLD_NATIVE_STATS=2", "FREEHOLD_NATIVE_SERVICE=1", "FREEHOLD_NATIVE_STRESS=moves", "FREEHOLD_NATIVE_STRESS=m", "FREEHOLD_NATIVE_STRESS=stop1",
         "FREEHOLD_NATIVE_STRESS=move:", "FREEHOLD_NATIVE_STRESS=move:0", "FREEHOLD_NATIVE_STRESS=move:1x", "FREEHOLD_NATIVE_STRESS=move:-1"}) {
     EXPECT_FALSE(read(bad)) << bad;
     EXPECT_NE(error_.find("expected is"), std::string::npos) << error_;

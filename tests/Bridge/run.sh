@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The handle compiler against clang: every program of programs/ is compiled by both, at each level, and must print the same, also while everything
 # that is not pinned moves all the time. What the compiler must refuse is in rejected/, one reason a file, with the message in its first line.
-# Programs of which a part is compiled without handles are in mixed/ and outside/.
+# Programs of which a part is compiled without handles are in mixed/ and outside/. services/ has a service of a program's own.
 #   tests/Bridge/run.sh [part of a program's name…]
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -25,16 +25,17 @@ only=("$@")
 # Processor seconds, not those of the clock: the machine may be busy.
 limited() { (ulimit -t 600; exec "$@"); }
 
-# compare <name> <stress> <expected> <program>
+# compare <name> <stress> <expected> <program> [service]
 compare() {
   local code=0
-  FREEHOLD_NATIVE_STRESS=$2 limited "$4" > "$work/out" 2>&1 || code=$?
+  FREEHOLD_NATIVE_STRESS=$2 FREEHOLD_NATIVE_SERVICE=${5:-} limited "$4" > "$work/out" 2>&1 || code=$?
   if [ "$code" = "$(cat "$3.code")" ] && cmp -s "$work/out" "$3"; then ok; else
     bad "$1, stress '$2': exit $code"
     diff "$work/out" "$3" | head -n 10 || true
   fi
 }
 
+clang-19 -O2 -Wall -Wextra -Werror -I"$tools/include" -c "$here/services/wandering.c" -o "$work/wandering.o"
 for source in "$here"/programs/*.c "$here"/programs/*.cpp; do
   name=$(basename "$source")
   wanted "$name" || continue
@@ -59,8 +60,25 @@ for source in "$here"/programs/*.c "$here"/programs/*.cpp; do
     compare "$name $flags" "" "$work/expected" "$work/handles"
     compare "$name $flags" "move:100" "$work/expected" "$work/handles"
     compare "$name $flags" "move:9" "$work/expected" "$work/handles"
+    [ "$flags" = "-O2 -fPIC -fno-inline $options" ] || continue
+    # Other services: one of the runtime, and one that the program is linked with.
+    for stress in "" move:9; do compare "$name, plain service" "$stress" "$work/expected" "$work/handles" plain; done
+    # shellcheck disable=SC2086
+    "$freehold" -w -mavx2 $flags -pthread "$source" -x none "$work/wandering.o" -o "$work/handles" -lm
+    for stress in "" move:9; do compare "$name, own service" "$stress" "$work/expected" "$work/handles"; done
   done
 done
+
+# That the program's service is in use: it says so, and that it has moved objects.
+if wanted services; then
+  "$tools/bin/freehold-cc" -w -O2 "$here/programs/list.c" "$work/wandering.o" -o "$work/handles" -lm
+  WANDERING=1 FREEHOLD_NATIVE_STRESS=move:9 limited "$work/handles" 2>&1 > /dev/null | grep -q '^wandering: 1 moves' && ok || bad "services: the program's own is not in use"
+  WANDERING=1 FREEHOLD_NATIVE_SERVICE=defragmenter limited "$work/handles" 2>&1 > /dev/null | grep -q wandering && bad "services: the setting does not win" || ok
+  printf '#include "freehold/service.h"\nconst struct freehold_service freehold_program_service = {FREEHOLD_SERVICE_VERSION, "none"};\n' > "$work/none.c"
+  clang-19 -I"$tools/include" -c "$work/none.c" -o "$work/none.o"
+  "$tools/bin/freehold-cc" -w -O2 "$here/programs/list.c" "$work/none.o" -o "$work/handles" -lm
+  limited "$work/handles" 2>&1 > /dev/null | grep -q 'freehold_program_service cannot be used: a callback is missing' && ok || bad "services: one without callbacks is not refused"
+fi
 
 for source in "$here"/rejected/*; do
   name=$(basename "$source")

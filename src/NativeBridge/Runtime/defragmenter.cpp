@@ -5,8 +5,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "evacuation.h"
 #include "knobs.h"
+#include "objects.h"
 #include "os.h"
+#include "services.h"
 #include "statistics.h"
 
 namespace freehold::bridge {
@@ -16,13 +19,13 @@ Defragmenter defragmenter;
 namespace {
 
 constexpr uint64_t kShortestWait = 100'000, kLongestWait = 60'000'000;  // microseconds between two looks at the heap
+constexpr uint64_t kStopNanoseconds = 1'000'000;                         // from the request to the threads
+constexpr size_t kUnitsAtATime = 16;
 constexpr size_t kWorthIt = size_t{4} << 20;                            // bytes
 
 }  // namespace
 
 void Defragmenter::initialize() noexcept {
-  char error[512];
-  if (!read_knobs(environ, error, sizeof error)) os::fail("freehold: %s\n", error);
   if (knobs.statistics) atexit(statistics::print);
   if (knobs.stress == 0) return;
   heap.overwrite_moved();
@@ -46,81 +49,59 @@ void Defragmenter::stress_step(Thread&) noexcept {
   threads::resume();
 }
 
-void Defragmenter::move_everything() noexcept {
-  threads::stop();
+void Defragmenter::move_everything() noexcept { freehold_service_barrier(1); }
+
+// By ids, so that each moves once: a second move could lead back to where it was.
+void Defragmenter::move_all_objects() noexcept {
   uint64_t count = table.ever_given_out();
-  for (uint64_t id = 1; id <= count; id++) heap.move(static_cast<uint32_t>(id), nullptr);
+  for (uint64_t id = 1; id <= count; id++) {
+    uint64_t handle = HandleTable::handle(static_cast<uint32_t>(id), 0);
+    if (HandleTable::is_live(handle)) heap.move(static_cast<uint32_t>(id), reinterpret_cast<void*>(objects::start_of(handle)), nullptr);
+  }
   if (const char* wrong = heap.verify()) os::fail("freehold: after everything moved: %s\n", wrong);
-  threads::resume();
+}
+
+void Defragmenter::compact_all() noexcept {
+  for (uint32_t size_class = 0; size_class < kClasses; size_class++) {
+    threads::for_each([&](Thread& thread) { heap.take_loose(thread.cache, size_class); });
+    Evacuation evacuation(size_class);
+    while (evacuation.move_until(UINT64_MAX)) {}
+  }
+}
+
+// A little at a time: threads that allocate wait for the lock meanwhile.
+void Defragmenter::give_memory_back(size_t keep) noexcept {
+  bool goes_on = true;
+  while (goes_on) {
+    heap.lock();
+    goes_on = heap.spans().give_back_dirty(keep, kUnitsAtATime);
+    heap.unlock();
+  }
 }
 
 size_t Defragmenter::compact(uint32_t size_class, const Bounds& bounds) noexcept {
-  Spans& spans = heap.spans();
-  // Spans with room, the sparsest first.
-  uint32_t slots = Spans::slots_in(size_class);
-  heap.lock();
-  size_t count = 0, room = 0;
-  for (uint32_t at = heap.partial(size_class); at != 0; at = spans.numbered(at)->next) {
-    count++;
-    room += slots - spans.numbered(at)->live;
-  }
-  if (room < 2 * slots) {
-    heap.unlock();
-    return 0;
-  }
-  size_t counters = slots + 2, bytes = ((count + counters) * sizeof(uint32_t) + os::kPageSize - 1) & ~(os::kPageSize - 1);
-  auto* sorted = static_cast<uint32_t*>(os::map(bytes));
-  if (sorted == nullptr) {
-    heap.unlock();
-    return 0;
-  }
-  uint32_t* place = sorted + count;
-  for (uint32_t at = heap.partial(size_class); at != 0; at = spans.numbered(at)->next) place[spans.numbered(at)->live + 1]++;
-  for (size_t i = 1; i < counters; i++) place[i] += place[i - 1];
-  for (uint32_t at = heap.partial(size_class); at != 0; at = spans.numbered(at)->next) sorted[place[spans.numbered(at)->live]++] = at;
-  heap.unlock();
-
-  size_t emptied = 0, from = 0, to = count, slot = 0;
-  auto has_room = [&](uint32_t number) {
-    Span* span = spans.numbered(number);
-    return span->kind == SpanKind::kSmall && span->size_class == size_class && span->free_slot != kNoSlot;
-  };
-  while (from + 1 < to) {
+  Evacuation evacuation(size_class);
+  bool goes_on = evacuation.is_worth_it();
+  while (goes_on) {
     threads::stop();
-    uint64_t began = os::nanoseconds(), time = 0;
+    uint64_t began = threads::stopped_at(), least = os::nanoseconds() + kStopNanoseconds / 4;
     threads::for_each([&](Thread& thread) { heap.take_loose(thread.cache, size_class); });
-    for (size_t moves = 0; from + 1 < to && time < kBatchMicroseconds * 1000;) {
-      Span* source = spans.numbered(sorted[from]);
-      bool is_here = source->kind == SpanKind::kSmall && source->size_class == size_class;
-      if (!is_here || slot == slots) {
-        from++;
-        slot = 0;
-        time = os::nanoseconds() - began;
-        continue;
-      }
-      uint32_t id = spans.word(source, static_cast<uint32_t>(slot)).load(std::memory_order_relaxed);
-      if ((id & kFreeSlot) == 0) {
-        while (from + 1 < to && !has_room(sorted[to - 1])) to--;
-        if (from + 1 >= to) break;
-        if (heap.move(id, spans.numbered(sorted[to - 1])) && (source->kind != SpanKind::kSmall || source->live == 0)) emptied += kUnit;
-        if (++moves % 64 == 0) time = os::nanoseconds() - began;
-      }
-      slot++;
-    }
+    heap.spans().keep_dirty(true);
+    goes_on = evacuation.move_until(began + kStopNanoseconds > least ? began + kStopNanoseconds : least);
+    heap.spans().keep_dirty(false);
     threads::resume();
-    time = os::nanoseconds() - began;
+    uint64_t time = os::nanoseconds() - began;
+    // Not in the stop: it takes the kernel as long as many moves.
+    give_memory_back(Spans::kDirtyUnits);
     os::pause(static_cast<uint64_t>(static_cast<double>(time) / 1000 * (1 - bounds.overhead) / bounds.overhead) + 1);
   }
-  os::unmap(sorted, bytes);
-  return emptied;
+  return evacuation.emptied();
 }
 
 size_t Defragmenter::run_round(const Bounds& bounds) noexcept {
   size_t emptied = 0;
   for (uint32_t c = 0; c < kClasses; c++) emptied += compact(c, bounds);
-  heap.lock();
-  heap.spans().give_back_dirty();
-  heap.unlock();
+  give_memory_back(0);
   rounds_.fetch_add(1, std::memory_order_relaxed);
   return emptied;
 }

@@ -1,8 +1,10 @@
 // Moves objects so that spans become empty and their memory goes back.
 //
 // A thread of its own watches the heap, from 16 MB on. When the spans hold more than `upper` times what lives in them it moves objects of the
-// sparsest spans of each size class into the fullest ones, in stops of at most kBatchMicroseconds, until it is below `lower`. Between two
-// stops it pauses so long that stops take at most `overhead` of the time; when a round gains little, it waits twice as long before the next.
+// sparsest spans of each size class into the fullest ones, in stops of about kStopNanoseconds, until it is below `lower`. Between two stops it pauses
+// so long that stops take at most `overhead` of the time; when a round gains little, it waits twice as long before the next.
+//
+// What the threads take to stop is part of the time of a stop, so that long waits leave less for moves.
 #pragma once
 
 #include <atomic>
@@ -27,8 +29,13 @@ class Defragmenter {
 
   // One round over all classes, by the caller, which is outside. Returns the bytes of spans that became empty.
   size_t run_round(const Bounds& bounds) noexcept;
-  // Moves every object that is not pinned, with the threads stopped. The caller is outside.
+  // A barrier of the service in use that moves everything. The caller is outside.
   void move_everything() noexcept;
+
+  // With all threads stopped, as barriers of the default service. Moves every object that is not pinned, and verifies the heap.
+  void move_all_objects() noexcept;
+  // Empties what spans can be emptied. Takes as long as it takes.
+  void compact_all() noexcept;
 
   // A slow poll, the thread being outside; and the return from uncompiled code, it being inside. For the stress modes.
   void at_poll(Thread& thread) noexcept {
@@ -46,9 +53,9 @@ class Defragmenter {
  private:
   void stress_step(Thread& thread) noexcept;
   size_t compact(uint32_t size_class, const Bounds& bounds) noexcept;
+  void give_memory_back(size_t keep) noexcept;
   static void* watch(void* self) noexcept;
 
-  static constexpr uint64_t kBatchMicroseconds = 1000;
   std::atomic<uint64_t> events_{0};
   std::atomic<bool> started_{false};
   std::atomic<uint64_t> rounds_{0};

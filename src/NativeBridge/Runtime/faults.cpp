@@ -8,6 +8,8 @@
 
 #include "Platform/fault_dispatcher.h"
 #include "Platform/operand.h"
+#include "moves.h"
+#include "objects.h"
 #include "os.h"
 #include "rebased.h"
 #include "threads.h"
@@ -16,11 +18,7 @@ namespace freehold::bridge::faults {
 
 namespace {
 
-std::atomic<uint64_t> repairs{0};
-
-// Where the context keeps the registers, by their numbers in instructions.
-constexpr int kPlace[] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
-                          REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+std::atomic<uint64_t> repairs{0}, emulations{0};
 
 [[noreturn]] void report_freed(uint64_t handle, uint64_t instruction) noexcept {
   os::fail("freehold: use after free: handle %x (id %u), by the instruction at %x\n", handle, uint64_t{HandleTable::id_of(handle)}, instruction);
@@ -49,11 +47,29 @@ bool has_handle(const ucontext_t& context) noexcept {
   for (unsigned i = 0; i < operands.count; i++) {
     for (int8_t number : {operands.operand[i].base, operands.operand[i].index}) {
       if (number == freehold::os::Operand::kNone) continue;
-      uint64_t value = static_cast<uint64_t>(context.uc_mcontext.gregs[kPlace[number]]);
+      uint64_t value = static_cast<uint64_t>(context.uc_mcontext.gregs[kPlaces[number]]);
       if ((value & kHandleBit) != 0 && table.was_given_out(HandleTable::id_of(value))) return true;
     }
   }
   return false;
+}
+
+// The instruction that faulted only moves bytes of an object whose handle it has: done here. False: nothing has been done.
+bool move_instead(ucontext_t* context) noexcept {
+  greg_t* registers = context->uc_mcontext.gregs;
+  Move move;
+  // Who steps through the code waits for a trap behind the instruction.
+  if ((registers[REG_EFL] & kTrapFlag) != 0 || !decode_move(reinterpret_cast<const uint8_t*>(registers[REG_RIP]), &move)) return false;
+  auto value_of = [&](int8_t number) { return number == freehold::os::Operand::kNone ? 0 : static_cast<uint64_t>(registers[kPlaces[number]]); };
+  uint64_t base = value_of(move.operand.base), index = value_of(move.operand.index);
+  uint64_t handle = (base & kHandleBit) != 0 ? base : index;
+  uint64_t wanted = base + index * move.operand.scale + static_cast<uint64_t>(move.operand.displacement);
+  if (!HandleTable::is_live(handle) || (wanted & kHandleBit) == 0 || HandleTable::id_of(wanted) != HandleTable::id_of(handle)) return false;
+  // Of memory beside the object nobody knows whether it is there: then the access shall fault where it is.
+  uintptr_t address = HandleTable::translate(wanted), start = objects::start_of(handle);
+  size_t size = objects::usable_size(reinterpret_cast<void*>(start));
+  if (address < start || move.size > size || address - start > size - move.size) return false;
+  return perform(move, address, context);
 }
 
 // Where copies of instructions run; null: the system forbids it. One at a time in a thread.
@@ -74,21 +90,21 @@ bool begin_step(ucontext_t* context) noexcept {
   for (unsigned i = 0; i < operands.count; i++) {
     for (int8_t number : {operands.operand[i].base, operands.operand[i].index}) {
       if (number == freehold::os::Operand::kNone) continue;
-      greg_t* place = &context->uc_mcontext.gregs[kPlace[number]];
+      greg_t* place = &context->uc_mcontext.gregs[kPlaces[number]];
       uint64_t value = static_cast<uint64_t>(*place);
       if (table.is_freed(value)) report_freed(value, reinterpret_cast<uint64_t>(code));
       if (!HandleTable::is_live(value)) continue;
-      uint64_t address = HandleTable::translate(value), start = heap.start_of(value);
-      step.registers[count++] = {kPlace[number], value, address, start - kAround,
-                                 start + heap.usable_size(reinterpret_cast<void*>(value - (address - start))) + kAround};
+      uint64_t address = HandleTable::translate(value), start = objects::start_of(value);
+      step.registers[count++] = {kPlaces[number], value, address, start - kAround,
+                                 start + objects::usable_size(reinterpret_cast<void*>(value - (address - start))) + kAround};
       uint8_t* copy = step.copy == 0 ? place_for_copy() : nullptr;
       int other = copy == nullptr ? kNotRebased : rebase(code, number, copy);
       if (other == kNotRebased) {
         *place = static_cast<greg_t>(address);
         continue;
       }
-      place = &context->uc_mcontext.gregs[kPlace[other]];
-      step.registers[count - 1] = {kPlace[other], static_cast<uint64_t>(*place), address, 0, 0};
+      place = &context->uc_mcontext.gregs[kPlaces[other]];
+      step.registers[count - 1] = {kPlaces[other], static_cast<uint64_t>(*place), address, 0, 0};
       *place = static_cast<greg_t>(address);
       step.original = reinterpret_cast<uint64_t>(code);
       step.copy = reinterpret_cast<uint64_t>(copy);
@@ -143,6 +159,12 @@ bool answer_fault(int, siginfo_t*, ucontext_t* context) noexcept {
   if (thread == nullptr && has_handle(*context)) thread = &threads::current();
   bool outside = thread != nullptr && threads::is_outside(*thread);
   if (outside) threads::enter(*thread);
+  if (move_instead(context)) {
+    if (outside) threads::leave(*thread);
+    repairs.fetch_add(1, std::memory_order_relaxed);
+    emulations.fetch_add(1, std::memory_order_relaxed);
+    return true;  // which restores the mask
+  }
   if (!begin_step(context)) {
     if (outside) threads::leave(*thread);
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -166,6 +188,7 @@ constexpr freehold::os::FaultOwner kFault = {freehold::os::fault_bit(SIGSEGV) | 
 }  // namespace
 
 void initialize() noexcept {
+  find_vectors();
   if (!freehold::os::add_fault_owner(kFault, freehold::os::FaultStack::kAlternate) ||
       !freehold::os::add_fault_owner(kTrap, freehold::os::FaultStack::kAlternate)) {
     os::fail("freehold: the handlers of SIGSEGV, SIGBUS and SIGTRAP cannot be installed\n");
@@ -182,5 +205,6 @@ void fill_but_faults(sigset_t& signals) noexcept {
 }
 
 uint64_t repaired() noexcept { return repairs.load(std::memory_order_relaxed); }
+uint64_t emulated() noexcept { return emulations.load(std::memory_order_relaxed); }
 
 }  // namespace freehold::bridge::faults

@@ -1,12 +1,10 @@
 #include "heap.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "defragmenter.h"
 #include "os.h"
-#include "raw_memory.h"
 
 namespace freehold::bridge {
 
@@ -15,7 +13,6 @@ Heap heap;
 namespace {
 
 constexpr size_t kMostUnits = size_t{1} << 24, kLeastUnits = size_t{1} << 14;  // 1 TB and 1 GB of address space
-constexpr size_t kLargestAlignment = kUnit;
 constexpr size_t kDefragmentAbove = size_t{16} << 20;  // bytes: a smaller heap needs no thread that watches it
 
 uint32_t most_loose(uint32_t size_class) noexcept {
@@ -31,10 +28,6 @@ uint32_t most_loose(uint32_t size_class) noexcept {
   return kMost.of[size_class];
 }
 
-[[noreturn]] void report(const char* what, const void* pointer, uint32_t id) noexcept {
-  os::fail("freehold: %s: handle %x (id %u)\n", what, reinterpret_cast<uint64_t>(pointer), uint64_t{id});
-}
-
 }  // namespace
 
 bool Heap::initialize() noexcept {
@@ -42,20 +35,6 @@ bool Heap::initialize() noexcept {
     if (spans_.initialize(units)) return true;
   }
   return false;
-}
-
-uint32_t Heap::take_id(ThreadCache& cache) noexcept {
-  if (cache.id_count == 0) cache.id_count = static_cast<uint32_t>(table.take(cache.ids, kMostIds));
-  return cache.id_count == 0 ? 0 : cache.ids[--cache.id_count];
-}
-
-void Heap::free_id(ThreadCache& cache, uint32_t id) noexcept {
-  HandleTable::set_freed(id);
-  cache.freed[cache.freed_count++] = id;
-  if (cache.freed_count == kMostIds) {
-    table.give_back(cache.freed, kMostIds);
-    cache.freed_count = 0;
-  }
 }
 
 bool Heap::refill(ThreadCache& cache, uint32_t size_class) noexcept {
@@ -99,11 +78,6 @@ void Heap::empty(ThreadCache& cache) noexcept {
   lock_.lock();
   for (auto& loose : cache.loose) give_back(loose, 0);
   lock_.unlock();
-  table.give_back(cache.freed, cache.freed_count);
-  cache.freed_count = 0;
-  // Ids that were taken and never used.
-  table.give_back(cache.ids, cache.id_count);
-  cache.id_count = 0;
 }
 
 void Heap::take_loose(ThreadCache& cache, uint32_t size_class) noexcept {
@@ -112,84 +86,62 @@ void Heap::take_loose(ThreadCache& cache, uint32_t size_class) noexcept {
   lock_.unlock();
 }
 
-void* Heap::allocate(ThreadCache& cache, size_t size, size_t alignment, bool zeroed) noexcept {
-  if (size == 0) size = 1;
-  if (size > kLargestSmall || alignment > 64) return allocate_large(cache, size, alignment, zeroed);
+void* Heap::allocate(ThreadCache& cache, uint32_t id, size_t size, size_t* alignment, bool zeroed) noexcept {
+  if (size > kLargestSmall || *alignment > 64) return allocate_large(id, size, alignment, zeroed);
   uint32_t size_class = class_of_size(size);
-  // The handle has to be aligned as well as the slot, and only where slots are multiples of 64 is it more than 16 (origin).
-  while (alignment > 16 && size_of_class(size_class) % 64 != 0) {
-    if (++size_class == kClasses) return allocate_large(cache, size, alignment, zeroed);
+  // Only slots of multiples of 64 bytes are aligned to more than 16.
+  while (*alignment > 16 && size_of_class(size_class) % 64 != 0) {
+    if (++size_class == kClasses) return allocate_large(id, size, alignment, zeroed);
   }
   ThreadCache::Loose& loose = cache.loose[size_class];
-  if (loose.count == 0 && !refill(cache, size_class)) {
-    errno = ENOMEM;
-    return nullptr;
-  }
-  uint32_t id = take_id(cache);
-  if (id == 0) return raw_memory::allocate(size, alignment, zeroed);
+  if (loose.count == 0 && !refill(cache, size_class)) return nullptr;
   uint8_t* start = loose.slots[--loose.count];
   Span* span = spans_.span_at(reinterpret_cast<uintptr_t>(start));
   if (zeroed) memset(start, 0, size);
-  // A slot of 64 bytes or more looks as aligned as it is.
-  size_t looks = size_of_class(size_class) % 64 == 0 ? 64 : 16;
-  uint32_t origin = HandleTable::origin(id, looks);
-  table.clear_pins(id);
-  HandleTable::set(id, reinterpret_cast<uintptr_t>(start), origin);
-  // Last: whoever walks the slots with the threads stopped finds only objects that are whole.
+  *alignment = size_of_class(size_class) % 64 == 0 ? 64 : 16;
   spans_.word(span, spans_.index_of(span, reinterpret_cast<uintptr_t>(start))).store(id, std::memory_order_release);
-  return reinterpret_cast<void*>(HandleTable::handle(id, origin));
+  return start;
 }
 
-void* Heap::allocate_large(ThreadCache& cache, size_t size, size_t alignment, bool zeroed) noexcept {
-  uint32_t id = size > kLargestObject || alignment > kLargestAlignment ? 0 : take_id(cache);
-  if (id == 0) return raw_memory::allocate(size, alignment, zeroed);
+void* Heap::allocate_large(uint32_t id, size_t size, size_t* alignment, bool zeroed) noexcept {
   lock_.lock();
-  bool is_new = false;
   size_t frontier = spans_.frontier();
   Span* span = spans_.make_large(size);
-  is_new = spans_.frontier() != frontier;
+  bool is_new = spans_.frontier() != frontier;
   if (span != nullptr) span->id = id;
   lock_.unlock();
-  if (span == nullptr) {
-    cache.ids[cache.id_count++] = id;
-    errno = ENOMEM;
-    return nullptr;
-  }
+  if (span == nullptr) return nullptr;
   uint8_t* start = spans_.start_of(span);
   if (zeroed && !is_new) memset(start, 0, size);
-  uint32_t origin = HandleTable::origin(id, kUnit);
-  table.clear_pins(id);
-  HandleTable::set(id, reinterpret_cast<uintptr_t>(start), origin);
-  return reinterpret_cast<void*>(HandleTable::handle(id, origin));
+  *alignment = kUnit;
+  return start;
 }
 
-void* Heap::handle_at(void* pointer) noexcept {
-  uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
-  if (!spans_.contains(address)) return pointer;
+uint32_t Heap::find(void* pointer, void** start) noexcept {
+  *start = nullptr;
+  auto address = reinterpret_cast<uintptr_t>(pointer);
+  if (!spans_.contains(address)) return 0;
   Span* span = spans_.span_at(address);
-  uint32_t id = 0;
-  uintptr_t start = reinterpret_cast<uintptr_t>(spans_.start_of(span));
-  if (span->kind == SpanKind::kLarge) {
-    id = span->id;
-  } else if (span->kind == SpanKind::kSmall && address - start >= Spans::first_slot(span->size_class)) {
-    uint32_t index = spans_.index_of(span, address);
-    if (index >= span->slots) return pointer;
-    id = spans_.word(span, index).load(std::memory_order_acquire);
-  }
-  if (id == 0 || (id & kFreeSlot) != 0) return pointer;
-  uint64_t entry = HandleTable::load(id);
-  if (!HandleTable::is_in_use(entry)) return pointer;
-  return reinterpret_cast<void*>(HandleTable::handle(id, 0) + (address - entry));
+  uint8_t* first = spans_.start_of(span);
+  *start = first;
+  if (span->kind == SpanKind::kLarge) return span->id;
+  if (span->kind != SpanKind::kSmall || address - reinterpret_cast<uintptr_t>(first) < Spans::first_slot(span->size_class)) return 0;
+  uint32_t index = spans_.index_of(span, address);
+  if (index >= span->slots) return 0;
+  *start = spans_.slot(span, index);
+  uint32_t id = spans_.word(span, index).load(std::memory_order_acquire);
+  return (id & kFreeSlot) != 0 ? 0 : id;
 }
 
-void Heap::free_object(ThreadCache& cache, uint32_t id, uint8_t* start) noexcept {
+bool Heap::free(ThreadCache& cache, uint32_t id, void* address) noexcept {
+  void* start;
+  if (find(address, &start) != id || start != address) return false;
   Span* span = spans_.span_at(reinterpret_cast<uintptr_t>(start));
-  free_id(cache, id);
   if (span->kind == SpanKind::kLarge) {
     lock_.lock();
     spans_.release(span);
     lock_.unlock();
-    return;
+    return true;
   }
   spans_.word(span, spans_.index_of(span, reinterpret_cast<uintptr_t>(start))).store(kLoose, std::memory_order_relaxed);
   ThreadCache::Loose& loose = cache.loose[span->size_class];
@@ -198,89 +150,29 @@ void Heap::free_object(ThreadCache& cache, uint32_t id, uint8_t* start) noexcept
     give_back(loose, loose.count / 2);
     lock_.unlock();
   }
-  loose.slots[loose.count++] = start;
-}
-
-void Heap::free(ThreadCache& cache, void* pointer) noexcept {
-  if (pointer == nullptr) return;
-  uint64_t value = reinterpret_cast<uint64_t>(pointer);
-  if ((value & kHandleBit) == 0) {
-    if (!contains(pointer)) return raw_memory::free(pointer);
-    void* handle = handle_at(pointer);
-    if (handle == pointer) report("free of memory that is already free", pointer, 0);
-    value = reinterpret_cast<uint64_t>(handle);
-  }
-  uint32_t id = HandleTable::id_of(value);
-  uint64_t entry = HandleTable::load(id);
-  if (!HandleTable::is_in_use(entry)) report(table.was_given_out(id) ? "double free" : "free of a pointer that is no object", pointer, id);
-  uintptr_t address = entry + HandleTable::offset_of(value);
-  Span* span = spans_.contains(address) ? spans_.span_at(address) : nullptr;
-  bool at_start =
-      span != nullptr && (span->kind == SpanKind::kLarge ? address == reinterpret_cast<uintptr_t>(spans_.start_of(span))
-                                                         : reinterpret_cast<uint8_t*>(address) == spans_.slot(span, spans_.index_of(span, address)));
-  if (!at_start) report("free of a pointer into an object", pointer, id);
-  free_object(cache, id, reinterpret_cast<uint8_t*>(address));
+  loose.slots[loose.count++] = static_cast<uint8_t*>(start);
+  return true;
 }
 
 size_t Heap::usable_size(void* pointer) noexcept {
-  uintptr_t address = HandleTable::translate(reinterpret_cast<uint64_t>(pointer));
-  if (!spans_.contains(address)) return raw_memory::usable_size(pointer);
+  auto address = reinterpret_cast<uintptr_t>(pointer);
+  if (!spans_.contains(address)) return 0;
   Span* span = spans_.span_at(address);
   return span->kind == SpanKind::kLarge ? span->size : size_of_class(span->size_class);
 }
 
-void* Heap::reallocate(ThreadCache& cache, void* pointer, size_t size) noexcept {
-  if (pointer == nullptr) return allocate(cache, size, 16, false);
-  if ((reinterpret_cast<uint64_t>(pointer) & kHandleBit) == 0) {
-    if (!contains(pointer)) return raw_memory::reallocate(pointer, size);
-    pointer = handle_at(pointer);
-  }
-  uint32_t id = HandleTable::id_of(reinterpret_cast<uint64_t>(pointer));
-  if (!HandleTable::is_live(reinterpret_cast<uint64_t>(pointer))) report("realloc of memory that is free", pointer, id);
-  size_t old = usable_size(pointer);
+void* Heap::reallocate(void* start, size_t size) noexcept {
+  size_t old = usable_size(start);
   // The same slot while it fits and would not be wasted.
-  if (size <= old && size >= old / 2 && (size > kLargestSmall) == (old > kLargestSmall)) return pointer;
-  void* moved = allocate(cache, size, 16, false);
-  if (moved == nullptr) return nullptr;
-  // A new handle, never the old one at another place: a compiler that has compared the two as equal may use the old one's address.
-  memcpy(reinterpret_cast<void*>(HandleTable::translate(reinterpret_cast<uint64_t>(moved))),
-         reinterpret_cast<void*>(HandleTable::translate(reinterpret_cast<uint64_t>(pointer))), size < old ? size : old);
-  free(cache, pointer);
-  return moved;
+  return size <= old && size >= old / 2 && (size > kLargestSmall) == (old > kLargestSmall) ? start : nullptr;
 }
 
-// The origin is not kept: it is one of three, and only one of them leads to the start of something.
-Span* Heap::find(uint32_t id, uint64_t entry, uint32_t& origin) noexcept {
-  for (size_t alignment : {size_t{64}, size_t{16}, kUnit}) {
-    origin = HandleTable::origin(id, alignment);
-    uintptr_t address = entry + origin;
-    if (!spans_.contains(address)) continue;
-    Span* span = spans_.span_at(address);
-    if (span->kind == SpanKind::kLarge && alignment == kUnit && span->id == id) return span;
-    if (span->kind == SpanKind::kSmall && alignment == (size_of_class(span->size_class) % 64 == 0 ? 64 : 16)) {
-      uint32_t index = spans_.index_of(span, address);
-      if (index < span->slots && spans_.word(span, index).load(std::memory_order_relaxed) == id &&
-          spans_.slot(span, index) == reinterpret_cast<uint8_t*>(address)) {
-        return span;
-      }
-    }
-  }
-  return nullptr;
-}
-
-uintptr_t Heap::start_of(uint64_t handle) noexcept {
-  uint32_t id = HandleTable::id_of(handle), origin;
-  uint64_t entry = HandleTable::load(id);
-  return find(id, entry, origin) == nullptr ? HandleTable::translate(handle) : entry + origin;
-}
-
-bool Heap::move(uint32_t id, Span* target) noexcept {
-  uint64_t entry = HandleTable::load(id);
-  if (!HandleTable::is_in_use(entry) || table.is_pinned(id)) return false;
-  uint32_t origin;
-  Span* span = find(id, entry, origin);
-  if (span == nullptr) return false;
-  auto* start = reinterpret_cast<uint8_t*>(entry + origin);
+bool Heap::move(uint32_t id, void* from, Span* target) noexcept {
+  if (table.is_pinned(id)) return false;
+  auto* start = static_cast<uint8_t*>(from);
+  Span* span = spans_.span_at(reinterpret_cast<uintptr_t>(start));
+  // The bytes are at `to`.
+  auto lead_to = [&](uint8_t* to) { HandleTable::change(id, static_cast<uint64_t>(to - start)); };
   lock_.lock();
   bool moved = false;
   if (span->kind == SpanKind::kLarge) {
@@ -288,7 +180,7 @@ bool Heap::move(uint32_t id, Span* target) noexcept {
     if (to != nullptr) {
       to->id = id;
       memcpy(spans_.start_of(to), start, span->size);
-      HandleTable::set(id, reinterpret_cast<uintptr_t>(spans_.start_of(to)), origin);
+      lead_to(spans_.start_of(to));
       moved_bytes_ += span->size;
       if (overwrite_) memset(start, 0xdb, span->size);
       spans_.release(span);
@@ -307,7 +199,7 @@ bool Heap::move(uint32_t id, Span* target) noexcept {
       uint8_t* to = spans_.pop(target);
       if (target->free_slot == kNoSlot) spans_.unlink(partial_[size_class], target);
       memcpy(to, start, size);
-      HandleTable::set(id, reinterpret_cast<uintptr_t>(to), origin);
+      lead_to(to);
       spans_.word(target, spans_.index_of(target, reinterpret_cast<uintptr_t>(to))).store(id, std::memory_order_relaxed);
       if (overwrite_) memset(start, 0xdb, size);
       release_slot(span, start);

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "heap.h"
+#include "objects.h"
 #include "raw_memory.h"
 #include "runtime.h"
 #include "threads.h"
@@ -46,7 +46,7 @@ size_t usable_size(void* pointer) noexcept {
 }  // namespace raw_memory
 
 namespace {
-bool is_ours(void* pointer) noexcept { return is_initialized() && ((reinterpret_cast<uint64_t>(pointer) & kHandleBit) != 0 || heap.contains(pointer)); }
+bool is_ours(void* pointer) noexcept { return is_initialized() && ((reinterpret_cast<uint64_t>(pointer) & kHandleBit) != 0 || objects::contains(pointer)); }
 }  // namespace
 
 }  // namespace freehold::bridge
@@ -65,8 +65,8 @@ __attribute__((visibility("default"))) void* realloc(void* pointer, size_t size)
   if (!is_ours(pointer)) return __libc_realloc(pointer, size);
   // The caller keeps what it gets as an address, so that is plain memory.
   threads::Inside inside;
-  void* handle = heap.handle_at(pointer);
-  size_t old = heap.usable_size(handle);
+  void* handle = objects::handle_at(pointer);
+  size_t old = objects::usable_size(handle);
   if (size == 0) {
     __freehold_free(handle);
     return nullptr;
@@ -81,7 +81,7 @@ __attribute__((visibility("default"))) void* realloc(void* pointer, size_t size)
 __attribute__((visibility("default"))) size_t malloc_usable_size(void* pointer) {
   if (!is_ours(pointer)) return pointer == nullptr ? 0 : raw_memory::usable_size(pointer);
   threads::Inside inside;
-  return heap.usable_size(pointer);
+  return objects::usable_size(pointer);
 }
 
 }  // extern "C"

@@ -18,6 +18,12 @@ bool parse_stress(const char* text) noexcept {
   return text[kLength] == 0;
 }
 
+bool parse_service(const char* text) noexcept {
+  constexpr settings::Word<ServiceChoice> kWords[] = {
+      {"program", ServiceChoice::kProgram}, {"defragmenter", ServiceChoice::kDefragmenter}, {"plain", ServiceChoice::kPlain}};
+  return settings::parse_word(text, kWords, &knobs.service);
+}
+
 #define FREEHOLD_KNOB(variable, key, property, expected, default_value, effect, parser) \
   {variable, key, expected, [](const char* text) noexcept -> bool { return parser; }},
 constexpr settings::Setting kRows[] = {

@@ -5,12 +5,14 @@
 #include <cstdint>
 
 #include "Platform/settings.h"
+#include "services.h"
 
 namespace freehold::bridge {
 
 struct Knobs {
   bool defragment = true;
   bool statistics = false;
+  ServiceChoice service = ServiceChoice::kProgram;
   uint64_t stress = 0;        // events between two moves of everything, or stops, at least; 0: none
   bool stress_moves = false;  // it moves; otherwise it only stops the threads
 

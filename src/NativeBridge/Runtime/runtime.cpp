@@ -3,12 +3,15 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "defragmenter.h"
 #include "faults.h"
-#include "heap.h"
+#include "knobs.h"
+#include "objects.h"
 #include "os.h"
 #include "runtime.h"
+#include "services.h"
 #include "stacks.h"
 #include "threads.h"
 
@@ -16,6 +19,12 @@ namespace freehold::bridge {
 
 namespace {
 std::atomic<uint32_t> state{0};  // 0: not initialised, 1: somebody does it, 2: done
+}
+
+// Ends the process on one that is not allowed.
+static void read_settings() noexcept {
+  char error[512];
+  if (!read_knobs(environ, error, sizeof error)) os::fail("freehold: %s\n", error);
 }
 
 void initialize() noexcept {
@@ -28,7 +37,8 @@ void initialize() noexcept {
   if (!table.initialize()) {
     os::fail("freehold: the addresses from 0x100000 to 0x140000 or from 0x400100000 to 0x800100000 are taken, or no memory: handles have no table\n");
   }
-  if (!heap.initialize()) os::fail("freehold: no address space for the heap of handles\n");
+  read_settings();
+  choose_service(knobs.service);
   if (!threads::initialize()) os::fail("freehold: no memory for threads\n");
   faults::initialize();
   resolve_jumps();
@@ -54,20 +64,20 @@ template <typename Visit>
 void* handle_of(Thread& thread, void* pointer, Visit for_each_given) noexcept {
   auto address = reinterpret_cast<uint64_t>(pointer);
   if ((address & kHandleBit) != 0 || address == 0) return pointer;
-  auto found = reinterpret_cast<uint64_t>(heap.handle_at(pointer));
+  auto found = reinterpret_cast<uint64_t>(objects::handle_at(pointer));
   if (found != address) {
-    if (heap.start_of(found) != address) return reinterpret_cast<void*>(found);
+    if (objects::start_of(found) != address) return reinterpret_cast<void*>(found);
     uint32_t id = HandleTable::id_of(found);
     bool is_pinned = table.is_pinned(id);
     thread.pins.for_each([&](uint64_t handle) { is_pinned |= (handle & kHandleBit) != 0 && HandleTable::id_of(handle) == id; });
     if (is_pinned) return reinterpret_cast<void*>(found);
-  } else if (!heap.may_be_end(address)) {
+  } else if (!objects::may_be_end(address)) {
     return pointer;
   }
   for_each_given([&](uint64_t handle) {
     if (!HandleTable::is_live(handle)) return;
-    uint64_t start = heap.start_of(handle), at = HandleTable::translate(handle);
-    if (address == start + heap.usable_size(reinterpret_cast<void*>(handle - (at - start)))) found = handle + (address - at);
+    uint64_t start = objects::start_of(handle), at = HandleTable::translate(handle);
+    if (address == start + objects::usable_size(reinterpret_cast<void*>(handle - (at - start)))) found = handle + (address - at);
   });
   return reinterpret_cast<void*>(found);
 }
@@ -192,19 +202,19 @@ void* __freehold_result(void* pointer) {
   return __freehold_keep(pointer, &slot);
 }
 
-void* __freehold_malloc(size_t size) { return heap.allocate(caller().cache, size, 16, false); }
+void* __freehold_malloc(size_t size) { return objects::allocate(caller().ids, size, 16, false); }
 void* __freehold_calloc(size_t count, size_t size) {
   size_t total;
   if (__builtin_mul_overflow(count, size, &total)) {
     errno = ENOMEM;
     return nullptr;
   }
-  return heap.allocate(caller().cache, total, 16, true);
+  return objects::allocate(caller().ids, total, 16, true);
 }
 void __freehold_free(void* pointer) {
   if (pointer == nullptr) return;
   int saved = errno;
-  heap.free(caller().cache, pointer);
+  objects::free(caller().ids, pointer);
   errno = saved;
 }
 void* __freehold_realloc(void* pointer, size_t size) {
@@ -212,7 +222,7 @@ void* __freehold_realloc(void* pointer, size_t size) {
     __freehold_free(pointer);
     return nullptr;
   }
-  return heap.reallocate(caller().cache, pointer, size);
+  return objects::reallocate(caller().ids, pointer, size);
 }
 void* __freehold_reallocarray(void* pointer, size_t count, size_t size) {
   size_t total;
@@ -227,7 +237,7 @@ void* __freehold_aligned_alloc(size_t alignment, size_t size) {
     errno = EINVAL;
     return nullptr;
   }
-  return heap.allocate(caller().cache, size, alignment < 16 ? 16 : alignment, false);
+  return objects::allocate(caller().ids, size, alignment < 16 ? 16 : alignment, false);
 }
 int __freehold_posix_memalign(void** result, size_t alignment, size_t size) {
   if (alignment % sizeof(void*) != 0 || alignment == 0 || (alignment & (alignment - 1)) != 0) return EINVAL;
@@ -238,7 +248,7 @@ int __freehold_posix_memalign(void** result, size_t alignment, size_t size) {
   *reinterpret_cast<void**>(HandleTable::translate(reinterpret_cast<uint64_t>(result))) = made;
   return 0;
 }
-size_t __freehold_malloc_usable_size(void* pointer) { return pointer == nullptr ? 0 : heap.usable_size(pointer); }
+size_t __freehold_malloc_usable_size(void* pointer) { return pointer == nullptr ? 0 : objects::usable_size(pointer); }
 
 char* __freehold_strndup(const char* text, size_t limit) {
   auto* from = reinterpret_cast<const char*>(HandleTable::translate(reinterpret_cast<uint64_t>(text)));

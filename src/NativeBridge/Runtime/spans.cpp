@@ -103,7 +103,7 @@ Span* Spans::make_large(size_t size) noexcept {
 void Spans::release(Span* span) noexcept {
   used_bytes_ -= span->kind == SpanKind::kSmall ? kUnit : span->size;
   if (span->kind == SpanKind::kLarge) live_bytes_ -= span->size;
-  bool dirty = dirty_units_ + span->units <= kDirtyUnits;
+  bool dirty = keeps_dirty_ || dirty_units_ + span->units <= kDirtyUnits;
   if (!dirty) os::discard(start_of(span), size_t{span->units} * kUnit);
   uint32_t units = span->units;
   if (dirty) dirty_units_ += units;
@@ -132,16 +132,20 @@ void Spans::release(Span* span) noexcept {
   link(free_list(units), span);
 }
 
-void Spans::give_back_dirty() noexcept {
-  for (uint32_t n = 0; n < kFreeLists; n++) {
-    for (uint32_t at = free_[n]; at != 0; at = info_[at].next) {
+bool Spans::give_back_dirty(size_t keep, size_t most) noexcept {
+  size_t given = 0;
+  for (uint32_t n = 0; n < kFreeLists && dirty_units_ > keep; n++) {
+    for (uint32_t at = free_[n]; at != 0 && dirty_units_ > keep; at = info_[at].next) {
       Span* span = &info_[at];
       if (!span->is_dirty) continue;
+      if (given >= most) return true;
       os::discard(start_of(span), size_t{span->units} * kUnit);
       span->is_dirty = false;
+      dirty_units_ -= span->units;
+      given += span->units;
     }
   }
-  dirty_units_ = 0;
+  return false;
 }
 
 uint8_t* Spans::pop(Span* span) noexcept {

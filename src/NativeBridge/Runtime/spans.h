@@ -66,6 +66,8 @@ struct Span {
 
 class Spans {
  public:
+  static constexpr size_t kDirtyUnits = 64;  // 4 MB that are free and have not been given back
+
   // False: no address space. `units`: how many to reserve.
   bool initialize(size_t units) noexcept;
 
@@ -109,20 +111,23 @@ class Spans {
   size_t resident() const noexcept { return used_bytes_ + dirty_units_ * kUnit; }  // bytes, at most
   size_t used() const noexcept { return used_bytes_; }                             // bytes of spans that hold objects
   size_t live() const noexcept { return live_bytes_; }                             // bytes of objects, loose slots included
-  void give_back_dirty() noexcept;
+  // Gives memory back of free runs that have not, until `keep` units are left or `most` are done. True: there may be more to do.
+  bool give_back_dirty(size_t keep, size_t most) noexcept;
+  // While it is set, what becomes free is not given back.
+  void keep_dirty(bool keep) noexcept { keeps_dirty_ = keep; }
 
  private:
   Span* take(uint32_t units) noexcept;
   uint32_t& free_list(uint32_t units) noexcept { return free_[units < kFreeLists ? units : 0]; }
 
   static constexpr size_t kFreeLists = 64;
-  static constexpr size_t kDirtyUnits = 64;  // 4 MB
   uintptr_t start_ = 0;
   size_t units_ = 0;
   Span* info_ = nullptr;
   size_t frontier_ = 1;
   size_t used_bytes_ = 0, live_bytes_ = 0;
   size_t dirty_units_ = 0;
+  bool keeps_dirty_ = false;
   uint32_t free_[kFreeLists] = {};  // runs of so many units; 0: longer ones
 };
 

@@ -30,10 +30,10 @@ Thread* unused = nullptr;  // of threads that have ended
 bool has_barrier = false;
 bool poll_always = false;
 pthread_key_t exit_key;
-uint64_t stopped_at = 0;
+uint64_t began_at = 0;  // the stop
 sigset_t mask_before;  // of the thread that stopped the others; under `world`
 // Written by who holds `world`, read by anybody.
-std::atomic<uint64_t> stop_count{0}, longest_stop{0}, all_stops{0};
+std::atomic<uint64_t> stop_count{0}, longest_stop{0}, longest_wait{0}, all_stops{0};
 
 std::atomic_ref<uint32_t> outside_of(const Thread& thread) noexcept { return std::atomic_ref<uint32_t>(thread.word->outside); }
 
@@ -43,6 +43,11 @@ void fence_if_needed() noexcept {
   } else {
     std::atomic_thread_fence(std::memory_order_seq_cst);
   }
+}
+
+// Under `world`.
+void keep_longest(std::atomic<uint64_t>& longest, uint64_t time) noexcept {
+  if (time > longest.load(std::memory_order_relaxed)) longest.store(time, std::memory_order_relaxed);
 }
 
 // A handler on a thread that holds `world` would wait for itself.
@@ -112,6 +117,7 @@ void forget(void* pointer) noexcept {
   thread->pins.clear();
   thread->handlers = 0;
   heap.empty(thread->cache);
+  objects::empty(thread->ids);
   leave(*thread);
   NoSignals no_signals;
   lock_world_as_newcomer();
@@ -260,7 +266,7 @@ void stop() noexcept {
   world.lock();
   mask_before = before;
   let_waiting_in();
-  stopped_at = os::nanoseconds();
+  began_at = os::nanoseconds();
   for_each([](Thread& thread) { thread.stop->fetch_or(kStop, std::memory_order_relaxed); });
   if (has_barrier) {
     os::membarrier();
@@ -276,6 +282,7 @@ void stop() noexcept {
       }
     }
   });
+  keep_longest(longest_wait, os::nanoseconds() - began_at);
   for_each([](Thread& thread) { pin_records(thread, true); });
 }
 
@@ -285,17 +292,19 @@ void resume() noexcept {
     thread.stop->fetch_and(~kStop, std::memory_order_release);
     os::wake_all(*thread.stop);
   });
-  uint64_t time = os::nanoseconds() - stopped_at;
+  uint64_t time = os::nanoseconds() - began_at;
   stop_count.fetch_add(1, std::memory_order_relaxed);
   all_stops.fetch_add(time, std::memory_order_relaxed);
-  if (time > longest_stop.load(std::memory_order_relaxed)) longest_stop.store(time, std::memory_order_relaxed);
+  keep_longest(longest_stop, time);
   sigset_t before = mask_before;
   world.unlock();
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
+uint64_t stopped_at() noexcept { return began_at; }
+
 StopFigures stop_figures() noexcept {
-  return {stop_count.load(std::memory_order_relaxed), longest_stop.load(std::memory_order_relaxed), all_stops.load(std::memory_order_relaxed)};
+  return {stop_count.load(std::memory_order_relaxed), longest_stop.load(std::memory_order_relaxed), longest_wait.load(std::memory_order_relaxed), all_stops.load(std::memory_order_relaxed)};
 }
 
 }  // namespace freehold::bridge::threads

@@ -14,6 +14,7 @@
 
 #include "abi.h"
 #include "heap.h"
+#include "objects.h"
 #include "pins.h"
 
 // Initial-exec, so that compiled code needs no call to find it.
@@ -27,7 +28,8 @@ struct Thread {
   ThreadWord* word;
   std::atomic<uint32_t>* stop;  // &word->stop: what it waits on
   Pins pins;                    // of its records
-  ThreadCache cache;
+  Ids ids;
+  ThreadCache cache;           // of the defragmenter's service
   Thread* next;                // in the list of all
   uint64_t polls;              // slow ones
   uint8_t* step_code;          // a page where copies of instructions run (faults.cpp); null until one is needed
@@ -75,13 +77,16 @@ inline void unlink(Thread& thread, const PinRecord& record) noexcept { thread.pi
 // HandleTable::kStopped. One stop at a time: a second caller waits.
 void stop() noexcept;
 void resume() noexcept;
+// Between stop() and resume(). When the stop was asked for, on the clock of os::nanoseconds.
+uint64_t stopped_at() noexcept;
 // Between stop() and resume(). Visits every known thread.
 template <typename Visitor>
 void for_each(Visitor visit) noexcept;
 Thread* first() noexcept;
 
 struct StopFigures {
-  uint64_t stops, longest_nanoseconds, total_nanoseconds;
+  // longest_wait: until the last thread was outside; a part of that stop, not of the longest.
+  uint64_t stops, longest_nanoseconds, longest_wait_nanoseconds, total_nanoseconds;
 };
 StopFigures stop_figures() noexcept;
 

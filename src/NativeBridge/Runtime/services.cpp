@@ -1,0 +1,62 @@
+#include "services.h"
+
+#include <stdlib.h>
+
+#include "handle_table.h"
+#include "os.h"
+#include "threads.h"
+
+namespace freehold::bridge {
+
+// Until the choice: what uncompiled code frees before is asked for here, and is in no heap.
+const freehold_service* service = &defragmenting_service;
+
+const char* what_is_wrong(const freehold_service& table) noexcept {
+  if (table.version != FREEHOLD_SERVICE_VERSION) return "its version is not that of the runtime";
+  if (table.name == nullptr) return "it has no name";
+  if (table.init == nullptr || table.deinit == nullptr || table.alloc == nullptr || table.realloc == nullptr || table.free == nullptr ||
+      table.usable_size == nullptr || table.find == nullptr || table.barrier == nullptr) {
+    return "a callback is missing: a service has all eight";
+  }
+  return nullptr;
+}
+
+void choose_service(ServiceChoice choice) noexcept {
+  const freehold_service* chosen = choice == ServiceChoice::kPlain ? &plain_service : &defragmenting_service;
+  if (choice == ServiceChoice::kProgram && &freehold_program_service != nullptr) chosen = &freehold_program_service;
+  if (const char* wrong = what_is_wrong(*chosen)) {
+    os::fail("freehold: the program's freehold_program_service cannot be used: %s (include/service.h)\n", wrong);
+  }
+  if (chosen->init() != 0) os::fail("freehold: the service '%s' of the handle heap cannot start: no address space?\n", chosen->name);
+  service = chosen;
+  atexit(chosen->deinit);
+}
+
+}  // namespace freehold::bridge
+
+using namespace freehold::bridge;
+
+extern "C" {
+
+void freehold_service_stop(void) {
+  // A thread of compiled code that is inside would wait for itself.
+  if (Thread* thread = threads::known(); thread != nullptr && !threads::is_outside(*thread)) {
+    os::fail("freehold: freehold_service_stop by a thread that runs compiled code or a callback of the service: use a thread of its own\n");
+  }
+  threads::stop();
+}
+void freehold_service_resume(void) { threads::resume(); }
+void freehold_service_barrier(int everything) {
+  freehold_service_stop();
+  service->barrier(everything);
+  threads::resume();
+}
+
+int freehold_service_is_pinned(uint32_t id) { return table.is_pinned(id) ? 1 : 0; }
+int freehold_service_move(uint32_t id, void* from, void* to) {
+  if (!HandleTable::is_in_use(HandleTable::load(id)) || table.is_pinned(id)) return 0;
+  HandleTable::change(id, static_cast<uint64_t>(static_cast<uint8_t*>(to) - static_cast<uint8_t*>(from)));
+  return 1;
+}
+
+}  // extern "C"

@@ -1,0 +1,20 @@
+// Which service has the memory of objects (include/service.h).
+#pragma once
+
+#include "../include/service.h"
+
+namespace freehold::bridge {
+
+enum class ServiceChoice { kProgram, kDefragmenter, kPlain };
+
+// The one that is in use. Written once, by choose_service.
+extern const freehold_service* service;
+
+extern const freehold_service defragmenting_service, plain_service;
+
+// Once, with the settings read, before the first object. Ends the process with a message when the service is not complete, or cannot work.
+void choose_service(ServiceChoice choice) noexcept;
+// What is wrong with the table of a service, or null.
+const char* what_is_wrong(const freehold_service& table) noexcept;
+
+}  // namespace freehold::bridge

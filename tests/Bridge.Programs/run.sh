@@ -2,7 +2,8 @@
 # Real programs, unmodified, by the handle compiler and by clang: each must build with both and do the same, also while everything that is not pinned moves
 # all the time, and while the threads are stopped at every poll. recipes/ has one file a program: the Debian source package, how to build it in its folder,
 # and what to run. The sources that `also` names lie in folders of these names beside the program's files.
-#   tests/Bridge.Programs/run.sh [--all] [part of a recipe's name…]     --all: every program at -O2 and -O3; else the quick ones at -O2
+#   tests/Bridge.Programs/run.sh [--all] [--light] [--levels=LEVEL,…] [part of a recipe's name…]
+# --all: every program at -O2 and -O3, moving and stopping all the time; else the quick ones at -O2, now and then. --light: now and then, with --all too.
 # Sources come from the archive that apt knows, into artifacts/sources. A program whose source cannot be fetched is skipped, and the log says so.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -63,12 +64,22 @@ export here
 levels=(-O2)
 stresses=("" move:50 stop:10)
 all=false
-if [ "${1:-}" = --all ]; then
-  all=true
-  levels=(-O2 -O3)
-  stresses=("" move:5 stop:1)
+while [[ "${1:-}" = --* ]]; do
+  case "$1" in
+    --all)
+      all=true
+      levels=(-O2 -O3)
+      stresses=("" move:5 stop:1)
+      ;;
+    --light) stresses=("" move:50 stop:10) ;;
+    --levels=*) IFS=, read -r -a levels <<< "${1#*=}" ;;
+    *)
+      echo "error: unknown option '$1'" >&2
+      exit 2
+      ;;
+  esac
   shift
-fi
+done
 only=("$@")
 "$root/eng/prerequisites.sh" native dpkg-dev patch xz-utils
 export MAKEFLAGS=-j$(nproc) LC_ALL=C

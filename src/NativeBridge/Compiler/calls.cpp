@@ -232,7 +232,8 @@ class Bridges {
       const DataLayout& layout = module_.getDataLayout();
       Type* type = call.getParamByValType(i);
       Align alignment = std::max(call.getParamAlign(i).valueOrOne(), layout.getABITypeAlign(type));
-      AllocaInst* copy = builder.CreateAlloca(type);
+      // In the entry block: elsewhere it takes new stack each time, in a loop that this function is inlined into.
+      AllocaInst* copy = IRBuilder<>(&function->getEntryBlock(), function->getEntryBlock().begin()).CreateAlloca(type);
       copy->setAlignment(alignment);
       builder.CreateMemCpy(copy, alignment, arguments[i], Align(1), layout.getTypeAllocSize(type).getFixedValue());
       arguments[i] = copy;

@@ -435,8 +435,13 @@ TEST(Faults, AHandleInUncompiledCodeIsAsGoodAsAnAddress) {
   // A loaded value takes the handle's register.
   *at<void*>(other) = made;
   void* value = other;
+  uint64_t emulated = faults::emulated();
   asm volatile("mov (%0), %0" : "+r"(value) : : "memory");
   EXPECT_EQ(value, made);
+  EXPECT_EQ(faults::emulated(), emulated + 1) << "a move needs no step";
+  // Beside the object, in memory that is there: the handler leaves it to the processor.
+  asm volatile("mov 400(%1), %0" : "=r"(value) : "r"(other) : "memory");
+  EXPECT_EQ(faults::emulated(), emulated + 1);
   uint8_t* address = at(made);
   move_everything();
   EXPECT_NE(at(made), address) << "nothing stays pinned";

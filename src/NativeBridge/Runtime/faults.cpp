@@ -62,7 +62,7 @@ bool move_instead(ucontext_t* context) noexcept {
   if ((registers[REG_EFL] & kTrapFlag) != 0 || !decode_move(reinterpret_cast<const uint8_t*>(registers[REG_RIP]), &move)) return false;
   auto value_of = [&](int8_t number) { return number == freehold::os::Operand::kNone ? 0 : static_cast<uint64_t>(registers[kPlaces[number]]); };
   uint64_t base = value_of(move.operand.base), index = value_of(move.operand.index);
-  uint64_t handle = (base & kHandleBit) != 0 ? base : index;
+  uint64_t handle = HandleTable::is_live(base) ? base : index;
   uint64_t wanted = base + index * move.operand.scale + static_cast<uint64_t>(move.operand.displacement);
   if (!HandleTable::is_live(handle) || (wanted & kHandleBit) == 0 || HandleTable::id_of(wanted) != HandleTable::id_of(handle)) return false;
   // Of memory beside the object nobody knows whether it is there: then the access shall fault where it is.

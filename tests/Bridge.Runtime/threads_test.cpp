@@ -440,7 +440,7 @@ TEST(Faults, AHandleInUncompiledCodeIsAsGoodAsAnAddress) {
   EXPECT_EQ(value, made);
   EXPECT_EQ(faults::emulated(), emulated + 1) << "a move needs no step";
   // Beside the object, in memory that is there: the handler leaves it to the processor.
-  asm volatile("mov 400(%1), %0" : "=r"(value) : "r"(other) : "memory");
+  asm volatile("mov 448(%1), %0" : "=r"(value) : "r"(other) : "memory");
   EXPECT_EQ(faults::emulated(), emulated + 1);
   uint8_t* address = at(made);
   move_everything();

@@ -341,7 +341,8 @@ TEST_F(Moves, DoWhatTheProcessorDoes) {
       ASSERT_EQ(memcmp(memory, native, kMemory), 0);
       for (int number = 0; number < 16; number++) {
         ASSERT_EQ(emulated->registers[kPlaces[number]], e.behind.registers[kPlaces[number]]) << "register " << number;
-        ASSERT_EQ(vector_of(emulated->vectors.data(), static_cast<unsigned>(number)), vector_of(e.behind.vectors.data(), static_cast<unsigned>(number))) << "vector " << number;
+        ASSERT_EQ(vector_of(emulated->vectors.data(), static_cast<unsigned>(number)), vector_of(e.behind.vectors.data(), static_cast<unsigned>(number)))
+            << "vector " << number;
       }
       // The second breakpoint is behind the instruction, and its own byte.
       ASSERT_EQ(emulated->registers[REG_RIP] + 1, e.behind.registers[REG_RIP]);
@@ -352,24 +353,24 @@ TEST_F(Moves, DoWhatTheProcessorDoes) {
 
 TEST_F(Moves, AreNoOthers) {
   const Bytes others[] = {
-      {0x48, 0x8b, 0xc1},                          // mov %rcx,%rax
-      {0x48, 0x8b, 0x05, 1, 0, 0, 0},              // mov 1(%rip),%rax
-      {0x64, 0x48, 0x8b, 0x00},                    // mov %fs:(%rax),%rax
-      {0x67, 0x8b, 0x00},                          // mov (%eax),%eax
-      {0x48, 0x03, 0x00},                          // add (%rax),%rax
-      {0xf3, 0xa4},                                // rep movsb
-      {0xf3, 0x48, 0x89, 0x00},                    // a prefix that means something else elsewhere
-      {0xf0, 0x48, 0x87, 0x00},                    // lock xchg
-      {0xc7, 0x48, 0x01, 0, 0, 0, 0},              // no instruction: c7 /1
-      {0x0f, 0x6f, 0x00},                          // movq (%rax),%mm0
-      {0xf3, 0x0f, 0x12, 0x00},                    // movsldup
-      {0x66, 0x0f, 0xef, 0x00},                    // pxor
-      {0xc5, 0xf0, 0x12, 0x00},                    // vmovlps (%rax),%xmm1,%xmm0
-      {0xc5, 0xf0, 0x58, 0x00},                    // vaddps
-      {0xc4, 0xe2, 0x7d, 0x18, 0x00},              // vbroadcastss
-      {0x62, 0xf1, 0x7c, 0x48, 0x10, 0x00},        // vmovups of 64 bytes
-      {0x48, 0xa1, 0, 0, 0, 0, 0, 0, 0, 0},        // movabs
-      {0xff, 0x30},                                // push
+      {0x48, 0x8b, 0xc1},                    // mov %rcx,%rax
+      {0x48, 0x8b, 0x05, 1, 0, 0, 0},        // mov 1(%rip),%rax
+      {0x64, 0x48, 0x8b, 0x00},              // mov %fs:(%rax),%rax
+      {0x67, 0x8b, 0x00},                    // mov (%eax),%eax
+      {0x48, 0x03, 0x00},                    // add (%rax),%rax
+      {0xf3, 0xa4},                          // rep movsb
+      {0xf3, 0x48, 0x89, 0x00},              // a prefix that means something else elsewhere
+      {0xf0, 0x48, 0x87, 0x00},              // lock xchg
+      {0xc7, 0x48, 0x01, 0, 0, 0, 0},        // no instruction: c7 /1
+      {0x0f, 0x6f, 0x00},                    // movq (%rax),%mm0
+      {0xf3, 0x0f, 0x12, 0x00},              // movsldup
+      {0x66, 0x0f, 0xef, 0x00},              // pxor
+      {0xc5, 0xf0, 0x12, 0x00},              // vmovlps (%rax),%xmm1,%xmm0
+      {0xc5, 0xf0, 0x58, 0x00},              // vaddps
+      {0xc4, 0xe2, 0x7d, 0x18, 0x00},        // vbroadcastss
+      {0x62, 0xf1, 0x7c, 0x48, 0x10, 0x00},  // vmovups of 64 bytes
+      {0x48, 0xa1, 0, 0, 0, 0, 0, 0, 0, 0},  // movabs
+      {0xff, 0x30},                          // push
   };
   for (Bytes code : others) {
     SCOPED_TRACE(text_of(code));

@@ -20,9 +20,9 @@ Defragmenter defragmenter;
 namespace {
 
 constexpr uint64_t kShortestWait = 100'000, kLongestWait = 60'000'000;  // microseconds between two looks at the heap
-constexpr uint64_t kStopNanoseconds = 1'000'000;                         // from the request to the threads
+constexpr uint64_t kStopNanoseconds = 1'000'000;                        // from the request to the threads
 constexpr size_t kUnitsAtATime = 16;
-constexpr size_t kWorthIt = size_t{4} << 20;                            // bytes
+constexpr size_t kWorthIt = size_t{4} << 20;  // bytes
 
 }  // namespace
 

@@ -32,7 +32,9 @@ class HandleTable {
 
   // Only while the object's owner, or nobody, runs: by an allocation before the handle is known, by a free, or with all threads stopped.
   static void set(uint32_t id, uintptr_t start, uint32_t origin) noexcept { entry(id).store(start - origin - handle(id, 0), std::memory_order_release); }
-  static void change(uint32_t id, uint64_t distance) noexcept { entry(id).store(entry(id).load(std::memory_order_relaxed) + distance, std::memory_order_release); }
+  static void change(uint32_t id, uint64_t distance) noexcept {
+    entry(id).store(entry(id).load(std::memory_order_relaxed) + distance, std::memory_order_release);
+  }
   static void set_freed(uint32_t id) noexcept { entry(id).store(0, std::memory_order_release); }
   // The address of the object minus its origin; with bit 63: the id is not in use.
   static uint64_t load(uint32_t id) noexcept { return entry(id).load(std::memory_order_acquire) + handle(id, 0); }

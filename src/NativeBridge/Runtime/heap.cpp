@@ -13,7 +13,7 @@ Heap heap;
 namespace {
 
 constexpr size_t kMostUnits = size_t{1} << 24, kLeastUnits = size_t{1} << 14;  // 1 TB and 1 GB of address space
-constexpr size_t kDefragmentAbove = size_t{16} << 20;  // bytes: a smaller heap needs no thread that watches it
+constexpr size_t kDefragmentAbove = size_t{16} << 20;                          // bytes: a smaller heap needs no thread that watches it
 
 uint32_t most_loose(uint32_t size_class) noexcept {
   static constexpr struct Most {

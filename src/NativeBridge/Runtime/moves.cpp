@@ -55,13 +55,9 @@ bool decode_vector(uint8_t opcode, const Prefixes& prefixes, Move* move) noexcep
     case 0x11: return is(opcode == 0x10 ? Move::kLoadVector : Move::kStoreVector, prefix == kF3 ? 4 : prefix == kF2 ? 8 : whole);
     case 0x28:
     case 0x29:
-    case 0x2b:
-      move->is_aligned = true;
-      return prefix <= k66 && is(opcode == 0x28 ? Move::kLoadVector : Move::kStoreVector, whole);
+    case 0x2b: move->is_aligned = true; return prefix <= k66 && is(opcode == 0x28 ? Move::kLoadVector : Move::kStoreVector, whole);
     case 0x6f:
-    case 0x7f:
-      move->is_aligned = prefix == k66;
-      return (prefix == k66 || prefix == kF3) && is(opcode == 0x6f ? Move::kLoadVector : Move::kStoreVector, whole);
+    case 0x7f: move->is_aligned = prefix == k66; return (prefix == k66 || prefix == kF3) && is(opcode == 0x6f ? Move::kLoadVector : Move::kStoreVector, whole);
     case 0xe7: move->is_aligned = true; return prefix == k66 && is(Move::kStoreVector, whole);
     case 0xf0: return prefix == kF2 && is(Move::kLoadVector, whole);
     case 0x6e: return prefix == k66 && is(Move::kLoadVector, prefixes.wide() ? 8 : 4);

@@ -37,7 +37,9 @@ uint8_t* block(uint32_t bits, uint32_t number) noexcept { return start + (uint64
 struct Place {
   uint32_t bits, number;
 };
-bool is_in(const void* address) noexcept { return start != nullptr && static_cast<const uint8_t*>(address) - start < static_cast<ptrdiff_t>(kAll) && address >= start; }
+bool is_in(const void* address) noexcept {
+  return start != nullptr && static_cast<const uint8_t*>(address) - start < static_cast<ptrdiff_t>(kAll) && address >= start;
+}
 Place place_of(const void* address) noexcept {
   auto offset = static_cast<uint64_t>(static_cast<const uint8_t*>(address) - start);
   auto bits = static_cast<uint32_t>(offset >> kRangeBits) + kLeastBits;

@@ -41,7 +41,8 @@ void print() noexcept {
       "freehold native: %u objects moved, %u bytes, %u rounds; %u stops, longest %u us, longest wait for threads %u us, all %u us\n"
       "freehold native: %u handles repaired in uncompiled code, %u without a step; %u passed to code that may keep them\n",
       figures.live_objects, figures.live_bytes, figures.resident_bytes, proportional_set(), figures.moved_objects, figures.moved_bytes, defragmenter.rounds(),
-      stops.stops, stops.longest_nanoseconds / 1000, stops.longest_wait_nanoseconds / 1000, stops.total_nanoseconds / 1000, faults::repaired(), faults::emulated(), escaped.load(std::memory_order_relaxed));
+      stops.stops, stops.longest_nanoseconds / 1000, stops.longest_wait_nanoseconds / 1000, stops.total_nanoseconds / 1000, faults::repaired(),
+      faults::emulated(), escaped.load(std::memory_order_relaxed));
 }
 
 }  // namespace freehold::bridge::statistics

@@ -31,7 +31,7 @@ bool has_barrier = false;
 bool poll_always = false;
 pthread_key_t exit_key;
 uint64_t began_at = 0;  // the stop
-sigset_t mask_before;  // of the thread that stopped the others; under `world`
+sigset_t mask_before;   // of the thread that stopped the others; under `world`
 // Written by who holds `world`, read by anybody.
 std::atomic<uint64_t> stop_count{0}, longest_stop{0}, longest_wait{0}, all_stops{0};
 
@@ -304,7 +304,8 @@ void resume() noexcept {
 uint64_t stopped_at() noexcept { return began_at; }
 
 StopFigures stop_figures() noexcept {
-  return {stop_count.load(std::memory_order_relaxed), longest_stop.load(std::memory_order_relaxed), longest_wait.load(std::memory_order_relaxed), all_stops.load(std::memory_order_relaxed)};
+  return {stop_count.load(std::memory_order_relaxed), longest_stop.load(std::memory_order_relaxed), longest_wait.load(std::memory_order_relaxed),
+          all_stops.load(std::memory_order_relaxed)};
 }
 
 }  // namespace freehold::bridge::threads

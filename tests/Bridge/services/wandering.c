@@ -124,4 +124,5 @@ static void barrier(int everything) {
   }
 }
 
-const struct freehold_service freehold_program_service = {FREEHOLD_SERVICE_VERSION, "wandering", init, deinit, allocate, resize, release, usable, find, barrier};
+const struct freehold_service freehold_program_service = {
+    FREEHOLD_SERVICE_VERSION, "wandering", init, deinit, allocate, resize, release, usable, find, barrier};

@@ -386,6 +386,7 @@ TEST_F(Moves, MemoryThatMustBeAlignedAndIsNotIsLeftToTheProcessor) {
   ASSERT_TRUE(decode_move(movaps, &move));
   std::mt19937_64 random(1);
   experiment.random = &random;
+  experiment.base = 0;
   experiment.index = -1;
   alignas(16) uint8_t memory[32] = {};
   experiment.base_value = reinterpret_cast<uint64_t>(memory);

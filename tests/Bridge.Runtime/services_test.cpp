@@ -46,7 +46,9 @@ void use(unsigned seed) {
     if (what < 4 || all.empty()) {
       size_t size = random() % 50 == 0 ? 1 + random() % 300'000 : 1 + random() % 500;
       bool zeroed = random() % 4 == 0;
-      void* made = zeroed ? __freehold_calloc(1, size) : random() % 4 == 0 ? __freehold_aligned_alloc(256, size) : __freehold_malloc(size);
+      size_t alignment = zeroed ? 1 : size_t{1} << random() % 17;
+      void* made = zeroed ? __freehold_calloc(1, size) : __freehold_aligned_alloc(alignment, size);
+      check(reinterpret_cast<uintptr_t>(made) % alignment == 0 && reinterpret_cast<uintptr_t>(at(made)) % alignment == 0, "the alignment");
       check(is_handle(made), "a handle");
       for (size_t i = 0; zeroed && i < size; i++) check(at(made)[i] == 0, "zeroes");
       check(__freehold_malloc_usable_size(made) >= size, "the usable size");

@@ -43,8 +43,8 @@ void* allocate(Ids& ids, size_t size, size_t alignment, bool zeroed) noexcept {
     errno = ENOMEM;
     return nullptr;
   }
-  // The handle looks as aligned as the object is. start_of() tries these three.
-  uint32_t origin = HandleTable::origin(id, alignment >= kLargestAlignment ? kLargestAlignment : alignment >= 64 ? 64 : 16);
+  // The handle looks as aligned as the object is.
+  uint32_t origin = HandleTable::origin(id, alignment < kLargestAlignment ? alignment : kLargestAlignment);
   table.clear_pins(id);
   HandleTable::set(id, reinterpret_cast<uintptr_t>(start), origin);
   return reinterpret_cast<void*>(HandleTable::handle(id, origin));
@@ -65,11 +65,11 @@ void* handle_at(void* pointer) noexcept {
   return reinterpret_cast<void*>(HandleTable::handle(id, 0) + (reinterpret_cast<uintptr_t>(pointer) - entry));
 }
 
-// The origin is not kept: it is one of three, and only one of them leads to the start of the object.
+// The origin is not kept: it is one of these, and only one of them leads to the start of the object. The first three are those of the defragmenter.
 uintptr_t start_of(uint64_t handle) noexcept {
   uint32_t id = HandleTable::id_of(handle);
   uint64_t entry = HandleTable::load(id);
-  for (size_t alignment : {size_t{64}, size_t{16}, kLargestAlignment}) {
+  for (size_t alignment : {64, 16, 65536, 32, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768}) {
     uintptr_t address = entry + HandleTable::origin(id, alignment);
     void* start;
     if (service->find(reinterpret_cast<void*>(address), &start) == id && reinterpret_cast<uintptr_t>(start) == address) return address;

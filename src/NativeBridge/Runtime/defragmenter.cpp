@@ -22,6 +22,7 @@ namespace {
 constexpr uint64_t kShortestWait = 100'000, kLongestWait = 60'000'000;  // microseconds between two looks at the heap
 constexpr uint64_t kStopNanoseconds = 1'000'000;                        // from the request to the threads
 constexpr size_t kUnitsAtATime = 16;
+constexpr size_t kStressBytes = 1024;         // what an event of the stress pays for: with its page faults a copy takes about a microsecond
 constexpr size_t kWorthIt = size_t{4} << 20;  // bytes
 
 }  // namespace
@@ -40,7 +41,7 @@ void Defragmenter::stress_step(Thread&) noexcept {
   if (knobs.stress_moves && knobs.stress != 1) {
     // A handler that interrupts this thread here may poll, too: it must not wait for what the thread has.
     if (!heap.try_lock()) return;
-    uint64_t pages = heap.spans().live() / os::kPageSize;
+    uint64_t pages = heap.spans().live() / kStressBytes;
     heap.unlock();
     if (events < knobs.stress + table.ever_given_out() / 4 + pages) return;
   }

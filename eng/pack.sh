@@ -21,6 +21,7 @@ framework_of() { echo "net${1%%.*}.0"; }
 "$root/eng/native.sh" freehold_mesh
 build=(run dotnet build -c Release -v quiet -nologo -clp:NoSummary)
 "${build[@]}" "$root/src/Libraries/System.Heap/System.Heap.csproj"
+"${build[@]}" "$root/src/Libraries/Collections/Freehold.Collections.csproj"
 "${build[@]}" "$root/src/Compiler/Tasks/Freehold.Tasks.csproj"
 rm -rf "$artifacts/rewriter.new"
 run dotnet publish -c Release -v quiet -nologo -clp:NoSummary -p:UseAppHost=false -o "$artifacts/rewriter.new" "$root/src/Compiler/Rewriter"
@@ -30,6 +31,7 @@ mkdir -p "$stage"/{aspnetcore,lib/net9.0,tools/net10.0,tools/rewriter,tools/linu
 cp -r "$root/src/Package/build" "$root/src/Package/buildTransitive" "$stage/"
 cp "$root/src/Libraries/AspNetCore/UseHeapScopes.cs" "$stage/aspnetcore/"
 cp "$root/src/Libraries/System.Heap/bin/Release/net9.0/Freehold".{dll,pdb,xml} "$stage/lib/net9.0/"
+cp "$root/src/Libraries/Collections/bin/Release/net9.0/Freehold.Collections".{dll,pdb,xml} "$stage/lib/net9.0/"
 cp "$root/src/Compiler/Tasks/bin/Release/net10.0/Freehold.Tasks.dll" "$stage/tools/net10.0/"
 cp "$artifacts/rewriter.new"/*.dll "$artifacts/rewriter.new"/*.json "$stage/tools/rewriter/"
 rm -rf "$artifacts/rewriter.new"

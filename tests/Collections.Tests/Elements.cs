@@ -34,7 +34,8 @@ internal struct Large : IComparable<Large>, IEquatable<Large>
         return large;
     }
 
-    public int CompareTo(Large other) => _numbers[0].CompareTo(other._numbers[0]);
+    // By the last one, which tells a default from the number 0: two that compare as equal are equal.
+    public int CompareTo(Large other) => _numbers[Numbers.Length - 1].CompareTo(other._numbers[Numbers.Length - 1]);
 
     public bool Equals(Large other) => ((ReadOnlySpan<int>)_numbers).SequenceEqual(other._numbers);
 

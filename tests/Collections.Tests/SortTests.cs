@@ -132,7 +132,11 @@ public sealed class SortTests
     public void ElementsWithoutAnOrderAreRefused()
     {
         var tree = new TreeArray<object>(10_000);
-        tree.Fill(new object());
+        foreach (ref object element in tree)
+        {
+            element = new object();
+        }
+
         Assert.Throws<InvalidOperationException>(() => tree.Sort());
         Assert.Throws<InvalidOperationException>(() => tree.BinarySearch(new object()));
         Assert.Throws<ArgumentNullException>(() => tree.Sort((Comparison<object>)null!));

@@ -22,6 +22,7 @@ public sealed class ViewTests
                     change(list);
                 }
             });
+            list.AddRange([1, 2]);
             Assert.Throws<InvalidOperationException>(() =>
             {
                 foreach (int item in list.AsEnumerable())
@@ -29,6 +30,7 @@ public sealed class ViewTests
                     change(list);
                 }
             });
+            list.AddRange([1, 2]);
             Assert.Throws<InvalidOperationException>(() =>
             {
                 foreach (Span<int> chunk in list.Chunks)

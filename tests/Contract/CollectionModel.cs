@@ -69,7 +69,7 @@ internal sealed class CollectionModels(int seed, int thread, SharedTable shared)
         [
             new ListModel(_random), new QueueModel(_random), new StackModel(_random), new LinkedListModel(_random), new PriorityQueueModel(_random),
             new StringBuilderModel(_random), new DictionaryModel(_random), new SortedDictionaryModel(_random), new HashSetModel(_random),
-            new SortedSetModel(_random), new IdentityModel(_random), new SharedTableModel(_random, shared, thread),
+            new SortedSetModel(_random), new IdentityModel(_random), new SharedTableModel(_random, shared, thread), new TreeListModel(_random),
         ];
         for (int step = 0; step < steps; step++)
         {

@@ -8,6 +8,7 @@ using System.Text.Json;
 using System.Text.Json.Nodes;
 using System.Text.RegularExpressions;
 using System.Threading.Channels;
+using Freehold.Collections;
 
 namespace Freehold.Contract;
 
@@ -54,6 +55,9 @@ internal static class OwningCollections
     private static IEnumerable<(string Name, Func<object> Make)> Makers()
     {
         yield return ("list", () => Fill(new List<long>(Count), (list, i) => list.Add(i)));
+        yield return ("tree-list", () => Fill(new TreeList<long>(), (list, i) => list.Add(i)));
+        yield return ("tree-list-of-references", () => Fill(new TreeList<object>(), (list, i) => list.Add(typeof(OwningCollections))));
+        yield return ("tree-array", () => new TreeArray<int>(9_000_000));  // more than one directory
         yield return ("dictionary", () => Fill(new Dictionary<int, long>(Count), (dictionary, i) => dictionary.Add(i, i), dictionary => dictionary.Keys.Sum() + dictionary.Values.Count));
         yield return ("hash-set", () => Fill(new HashSet<int>(Count), (set, i) => set.Add(i)));
         yield return ("queue", () => Fill(new Queue<int>(Count), (queue, i) => queue.Enqueue(i)));

@@ -63,7 +63,8 @@ class ConnectFour {
       }
     }
     value = value == -100 ? 0 : value;
-    table[static_cast<std::size_t>(key >> 20) & mask] = (key & ~std::uint64_t{0xFFFF}) | (static_cast<std::uint64_t>(depth) << 8) | static_cast<std::uint8_t>(value);
+    table[static_cast<std::size_t>(key >> 20) & mask] =
+        (key & ~std::uint64_t{0xFFFF}) | (static_cast<std::uint64_t>(depth) << 8) | static_cast<std::uint8_t>(value);
     return value;
   }
 

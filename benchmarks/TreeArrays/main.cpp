@@ -40,7 +40,8 @@ void compare(const char* name, const std::function<std::uint64_t()>& with_array,
       array = seconds(with_array, expected);
     }
     if (found != expected) {
-      std::fprintf(stderr, "%s: the tree gives %llu, the array %llu\n", name, static_cast<unsigned long long>(found), static_cast<unsigned long long>(expected));
+      std::fprintf(stderr, "%s: the tree gives %llu, the array %llu\n", name, static_cast<unsigned long long>(found),
+                   static_cast<unsigned long long>(expected));
       std::exit(1);
     }
     ratios.push_back(tree / array);
@@ -48,7 +49,8 @@ void compare(const char* name, const std::function<std::uint64_t()>& with_array,
     tree_best = std::min(tree_best, tree);
   }
   std::sort(ratios.begin(), ratios.end());
-  std::printf("%-28s %6.3f  [%.3f, %.3f]  array %.1f ms, tree %.1f ms\n", name, ratios[ratios.size() / 2], ratios.front(), ratios.back(), array_best * 1e3, tree_best * 1e3);
+  std::printf("%-28s %6.3f  [%.3f, %.3f]  array %.1f ms, tree %.1f ms\n", name, ratios[ratios.size() / 2], ratios.front(), ratios.back(), array_best * 1e3,
+              tree_best * 1e3);
   std::fflush(stdout);
 }
 
@@ -124,27 +126,26 @@ void linear(std::size_t words) {
   });
   for (std::size_t stride : {16, 128, 1024}) {
     // So often that the caches matter as they do in one pass over all.
-    compare(
-        ("strided, " + std::to_string(stride * 8) + " bytes").c_str(),
-        [&] {
-          std::uint64_t sum = 0;
-          for (std::size_t begin = 0; begin < 8; ++begin) {
-            for (std::size_t i = begin; i < words; i += stride) {
-              sum += array[i];
-            }
-          }
-          return sum;
-        },
-        [&] {
-          std::uint64_t sum = 0;
-          for (std::size_t begin = 0; begin < 8; ++begin) {
-            auto it = tree.begin() + static_cast<std::ptrdiff_t>(begin);
-            for (std::size_t i = begin; i < words; i += stride, it += static_cast<std::ptrdiff_t>(i < words ? stride : 0)) {
-              sum += *it;
-            }
-          }
-          return sum;
-        });
+    compare(("strided, " + std::to_string(stride * 8) + " bytes").c_str(),
+            [&] {
+              std::uint64_t sum = 0;
+              for (std::size_t begin = 0; begin < 8; ++begin) {
+                for (std::size_t i = begin; i < words; i += stride) {
+                  sum += array[i];
+                }
+              }
+              return sum;
+            },
+            [&] {
+              std::uint64_t sum = 0;
+              for (std::size_t begin = 0; begin < 8; ++begin) {
+                auto it = tree.begin() + static_cast<std::ptrdiff_t>(begin);
+                for (std::size_t i = begin; i < words; i += stride, it += static_cast<std::ptrdiff_t>(i < words ? stride : 0)) {
+                  sum += *it;
+                }
+              }
+              return sum;
+            });
   }
   compare("random updates", [&] { return update(array, 20'000'000); }, [&] { return update(tree, 20'000'000); });
 }

@@ -26,7 +26,8 @@ static_assert(std::convertible_to<tree_array<int>::iterator, tree_array<int>::co
 static_assert(!std::convertible_to<tree_array<int>::const_iterator, tree_array<int>::iterator>);
 static_assert(std::output_iterator<tree_array<int>::iterator, int> && !std::output_iterator<tree_array<int>::const_iterator, int>);
 static_assert(std::regular<tree_array<int>> && std::totally_ordered<tree_array<int>> && std::three_way_comparable<tree_array<int>>);
-static_assert(std::is_nothrow_move_constructible_v<tree_array<int>> && std::is_nothrow_move_assignable_v<tree_array<int>> && std::is_nothrow_swappable_v<tree_array<int>>);
+static_assert(std::is_nothrow_move_constructible_v<tree_array<int>> && std::is_nothrow_move_assignable_v<tree_array<int>> &&
+              std::is_nothrow_swappable_v<tree_array<int>>);
 static_assert(std::ranges::forward_range<decltype(std::declval<tree_array<int>&>().segments())>);
 static_assert(tree_array<char>::kLeafElements == 32768 && tree_array<double>::kLeafElements == 4096 && tree_array<std::array<char, 32768>>::kLeafElements == 1);
 static_assert(tree_array<std::array<char, 3>>::kLeafElements == 8192);
@@ -219,8 +220,7 @@ void fails_cleanly(bool of_memory, Action action) {
         action(tree, source);
         done = true;
       } catch (const std::bad_alloc&) {
-      } catch (const std::runtime_error&) {
-      }
+      } catch (const std::runtime_error&) {}
       memory.left = Fragile::left = -1;
       if (!done) {
         ASSERT_TRUE(tree == before) << step;

@@ -4,17 +4,18 @@ using System.Runtime.InteropServices;
 
 namespace Freehold.Collections;
 
-/// <summary>Enumerates a <see cref="TreeArray{T}"/> or a <see cref="TreeSlice{T}"/>. Within a leaf a step is one addition and one comparison, in registers.</summary>
+/// <summary>Enumerates a <see cref="TreeArray{T}"/> or a <see cref="TreeSlice{T}"/>. Within a leaf a step counts down and adds, in registers.</summary>
 /// <typeparam name="T">The elements' type.</typeparam>
-/// <remarks>That the array was resized meanwhile is seen at the end of a leaf. No method takes the address of the structure: so the compiler keeps it in registers.</remarks>
+/// <remarks>That the array was resized meanwhile is seen at the end of a leaf. It counts, as a comparison of two references
+/// would have to tell the names of an object that has moved apart. No method takes the address of the structure: so the compiler keeps it in registers.</remarks>
 public ref struct TreeArrayEnumerator<T>
 {
     private readonly TreeSequence<T> _sequence;
     private readonly int _version;
     private readonly int _end;
     private int _next;
+    private int _left;
     private ref T _current;
-    private ref T _last;
 
     internal TreeArrayEnumerator(TreeSequence<T> sequence, int index, int end)
     {
@@ -23,7 +24,6 @@ public ref struct TreeArrayEnumerator<T>
         _end = end;
         _next = index;
         _current = ref Unsafe.NullRef<T>();
-        _last = ref Unsafe.NullRef<T>();
     }
 
     /// <summary>The element, to read or to write; only after <see cref="MoveNext"/> returned true.</summary>
@@ -34,8 +34,9 @@ public ref struct TreeArrayEnumerator<T>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public bool MoveNext()
     {
-        if (!Unsafe.AreSame(ref _current, ref _last))
+        if (_left != 0)
         {
+            _left--;
             _current = ref Unsafe.Add(ref _current, 1);
             return true;
         }
@@ -48,7 +49,7 @@ public ref struct TreeArrayEnumerator<T>
 
         _next += chunk.Length;
         _current = ref MemoryMarshal.GetReference(chunk);
-        _last = ref Unsafe.Add(ref _current, chunk.Length - 1);
+        _left = chunk.Length - 1;
         return true;
     }
 }

@@ -11,15 +11,14 @@ public ref struct TreeListEnumerator<T>
     private readonly TreeList<T> _list;
     private readonly int _version;
     private int _next;
+    private int _left;
     private ref T _current;
-    private ref T _last;
 
     internal TreeListEnumerator(TreeList<T> list)
     {
         _list = list;
         _version = list.Version;
         _current = ref Unsafe.NullRef<T>();
-        _last = ref Unsafe.NullRef<T>();
     }
 
     /// <summary>The element, to read or to write; only after <see cref="MoveNext"/> returned true.</summary>
@@ -30,8 +29,9 @@ public ref struct TreeListEnumerator<T>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public bool MoveNext()
     {
-        if (_version == _list.Version && !Unsafe.AreSame(ref _current, ref _last))
+        if (_version == _list.Version && _left != 0)
         {
+            _left--;
             _current = ref Unsafe.Add(ref _current, 1);
             return true;
         }
@@ -44,7 +44,7 @@ public ref struct TreeListEnumerator<T>
 
         _next += chunk.Length;
         _current = ref MemoryMarshal.GetReference(chunk);
-        _last = ref Unsafe.Add(ref _current, chunk.Length - 1);
+        _left = chunk.Length - 1;
         return true;
     }
 }

@@ -28,7 +28,8 @@ class tree_array_iterator {
   /// An iterator of constants from one that is not.
   template <bool Other>
     requires(Const && !Other)
-  tree_array_iterator(const tree_array_iterator<Tree, Other>& other) noexcept : current_(other.current_), first_(other.first_), leaf_(other.leaf_), tree_(other.tree_) {}
+  tree_array_iterator(const tree_array_iterator<Tree, Other>& other) noexcept
+      : current_(other.current_), first_(other.first_), leaf_(other.leaf_), tree_(other.tree_) {}
 
   reference operator*() const noexcept { return *current_; }
   pointer operator->() const noexcept { return current_; }

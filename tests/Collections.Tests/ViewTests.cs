@@ -9,7 +9,8 @@ public sealed class ViewTests
     public void AnEnumerationSeesChanges()
     {
         foreach (Action<TreeList<int>> change in (Action<TreeList<int>>[])
-            [list => list.Add(1), list => list.Insert(0, 1), list => list.RemoveAt(0), list => list.Clear(), list => list.Sort(), list => list.Reverse(), list => list.AddRange([1]), list => ((IList<int>)list)[0] = 1])
+            [list => list.Add(1), list => list.Insert(0, 1), list => list.RemoveAt(0), list => list.Clear(),
+            list => list.Sort(), list => list.Reverse(), list => list.AddRange([1]), list => ((IList<int>)list)[0] = 1])
         {
             var list = new TreeList<int>(Enumerable.Range(0, 10_000));
             Assert.Throws<InvalidOperationException>(() =>

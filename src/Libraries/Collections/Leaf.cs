@@ -61,7 +61,8 @@ internal static class Leaf<T>
     {
         if (Shift < 0)
         {
-            throw new NotSupportedException($"An element of {typeof(T)} has {Unsafe.SizeOf<T>()} bytes, and a leaf of a tree at most {MostBytes}. Make it a class, or keep references to such elements.");
+            throw new NotSupportedException(
+                $"An element of {typeof(T)} has {Unsafe.SizeOf<T>()} bytes, and a leaf of a tree at most {MostBytes}. Make it a class, or keep references to such elements.");
         }
     }
 

@@ -103,7 +103,8 @@ public sealed partial class TreeList<T> : TreeSequence<T>, IList<T>
         return true;
     }
 
-    /// <summary>Removes all elements, and deletes all leaves but one and what <see cref="EnsureCapacity"/> asked for. The elements are the program's: <see cref="Heap.DeleteAll"/> deletes them before.</summary>
+    /// <summary>Removes all elements, and deletes all leaves but one and what <see cref="EnsureCapacity"/> asked for.</summary>
+    /// <remarks>The elements are the program's; what was removed and nobody else refers to, it deletes before.</remarks>
     public void Clear() => CloseGap(0, Count);
 
     /// <summary>Sees to it that there is memory for so many elements; removals leave it, until <see cref="TrimExcess"/>.</summary>

@@ -1,32 +1,7 @@
 using System;
-using System.Collections.Generic;
 using System.Numerics;
 
 namespace Freehold.Collections;
-
-/// <summary>How a sort compares. A structure, so that each order has compiled code of its own.</summary>
-internal interface ITreeOrder<T>
-{
-    int Compare(T left, T right);
-
-    void Sort(Span<T> elements);
-}
-
-/// <summary>The elements' own order.</summary>
-internal readonly struct DefaultOrder<T> : ITreeOrder<T>
-{
-    public int Compare(T left, T right) => Comparer<T>.Default.Compare(left, right);
-
-    public void Sort(Span<T> elements) => elements.Sort();
-}
-
-/// <summary>A program's order.</summary>
-internal readonly struct ComparisonOrder<T>(Comparison<T> comparison) : ITreeOrder<T>
-{
-    public int Compare(T left, T right) => comparison(left, right);
-
-    public void Sort(Span<T> elements) => elements.Sort(comparison);
-}
 
 /// <summary>
 /// Introsort of a range: parted by cursors, which each remember a leaf, until a part is no longer than a leaf; that one the framework sorts. A part across two leaves is sorted in

@@ -28,23 +28,23 @@ Linear.RunCached(pairs);
 Linear.RunSort(pairs);
 BlackScholes.Run(pairs);
 
-const int Entries = 1 << 22;
+const int Depth = 16;
+var entries = new ulong[1 << 22];
+var treeEntries = new TreeArray<ulong>(1 << 22);
 pairs.Compare(
     "game-tree search",
     () =>
     {
-        var entries = new ulong[Entries];
+        Array.Clear(entries);
         var game = new ConnectFour<ArrayTable>(new(entries));
-        game.Best(0, 0, 12, -1000, 1000);
-        Heap.Delete(entries);
+        game.Best(0, 0, Depth, -1000, 1000);
         return game.Nodes;
     },
     () =>
     {
-        var entries = new TreeArray<ulong>(Entries);
-        var game = new ConnectFour<TreeTable>(new(entries));
-        game.Best(0, 0, 12, -1000, 1000);
-        Heap.Delete(entries);
+        treeEntries.Clear();
+        var game = new ConnectFour<TreeTable>(new(treeEntries));
+        game.Best(0, 0, Depth, -1000, 1000);
         return game.Nodes;
     });
 return 0;

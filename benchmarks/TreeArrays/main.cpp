@@ -192,8 +192,19 @@ void black_scholes() {
 
 void game() {
   constexpr std::size_t kEntries = std::size_t{1} << 22;
-  const auto search = [](auto table) { return ConnectFour::search(table, 12); };
-  compare("game-tree search", [&] { return search(std::vector<std::uint64_t>(kEntries)); }, [&] { return search(tree_array<std::uint64_t>(kEntries)); });
+  constexpr int kDepth = 16;
+  std::vector<std::uint64_t> array(kEntries);
+  tree_array<std::uint64_t> tree(kEntries);
+  compare(
+      "game-tree search",
+      [&] {
+        std::fill(array.begin(), array.end(), 0);
+        return ConnectFour::search(array, kDepth);
+      },
+      [&] {
+        freehold::for_each(tree.begin(), tree.end(), [](std::uint64_t& entry) { entry = 0; });
+        return ConnectFour::search(tree, kDepth);
+      });
 }
 
 }  // namespace

@@ -56,6 +56,8 @@ TEST_P(WriteBarrierTest, NoStoreIsLost) {
   free_all(kept);
 }
 
+uintptr_t here() { return reinterpret_cast<uintptr_t>(__builtin_frame_address(0)); }
+
 // A system call that writes to spans that are meshed succeeds: where the kernel waits by itself, and elsewhere when it is announced.
 TEST_P(WriteBarrierTest, SystemCallsSucceed) {
   std::atomic<bool> stop{false};
@@ -67,7 +69,7 @@ TEST_P(WriteBarrierTest, SystemCallsSucceed) {
   for (int round = 0; round < 200'000 || (meshed == 0 && round < 100'000'000); round++) {
     uint64_t* object = kept[static_cast<size_t>(round) % kept.size()];
     const void* address = object;
-    if (heap.barrier.needs_announcements()) heap.barrier.announce(*own_heap(), &address, 1);
+    if (heap.barrier.needs_announcements()) heap.barrier.announce(*own_heap(), &address, 1, here());
     object[3] = 1;
     failed += read(zero, object, 64) != 64;
     ASSERT_EQ(object[3], 0u);
@@ -88,7 +90,7 @@ TEST_P(WriteBarrierTest, AnAnnouncedSpanIsNotMeshed) {
   }
   std::vector<uint64_t*> kept = sparse(256, 4000, 16);
   std::vector<const void*> addresses(kept.begin(), kept.begin() + 40);
-  heap.barrier.announce(*own_heap(), addresses.data(), 40);
+  heap.barrier.announce(*own_heap(), addresses.data(), 40, here());
   compact();
   for (int i = 0; i < 40; i++) {
     PageWord word = heap.arena.word(addresses[static_cast<size_t>(i)]);
@@ -98,6 +100,45 @@ TEST_P(WriteBarrierTest, AnAnnouncedSpanIsNotMeshed) {
   uint64_t meshes = heap.mesher.figures().meshes.load();
   compact();
   EXPECT_GT(heap.mesher.figures().meshes.load(), meshes);
+  free_all(kept);
+}
+
+// siglongjmp out of handlers leaves announcements behind. They must not keep everything from being meshed for ever.
+TEST_P(WriteBarrierTest, AnnouncementsOfFramesThatWereLeftGo) {
+  heap.barrier.announce_always();
+  ASSERT_TRUE(heap.barrier.needs_announcements());
+  std::vector<uint64_t*> kept = sparse(256, 4000, 16);
+  const void* address = kept[0];
+  for (int i = 0; i < 200; i++) heap.barrier.announce(*own_heap(), &address, 1, here() - 4096 - static_cast<uintptr_t>(i) * 64);
+  // The next call, further up on the stack.
+  address = kept[1];
+  heap.barrier.announce(*own_heap(), &address, 1, here());
+  EXPECT_EQ(own_heap()->announced_count.load(), 1u);
+  EXPECT_EQ(own_heap()->announced[0].load(), reinterpret_cast<uintptr_t>(kept[1]));
+  uint64_t meshes = heap.mesher.figures().meshes.load();
+  compact();
+  EXPECT_GT(heap.mesher.figures().meshes.load(), meshes);
+  WriteBarrier::retract(*own_heap(), 1);
+  // Those of frames further up stay, however many there are.
+  for (int i = 0; i < 30; i++) heap.barrier.announce(*own_heap(), &address, 1, here() + 4096 - static_cast<uintptr_t>(i) * 64);
+  EXPECT_EQ(own_heap()->announced_count.load(), 30u);
+  WriteBarrier::retract(*own_heap(), 30);
+  free_all(kept);
+}
+
+// setjmp and getcontext return into the frame of their caller: what they have announced is followed by other calls, not by its end.
+TEST_P(WriteBarrierTest, WhatIsAnnouncedLastinglyIsNotMeshed) {
+  heap.barrier.announce_always();
+  std::vector<uint64_t*> kept = sparse(256, 4000, 16);
+  std::vector<uint64_t*> lasting(kept.begin(), kept.begin() + ThreadLocalHeap::kLasting);
+  heap.barrier.announce_lastingly(*own_heap(), kept.back());
+  for (uint64_t* one : lasting) heap.barrier.announce_lastingly(*own_heap(), one);
+  compact();
+  for (uint64_t* one : lasting) {
+    PageWord word = heap.arena.word(one);
+    EXPECT_EQ(heap.global[word.index()].leader.load(), word.index());
+  }
+  for (auto& one : own_heap()->lasting) one = 0;
   free_all(kept);
 }
 

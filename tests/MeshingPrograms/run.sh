@@ -6,13 +6,15 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 source "$root/eng/common.sh"
 library="$artifacts/native/lib/libfreehold-mesh.so"
 probe="$artifacts/native/bin/mesh_probe"
-"$root/eng/native.sh" freehold_mesh freehold_mesh_preload mesh_probe
+"$root/eng/native.sh" freehold_mesh freehold_mesh_preload mesh_probe mesh_defects
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-cp "$library" "$probe" "$scratch"   # nobody may not see the repository's folders
+defects="$artifacts/native/bin/mesh_defects"
+cp "$library" "$probe" "$defects" "$scratch"   # nobody may not see the repository's folders
 chmod -R a+rX "$scratch"
 library="$scratch/libfreehold-mesh.so"
 probe="$scratch/mesh_probe"
+defects="$scratch/mesh_defects"
 passed=0
 failed=0
 missing=()
@@ -71,6 +73,30 @@ if [ "$(id -u)" = 0 ] && command -v setpriv > /dev/null; then
   case_of "efault, as nobody" setpriv --reuid=65534 --regid=65534 --clear-groups "${preload[@]}" "$probe" efault "$calls"
 fi
 case_of "a setting that is not known ends the program" bash -c "! LD_PRELOAD=$library FREEHOLD_MESH_NONE=1 $probe family"
+
+# Each system call of the headers is in the table, and each function that the table names is interposed.
+table="$root/tests/MeshingPrograms/system-calls.txt"
+headers=$(echo '#include <asm/unistd.h>' | gcc -E -dM - | sed -n 's/^#define __NR_\([a-z0-9_]*\) .*/\1/p' | sort -u)
+in_table=$(sed -n 's/^\([a-z0-9_]*\):.*/\1/p; s/^-://p' "$table" | tr ' ' '\n' | sort -u)
+functions=$(sed -n '/^#/d; /: =/d; s/^[a-z0-9_]*: //p' "$table" | tr ' ' '\n' | sort -u)
+exported=$(nm -D --defined-only "$library" | awk '{ print $3 }' | sort -u)
+unknown=$(comm -23 <(echo "$headers") <(echo "$in_table"))
+not_interposed=$(comm -23 <(echo "$functions") <(echo "$exported"))
+case_of "system calls that the table does not know: ${unknown:-none}" [ -z "$unknown" ]
+case_of "functions that are not interposed: ${not_interposed:-none}" [ -z "$not_interposed" ]
+
+for verb in blocked masked bare-forks futexes calls locked family; do
+  for barrier in auto user mprotect; do
+    case_of "$verb, $barrier" "${preload[@]}" FREEHOLD_MESH_BARRIER=$barrier "$defects" $verb
+  done
+done
+hosts="$root/tests/MeshingPrograms/hosts"
+gcc -O1 -shared -fPIC "$hosts/early.c" -o "$scratch/libearly.so"
+gcc -O1 "$hosts/forks.c" -L "$scratch" -learly -Wl,-rpath,"$scratch" -o "$scratch/forks"
+case_of "handlers of fork that were registered early" "${preload[@]}" timeout 120 "$scratch/forks"
+g++ -O1 -shared -fPIC "$hosts/plugin.cpp" -o "$scratch/plugin.so"
+gcc -O1 "$hosts/host.c" -ldl -o "$scratch/host"
+case_of "a C++ library that only a plugin sees" "${preload[@]}" "$scratch/host" "$scratch/plugin.so"
 
 # A C program that links the archive: its malloc, the C library's own allocations, and a fork.
 cat > "$scratch/linked.c" <<'EOF'

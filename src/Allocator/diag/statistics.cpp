@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "Platform/memory_budget.h"
 #include "core/arena.h"
 #include "core/fault_counters.h"
 #include "core/knobs.h"
@@ -102,6 +103,15 @@ void collect_statistics(uint64_t* values, int32_t count) noexcept {
   figures[kTimeToStopPlace] = load(stops.place);
   figures[kTimeToStopThread] = load(stops.name[0]);
   figures[kTimeToStopThreadEnd] = load(stops.name[1]);
+  os::BudgetFigures budget = os::budget_figures();
+  figures[kMemoryLimit] = os::memory_limit();
+  figures[kMemoryHeld] = os::held_by_all();
+  figures[kBudgetRounds] = budget.rounds;
+  auto step = [](os::GiveBack how) noexcept { return static_cast<size_t>(how); };
+  figures[kBudgetSpareBytes] = budget.given[step(os::GiveBack::kSpare)];
+  figures[kBudgetCompactedBytes] = budget.given[step(os::GiveBack::kCompact)];
+  figures[kBudgetReclaimedBytes] = budget.given[step(os::GiveBack::kReclaim)];
+  for (uint64_t time : budget.nanoseconds) figures[kBudgetTime] += time;
   static_assert(kFigureCount - kNativeUsedBytes == os::kMeshFigures);
   if (os::has_meshing_malloc()) freehold_mesh_figures(&figures[kNativeUsedBytes], os::kMeshFigures);
   for (int32_t i = 0; i < count; i++) values[i] = i < kFigureCount ? figures[i] : 0;
@@ -169,6 +179,11 @@ void format_statistics(char* text, size_t capacity) noexcept {
     add("; last \"%.15s\", at %#llx of the executable", name, count(kTimeToStopPlace) - reinterpret_cast<uintptr_t>(__executable_start));
   }
   add("%s", "\n");
+  if (v[kMemoryLimit] != 0)
+    add("  memory limit       %14.1f MB; all heaps hold %.1f MB. Asked to give back %llu times: %.1f MB spare, %.1f MB compacted, %.1f MB reclaimed, in %.1f "
+        "ms\n",
+        mega(kMemoryLimit), mega(kMemoryHeld), count(kBudgetRounds), mega(kBudgetSpareBytes), mega(kBudgetCompactedBytes), mega(kBudgetReclaimedBytes),
+        milliseconds(kBudgetTime));
   add("  protection         %14s\n", v[kUsesUserfaultfd] != 0 ? "userfaultfd" : "mprotect");
   add("  pins are seen by   %14s\n", v[kUsesMembarrier] != 0 ? "membarrier" : "fences");
 }

@@ -1,5 +1,6 @@
 #include "heap/accounting.h"
 
+#include <algorithm>
 #include <new>
 
 #include "core/module_state.h"
@@ -52,11 +53,19 @@ size_t mappings() noexcept {
          2 * block_counters.huge_objects.load(std::memory_order_relaxed) + block_counters.mapping_splits.load(std::memory_order_relaxed) + kTables;
 }
 
+constinit os::BudgetOwner budget_owner = {"managed", []() noexcept -> uint64_t { return resident_memory(); }, [](os::GiveBack) noexcept {},
+                                          []() noexcept { return true; }};
+
 void set_limit(size_t bytes) noexcept { state.memory_limit = bytes; }
-size_t limit() noexcept { return state.memory_limit; }
+size_t limit() noexcept { return std::min<uint64_t>(state.memory_limit, os::room_in_budget(budget_owner, false)); }
 
-bool is_over_limit(size_t more) noexcept { return resident_memory() + more > state.memory_limit + (thread_heap.emergency != 0 ? kEmergencyMemory : 0); }
+bool is_short_of_budget(size_t more) noexcept {
+  uint64_t room = os::room_in_budget(budget_owner, false);
+  return room < state.memory_limit && resident_memory() + more > room;
+}
 
-bool has_room_for_large() noexcept { return resident_memory() + kBlockSize <= state.memory_limit + kEmergencyMemory / 2; }
+bool is_over_limit(size_t more) noexcept { return resident_memory() + more > limit() + (thread_heap.emergency != 0 ? kEmergencyMemory : 0); }
+
+bool has_room_for_large() noexcept { return resident_memory() + kBlockSize <= limit() + kEmergencyMemory / 2; }
 
 }  // namespace freehold::heap

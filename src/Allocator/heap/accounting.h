@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "Platform/memory_budget.h"
 #include "core/arena.h"
 
 namespace freehold::heap {
@@ -30,7 +31,12 @@ size_t resident_memory() noexcept;   // bytes of live, pooled and prefaulted blo
 size_t memory_footprint() noexcept;  // the same without the pool and what is prefaulted
 size_t mappings() noexcept;          // upper bound of the kernel mappings in the arena
 void set_limit(size_t bytes) noexcept;
+// What was set, or what the process's budget of memory leaves to this heap at the moment if that is less.
 size_t limit() noexcept;
+// This heap as the budget knows it. heap/giving_back.h fills in the rest before it joins.
+extern constinit os::BudgetOwner budget_owner;
+// Whether it is the other heaps of the process that leave no room for `more` bytes.
+bool is_short_of_budget(size_t more) noexcept;
 // Whether `more` bytes would be beyond the limit, and what this thread may take in an emergency.
 bool is_over_limit(size_t more) noexcept;
 // Whether a block for a large array may go beyond the limit: half of what emergencies have is for objects and for promotion.

@@ -14,6 +14,7 @@
 #include "heap/dead_locks.h"
 #include "heap/dedangling.h"
 #include "heap/finalization_queue.h"
+#include "heap/giving_back.h"
 #include "heap/history.h"
 #include "heap/large.h"
 #include "heap/maintenance.h"
@@ -141,7 +142,7 @@ void refuse_endless_throwing() noexcept {
   thread_heap.last_failure = depth;
   if (thread_heap.nested_failures == kDeepest)
     os::fail_fast("out of memory, and nothing is left to throw an OutOfMemoryException with.",
-                  "Raise FREEHOLD_HEAP_LIMIT, or the limit of the process, or delete more.");
+                  "Raise FREEHOLD_HEAP_LIMIT or FREEHOLD_MEMORY_LIMIT, or the limit of the process, or delete more.");
 }
 
 }  // namespace
@@ -160,6 +161,11 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
     shift_allocations(context);
   Reclaiming reclaiming = {reclaims(), false, 0};
   uint8_t* start = try_allocate(context, size, flags);
+  // The other heaps of the process first.
+  if (uint64_t wanted = std::max<uint64_t>(size, core::kBlockSize); start == nullptr && size > emergency && is_short_of_budget(wanted)) {
+    call_where_threads_stop([](void* bytes) noexcept { ask_for_room(*static_cast<uint64_t*>(bytes)); }, &wanted);
+    start = try_allocate(context, size, flags);
+  }
   if (start == nullptr) {
     // Before the program sees an OutOfMemoryException: give back everything that can be. Promotion needs a block before it frees some.
     thread_heap.emergency = kEmergencyBytes;

@@ -50,9 +50,11 @@ uint64_t native_memory() noexcept {
 
 // Whether more than so many eighths are taken, of what the heap may have or of what the process may.
 bool heap_takes(uint64_t eighths) noexcept { return memory_footprint() > limit() / 8 * eighths; }
+// Of a limit the heaps may have seven eighths.
 bool process_takes(uint64_t eighths) noexcept {
-  uint64_t memory = state.process_memory.load(std::memory_order_relaxed);
-  return memory != 0 && memory_footprint() + native_memory() > memory / 8 * eighths;
+  uint64_t memory = state.process_memory.load(std::memory_order_relaxed), limit = os::memory_limit();
+  if (limit != 0) memory = limit - limit / 8;
+  return memory != 0 && memory_footprint() + os::held_by_others(budget_owner) > memory / 8 * eighths;
 }
 // That a heap has not given back yet what is dead is no shortage.
 bool is_short() noexcept { return (heap_takes(7) && thread_totals().live_bytes() > limit() / 2) || process_takes(7); }

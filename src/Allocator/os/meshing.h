@@ -6,6 +6,8 @@
 extern "C" {
 // src/NativeBridge/Meshing/include/freehold/mesh.h. Null in a program with the C library's malloc.
 void freehold_mesh_figures(uint64_t* values, int32_t count) __attribute__((weak));
+// Null, or what is wrong with it.
+const char* freehold_mesh_verify() __attribute__((weak));
 }
 
 namespace freehold::os {

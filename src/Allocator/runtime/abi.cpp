@@ -4,7 +4,9 @@
 
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include "core/fault_recovery.h"
 #include "core/knobs.h"
@@ -27,7 +29,9 @@
 #include "heap/scopes.h"
 #include "heap/stack_store.h"
 #include "os/kernel.h"
+#include "os/meshing.h"
 #include "runtime/finalizer.h"
+#include "runtime/native_handles.h"
 #include "runtime/runtime_imports.h"
 #include "runtime/suspension.h"
 
@@ -131,7 +135,21 @@ int32_t freehold_end_scope(int64_t scope, const uint64_t* finalizable, void* res
 
 int64_t freehold_reclaim() noexcept { return freehold::heap::reclaim(); }
 
-int64_t freehold_verify(char* message, int64_t capacity) noexcept { return freehold::runtime::verify_now(message, static_cast<size_t>(capacity)); }
+// A blocking call, because of the loader's lock.
+void freehold_get_handle_statistics(uint64_t* values, int32_t count) noexcept { freehold::runtime::read_handle_figures(values, static_cast<size_t>(count)); }
+
+// The managed heap, then the heap of handles, then the meshing malloc: each by its own stop, one after the other.
+int64_t freehold_verify(char* message, int64_t capacity) noexcept {
+  int64_t violations = freehold::runtime::verify_now(message, static_cast<size_t>(capacity));
+  const char* handles = freehold::runtime::verify_handles();
+  const char* mesh = freehold_mesh_verify != nullptr ? freehold_mesh_verify() : nullptr;
+  for (auto [heap, wrong] : {std::pair{"heap of handles", handles}, std::pair{"meshing malloc", mesh}}) {
+    if (wrong == nullptr) continue;
+    if (violations == 0) snprintf(message, static_cast<size_t>(capacity), "%s: %s", heap, wrong);
+    violations++;
+  }
+  return violations;
+}
 
 // The type of the handle matters only when the object is gone: a strong handle still names it, and its use throws.
 void* freehold_handle_get(void* handle) noexcept {

@@ -10,6 +10,7 @@
 #include "core/object.h"
 #include "diag/statistics.h"
 #include "heap/finalization_queue.h"
+#include "heap/giving_back.h"
 #include "heap/kept_marks.h"
 #include "heap/maintenance.h"
 #include "heap/notices.h"
@@ -193,6 +194,9 @@ bool is_conservative() noexcept {
   return runtime_instance()->conservative || wanted;
 }
 
+// A stop waits for threads in cooperative mode.
+bool may_wait() noexcept { return (tls_CurrentThread.state & Thread::kAttached) == 0 || tls_CurrentThread.transition_frame != nullptr; }
+
 // Settings, address space, faults. What fails says so on standard error.
 bool start() noexcept {
   if (!is_known_runtime()) {
@@ -226,7 +230,9 @@ bool start() noexcept {
   heap::set_remap_support(&remap_support);
   heap::set_root_support(&root_support);
   heap::set_stack_walker(walk_stack);
-  heap::set_process_memory(physical_memory_limit(nullptr));
+  uint64_t memory = memory_limit();
+  heap::set_process_memory(memory != 0 ? memory : physical_memory_limit(nullptr));
+  heap::join_budget(memory, may_wait);
   if (core::knobs.stress.preempt != 0 && !start_preemption()) return false;
   if (core::knobs.verify) heap::set_phase_hook(verify_after_phase);
   if (core::knobs.statistics) atexit(print_statistics);

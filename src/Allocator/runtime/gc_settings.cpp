@@ -157,6 +157,7 @@ int32_t refresh_memory_limit() noexcept {
   uint64_t limit = heap_limit();
   if (limit < heap::total_bytes_in_use()) return 1;
   heap::set_limit(limit);
+  if (uint64_t memory = memory_limit(); memory != 0) os::set_memory_limit(memory);
   return 0;
 }
 

@@ -62,4 +62,11 @@ uint64_t heap_limit() noexcept {
   return in_group ? std::max(memory / 4 * 3, kLeastInGroup) : memory - memory / 20;
 }
 
+uint64_t memory_limit() noexcept {
+  if (core::knobs.memory_limit != 0) return core::knobs.memory_limit;
+  bool in_group = false;
+  uint64_t memory = physical_memory_limit(&in_group);
+  return in_group ? memory : 0;
+}
+
 }  // namespace freehold::runtime

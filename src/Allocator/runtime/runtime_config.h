@@ -13,5 +13,7 @@ bool public_config(const char* key, char* value, size_t capacity) noexcept;
 // GC.RefreshMemoryLimit gave, else three quarters of what the process's control group may have (at least 20 MB), as for the stock collector, else 95% of the
 // machine's memory.
 uint64_t heap_limit() noexcept;
+// Of the process: FREEHOLD_MEMORY_LIMIT, or the control group's; 0: none.
+uint64_t memory_limit() noexcept;
 
 }  // namespace freehold::runtime

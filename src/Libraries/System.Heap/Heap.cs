@@ -109,7 +109,8 @@ public static class Heap
     }
 
     /// <summary>
-    /// Memory is short: the heap has grown beyond 7/8 of its limit (<c>FREEHOLD_HEAP_LIMIT</c>), or with the meshing malloc beyond 7/8 of what the machine or the container has. A handler may drop caches.
+    /// Memory is short: the heap has grown beyond 7/8 of its limit (<c>FREEHOLD_HEAP_LIMIT</c>), or with the other heaps of the process beyond 7/8 of what they may hold together
+    /// (<c>FREEHOLD_MEMORY_LIMIT</c>; without it, of what the machine has). A handler may drop caches.
     /// </summary>
     /// <remarks>
     /// Unreachable objects were deleted before, if <c>FREEHOLD_RECLAIM</c> allows it. Raised again only after memory was below 3/4 meanwhile. An allocation that fails raises it too, once a second at most. Handlers run one after the other on a thread
@@ -129,7 +130,7 @@ public static class Heap
         remove => HeapEvents.Remove(value);
     }
 
-    /// <summary>Walks the whole heap and checks every invariant. Stops the other threads meanwhile.</summary>
+    /// <summary>Walks the whole heap and checks every invariant; then those of the heap of handles and of the meshing malloc, if the process has them. Stops the other threads meanwhile.</summary>
     /// <remarks>Under a garbage collector it does nothing.</remarks>
     /// <exception cref="InvalidOperationException">An invariant is broken; the message describes the first case. The program should end.</exception>
     public static unsafe void Verify()

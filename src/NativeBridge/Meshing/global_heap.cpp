@@ -390,6 +390,27 @@ void GlobalHeap::lock_everything() noexcept {
   ids_lock_.lock();
 }
 
+bool GlobalHeap::try_lock_everything(uint64_t end) noexcept {
+  os::Lock* all[kClasses + 4];
+  uint32_t count = 0, held = 0;
+  all[count++] = &heaps_lock_;
+  for (os::Lock& lock : locks_) all[count++] = &lock;
+  all[count++] = &arena_->lock();
+  all[count++] = &large_->lock();
+  all[count++] = &ids_lock_;
+  while (held < count) {
+    if (all[held]->try_lock()) {
+      held++;
+    } else if (os::nanoseconds() > end) {
+      while (held > 0) all[--held]->unlock();
+      return false;
+    } else {
+      os::pause(50);
+    }
+  }
+  return true;
+}
+
 void GlobalHeap::unlock_everything() noexcept {
   ids_lock_.unlock();
   large_->lock().unlock();

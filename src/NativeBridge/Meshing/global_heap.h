@@ -65,6 +65,8 @@ class GlobalHeap {
   // Pages of free slots of spans that do not mesh go back.
   void discard_free_slots(uint32_t size_class) noexcept;
   void lock_everything() noexcept;
+  // As lock_everything(), but gives up at that time (nanoseconds).
+  bool try_lock_everything(uint64_t end) noexcept;
   void unlock_everything() noexcept;
 
   // A walk, class by class: of a moment for each class.

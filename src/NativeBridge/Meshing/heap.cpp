@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "budget.h"
 #include "knobs.h"
 
 namespace freehold::mesh {
@@ -32,7 +33,7 @@ void tend() noexcept {
   }
   if (knobs.meshing && now >= heap.mesher.next_time()) heap.mesher.run(now, false);
   uint64_t due = next_purge.load(std::memory_order_relaxed);
-  bool over_limit = heap.arena.used_pages() + heap.arena.dirty_pages() > heap.arena.page_limit();
+  bool over_limit = heap.arena.is_over_limit(0);
   if ((now >= due && next_purge.compare_exchange_strong(due, now + std::max<uint64_t>(knobs.decay / 4, 10), std::memory_order_relaxed)) || over_limit) {
     auto time = static_cast<uint32_t>(over_limit ? now : now - knobs.decay);
     heap.arena.purge(time);
@@ -50,6 +51,20 @@ void flush_all(ThreadLocalHeap& own) noexcept {
   }
 }
 
+// Tries what `allocate` does again and again, with more memory each time: this heap's own that waits for its next use, then what the other heaps of the process give back, then what meshing
+// gives, then the reserve. No lock is held.
+template <typename Allocate>
+bool try_again(size_t bytes, Allocate allocate) noexcept {
+  purge();
+  if (allocate()) return true;
+  budget::ask_others(bytes);
+  if (allocate()) return true;
+  compact();
+  if (allocate()) return true;
+  budget::Reserve reserve;
+  return allocate();
+}
+
 }  // namespace
 
 bool open_heap() noexcept {
@@ -65,7 +80,10 @@ bool open_heap() noexcept {
   bool good = heap.arena.open(space, knobs.meshing) && heap.large.open(heap.arena) && heap.global.open(heap.arena, heap.large);
   if (good && knobs.meshing && heap.arena.is_meshable() && heap.mesher.open(heap.global, heap.barrier, seed)) {
     heap.barrier.open(knobs.barrier, heap.arena);
+    // The program may have been started with a mask. Threads inherit it from one another.
+    if (heap.barrier.kind() == BarrierKind::kMprotect) os::unblock_faults();
   }
+  if (good) budget::join();
   heap.state.store(good ? 2 : 3, std::memory_order_release);
   return good;
 }
@@ -111,10 +129,9 @@ void leave_heap() noexcept {
 void* allocate_large(size_t size, size_t alignment, bool* zero) noexcept {
   if (size > PTRDIFF_MAX || !open_heap()) return nullptr;
   void* object = heap.large.allocate(size, alignment, PageWord::kLarge, 0, 0, zero);
-  if (object == nullptr) {
-    // The limit, or the kernel: what waits for its next use goes first.
-    compact();
-    object = heap.large.allocate(size, alignment, PageWord::kLarge, 0, 0, zero);
+  // The limit, or the kernel.
+  if (object == nullptr && size <= heap.arena.size()) {
+    try_again(size, [&]() noexcept { return (object = heap.large.allocate(size, alignment, PageWord::kLarge, 0, 0, zero)) != nullptr; });
   }
   tend();
   return object;
@@ -128,10 +145,8 @@ void* allocate_slowly(size_t size, uint32_t size_class) noexcept {
   ShuffleVector& vector = own->vectors[size_class];
   if (vector.is_empty()) {
     tend();
-    if (!heap.global.refill(*own, size_class)) {
-      compact();
-      if (!heap.global.refill(*own, size_class)) return nullptr;
-    }
+    auto refill = [&]() noexcept { return heap.global.refill(*own, size_class); };
+    if (!refill() && !try_again(size_t{kSizeClasses[size_class].pages} << os::kPageShift, refill)) return nullptr;
   }
   return vector.pop();
 }
@@ -225,6 +240,13 @@ void* reallocate(void* object, size_t size) noexcept {
   return moved;
 }
 
+void purge() noexcept {
+  if (heap.state.load(std::memory_order_acquire) != 2) return;
+  auto time = static_cast<uint32_t>(os::milliseconds() + 1000);
+  heap.arena.purge(time);
+  heap.large.purge(time);
+}
+
 uint64_t compact() noexcept {
   if (heap.state.load(std::memory_order_acquire) != 2) return 0;
   if (thread_heap != &nobodys_heap) flush_all(*thread_heap);
@@ -232,14 +254,24 @@ uint64_t compact() noexcept {
   uint64_t now = os::milliseconds();
   // Each pass may leave pairs that the next one finds.
   for (int pass = 0; pass < 8 && heap.mesher.run(now, true) != 0; pass++) {}
-  auto time = static_cast<uint32_t>(now + 1000);
-  heap.arena.purge(time);
-  heap.large.purge(time);
+  purge();
   for (uint32_t i = 1; i < kClasses; i++) {
     if (!is_meshable(i)) heap.global.discard_free_slots(i);
   }
   uint64_t after = heap.arena.used_pages() + heap.arena.dirty_pages();
   return before > after ? (before - after) << os::kPageShift : 0;
+}
+
+void announce_from_now_on() noexcept {
+  if (heap.state.load(std::memory_order_acquire) != 2 || heap.barrier.needs_announcements()) return;
+  heap.barrier.announce_always();
+  // A pass that has begun before ends. Not for ever: this may be a handler that has interrupted one at its beginning.
+  constexpr uint64_t kLongest = 1'000'000'000;
+  for (uint64_t end = os::nanoseconds() + kLongest; os::nanoseconds() < end; os::pause(50)) {
+    if (!heap.mesher.lock().try_lock()) continue;
+    heap.mesher.lock().unlock();
+    break;
+  }
 }
 
 const char* verify() noexcept {
@@ -250,51 +282,92 @@ const char* verify() noexcept {
 }
 
 namespace {
-std::atomic<uint32_t>* copied = nullptr;  // set by the child when it has copied; shared by both. Between before_fork and after_fork_*, by the forking thread
-}
 
-void before_fork() noexcept {
-  if (heap.state.load(std::memory_order_acquire) != 2) return;
-  heap.mesher.lock().lock();
-  heap.global.lock_everything();
+// Between before_fork and after_fork_*, by the forking thread: a pipe, if the child has to copy the spans. The child writes when it has copied; if there is none, or it has died, the pipe ends.
+int copied[2] = {-1, -1};
+// Where there are no descriptors: a page that both have, set by the child.
+std::atomic<uint32_t>* copied_page = nullptr;
+
+// All locks are held.
+void prepare_fork() noexcept {
   bool good = heap.arena.freeze([](PageWord word) noexcept {
     const MiniHeap& mini_heap = heap.global[word.index()];
     return heap.global[mini_heap.leader.load(std::memory_order_relaxed)].page;
   });
   // The file's descriptor is gone, or the kernel has no mappings left: then the child copies, and the parent waits for it.
-  copied = good ? nullptr : static_cast<std::atomic<uint32_t>*>(os::share_page());
-  if (!good && copied == nullptr) os::fail_fast("fork: no memory to give the child spans of its own", nullptr);
+  if (good || os::open_pipe(copied)) return;
+  copied_page = static_cast<std::atomic<uint32_t>*>(os::share_page());
+  if (copied_page == nullptr) os::fail_fast("fork: no memory to give the child spans of its own", nullptr);
 }
 
-void after_fork_in_parent() noexcept {
-  if (heap.state.load(std::memory_order_acquire) != 2) return;
-  if (copied == nullptr) {
-    heap.arena.set_frozen();
-  } else {
-    // A fork that failed has no child. A child may also die before it has copied.
-    for (int i = 0; i < 50'000 && copied->load(std::memory_order_acquire) == 0; i++) os::pause(100);
-    os::unreserve(copied, os::kPageSize);
-    copied = nullptr;
-    // Spans that did become copies on write before it failed do not mesh.
-    heap.arena.set_frozen();
-  }
+void end_fork() noexcept {
   heap.global.unlock_everything();
   heap.mesher.lock().unlock();
+}
+
+}  // namespace
+
+void before_fork() noexcept {
+  if (heap.state.load(std::memory_order_acquire) != 2) return;
+  heap.mesher.lock().lock();
+  heap.global.lock_everything();
+  prepare_fork();
+}
+
+bool try_before_fork() noexcept {
+  if (heap.state.load(std::memory_order_acquire) != 2) return false;
+  constexpr uint64_t kLongest = 100'000'000;  // nanoseconds
+  uint64_t end = os::nanoseconds() + kLongest;
+  while (!heap.mesher.lock().try_lock()) {
+    if (os::nanoseconds() > end) return false;
+    os::pause(50);
+  }
+  if (!heap.global.try_lock_everything(end)) {
+    heap.mesher.lock().unlock();
+    return false;
+  }
+  prepare_fork();
+  return true;
+}
+
+void after_fork_in_parent() noexcept { after_fork_in_parent(true); }
+
+void after_fork_in_parent(bool has_child) noexcept {
+  if (heap.state.load(std::memory_order_acquire) != 2) return;
+  if (copied[0] >= 0) {
+    os::close(copied[1]);
+    if (has_child) os::wait_for_pipe(copied[0]);
+    os::close(copied[0]);
+    copied[0] = copied[1] = -1;
+  } else if (copied_page != nullptr) {
+    // A fork that failed has no child. A child may also die before it has copied.
+    for (int i = 0; has_child && i < 50'000 && copied_page->load(std::memory_order_acquire) == 0; i++) os::pause(100);
+    os::unreserve(copied_page, os::kPageSize);
+    copied_page = nullptr;
+  }
+  // Also those that did become copies on write before the rest failed.
+  heap.arena.set_frozen();
+  end_fork();
 }
 
 void after_fork_in_child() noexcept {
   if (heap.state.load(std::memory_order_acquire) != 2) return;
-  if (copied != nullptr) {
-    heap.arena.copy_spans();
-    copied->store(1, std::memory_order_release);
-    os::unreserve(copied, os::kPageSize);
-    copied = nullptr;
+  if (copied[0] >= 0 || copied_page != nullptr) heap.arena.copy_spans();
+  if (copied[0] >= 0) {
+    os::close(copied[0]);
+    os::write_to_pipe(copied[1]);
+    os::close(copied[1]);
+    copied[0] = copied[1] = -1;
+  }
+  if (copied_page != nullptr) {
+    copied_page->store(1, std::memory_order_release);
+    os::unreserve(copied_page, os::kPageSize);
+    copied_page = nullptr;
   }
   heap.arena.set_frozen();
   heap.arena.renew_file();
   heap.barrier.reopen();
-  heap.global.unlock_everything();
-  heap.mesher.lock().unlock();
+  end_fork();
 }
 
 }  // namespace freehold::mesh

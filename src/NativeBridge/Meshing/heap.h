@@ -78,8 +78,12 @@ void* reallocate(void* object, size_t size) noexcept;
 // Of a live object. 0: it is not of this heap.
 size_t usable_size(const void* object) noexcept;
 
+// Gives back what waits for its next use.
+void purge() noexcept;
 // Meshes and gives back all that can be. The bytes that were given back.
 uint64_t compact() noexcept;
+// System calls are announced with every barrier from now on: somebody opens a file for direct I/O.
+void announce_from_now_on() noexcept;
 // Null, or what is violated.
 const char* verify() noexcept;
 
@@ -87,5 +91,9 @@ const char* verify() noexcept;
 void before_fork() noexcept;
 void after_fork_in_parent() noexcept;
 void after_fork_in_child() noexcept;
+// Without waiting for ever for locks, as this thread may have one. False: not done.
+bool try_before_fork() noexcept;
+// For who knows whether there is a child.
+void after_fork_in_parent(bool has_child) noexcept;
 
 }  // namespace freehold::mesh

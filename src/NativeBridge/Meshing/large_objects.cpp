@@ -171,7 +171,7 @@ void LargeObjects::free(uint32_t page) noexcept {
   insert(page, pages, dirty, now());
   // Not more than a quarter of what is used, or 64 MB, waits for its next use.
   uint64_t allowed = std::max<uint64_t>(arena_->used_pages() / 4, 16'384);
-  if (arena_->used_pages() + allowed > arena_->page_limit()) allowed = 0;
+  if (arena_->is_over_limit(allowed - std::min(allowed, arena_->dirty_pages()))) allowed = 0;
   while (oldest_ != 0 && arena_->dirty_pages() > allowed) purge_run(oldest_);
 }
 

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "Platform/memory_budget.h"
+#include "forks.h"
 #include "heap.h"
 #include "knobs.h"
 #include "statistics.h"
@@ -24,11 +26,13 @@ void before_open() noexcept {
     auto* stack = static_cast<uintptr_t*>(__libc_stack_end);
     environment = reinterpret_cast<const char* const*>(stack + 1 + stack[0] + 1);
   }
+  watch_forks();
   // The managed heap plans with three quarters of the mappings that the kernel allows.
   knobs.beside_managed_heap = GC_Initialize != nullptr;
   if (knobs.beside_managed_heap) knobs.map_budget = os::maximal_mappings() / 8;
-  char error[512];
-  if (read_knobs(environment, error, sizeof error)) return;
+  // A managed heap tells of a limit that is no size, with its own settings.
+  char error[512] = "The environment variable FREEHOLD_MEMORY_LIMIT is no size such as 512M or 4G.";
+  if ((freehold::os::read_memory_limit(environment) || knobs.beside_managed_heap) && read_knobs(environment, error, sizeof error)) return;
   os::write_error("freehold-mesh: ");
   os::write_error(error);
   os::write_error("\n");
@@ -55,9 +59,10 @@ void print_statistics() noexcept {
   os::write_error(text);
 }
 
-// After the C library's own. It is the first registration, so that its handlers run last before a fork and first after it: the others may allocate.
+// Before other libraries' constructors, as far as the linker can say so: for a program that allocates nothing before one of them registers handlers of fork.
 __attribute__((constructor(101))) void start() noexcept {
-  pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+  watch_forks();
+  look_up_functions();
   open_heap();
   if (knobs.statistics) atexit(print_statistics);
 }
@@ -101,6 +106,10 @@ EXPORTED void* aligned_alloc(size_t alignment, size_t size) {
 
 EXPORTED void* memalign(size_t alignment, size_t size) {
   // The C library takes any number, and means the next power of two.
+  if (alignment > SIZE_MAX / 2 + 1) {
+    errno = EINVAL;
+    return nullptr;
+  }
   while (alignment != 0 && !is_power_of_two(alignment)) alignment += alignment & -alignment;
   return or_error(allocate_aligned(size, alignment));
 }

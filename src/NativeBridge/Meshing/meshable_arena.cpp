@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "budget.h"
 #include "knobs.h"
 
 namespace freehold::mesh {
@@ -14,7 +15,9 @@ uint32_t now() noexcept { return static_cast<uint32_t>(os::milliseconds()); }
 bool MeshableArena::open(size_t address_space, bool meshing) noexcept {
   constexpr size_t kLeast = size_t{64} << 20;
   // A third for spans, two for the rest; half of it where a limit (ulimit -v) refuses so much.
-  for (size_t spans = address_space / 3 & -(size_t{1} << 21); spans >= kLeast; spans = spans / 2 & -(size_t{1} << 21)) {
+  // Pages have numbers of 32 bits.
+  constexpr size_t kMost = (size_t{1} << (32 + os::kPageShift)) - (size_t{1} << 22);
+  for (size_t spans = std::min(address_space, kMost) / 3 & -(size_t{1} << 21); spans >= kLeast; spans = spans / 2 & -(size_t{1} << 21)) {
     size_t total = spans * 3, pages = total >> os::kPageShift;
     size_t words_size = pages * sizeof(std::atomic<uint64_t>), links_size = (spans >> os::kPageShift) * sizeof(Link);
     size_t tables = (words_size + links_size + os::kPageSize - 1) & -os::kPageSize;
@@ -87,9 +90,24 @@ uint32_t MeshableArena::take(List& list) noexcept {
 
 bool MeshableArena::use_pages(uint64_t pages) noexcept {
   uint64_t used = used_pages_.fetch_add(pages, std::memory_order_relaxed) + pages;
-  if (used <= page_limit_) return true;
+  if (used <= page_limit_ && (used + dirty_pages()) << os::kPageShift <= budget::room()) return true;
   release_pages(pages);
   return false;
+}
+
+bool MeshableArena::clip_to_used(uintptr_t* start, uintptr_t* end) const noexcept {
+  auto view = reinterpret_cast<uintptr_t>(view_);
+  if (view_ != nullptr && *start - view < meshable_size_) {
+    *end = *start;
+    return true;
+  }
+  if (*start - start_ >= size_) return false;
+  if (*start - start_ < meshable_size_) *end = std::min(*end, reinterpret_cast<uintptr_t>(address(fresh_page())));
+  return true;
+}
+
+bool MeshableArena::is_over_limit(uint64_t more) const noexcept {
+  return used_pages() + dirty_pages() + more > page_limit_ || held_bytes() + (more << os::kPageShift) > budget::room();
 }
 
 uint32_t MeshableArena::allocate_span(uint32_t pages, bool* used) noexcept {

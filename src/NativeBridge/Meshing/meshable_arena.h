@@ -90,8 +90,14 @@ class MeshableArena {
   // In the child: spans made from now on are in a file of its own. False: there is none, they are memory of this process and do not mesh.
   bool renew_file() noexcept;
 
-  // Counts pages against the limit. False: they would exceed it.
+  // Of a mapping of the process: true if it is the arena's. Then it is cut to what was ever used; nothing is left of other names of the same pages.
+  bool clip_to_used(uintptr_t* start, uintptr_t* end) const noexcept;
+
+  // Counts pages against the limit, and against what the process's budget of memory leaves. False: they would exceed it.
   bool use_pages(uint64_t pages) noexcept;
+  // What is used and what waits for its next use is more than that.
+  bool is_over_limit(uint64_t more) const noexcept;
+  uint64_t held_bytes() const noexcept { return (used_pages() + dirty_pages()) << os::kPageShift; }
   void release_pages(uint64_t pages) noexcept { used_pages_.fetch_sub(pages, std::memory_order_relaxed); }
   uint64_t used_pages() const noexcept { return used_pages_.load(std::memory_order_relaxed); }
   // Free, but not given back yet.

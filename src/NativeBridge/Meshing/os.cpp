@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/memfd.h>
 #include <linux/userfaultfd.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -104,6 +105,20 @@ bool commit(void* start, size_t size) noexcept {
   return map(start, size, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE) != nullptr;
 }
 
+bool open_pipe(int (&ends)[2]) noexcept {
+  if (!is_error(system_call(SYS_pipe2, argument(ends), O_CLOEXEC))) return true;
+  ends[0] = ends[1] = -1;
+  return false;
+}
+void write_to_pipe(int descriptor) noexcept {
+  char byte = 1;
+  system_call(SYS_write, descriptor, argument(&byte), 1);
+}
+void wait_for_pipe(int descriptor) noexcept {
+  char byte;
+  while (system_call(SYS_read, descriptor, argument(&byte), 1) == -EINTR) {}
+}
+
 void* share_page() noexcept { return map(nullptr, kPageSize, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS); }
 
 bool alias(void* from, void* to, size_t size) noexcept { return !fails(Call::kMremap) && freehold::os::map_again(from, to, size); }
@@ -143,6 +158,18 @@ int open_userfaultfd(bool user_mode_only) noexcept {
   return move_up(static_cast<int>(descriptor));
 }
 
+bool is_userfaultfd(int descriptor) noexcept {
+  char path[32] = "/proc/self/fd/", target[32] = {};
+  size_t length = strlen(path);
+  char digits[12];
+  int count = 0;
+  for (int rest = descriptor; count == 0 || rest != 0; rest /= 10) digits[count++] = static_cast<char>('0' + rest % 10);
+  while (count > 0) path[length++] = digits[--count];
+  path[length] = 0;
+  long read = system_call(SYS_readlinkat, AT_FDCWD, argument(path), argument(target), sizeof target - 1);
+  return read > 0 && strcmp(target, "anon_inode:[userfaultfd]") == 0;
+}
+
 bool watch(int descriptor, void* start, size_t size) noexcept {
   if (fails(Call::kRegister)) return false;
   uffdio_register range = {};
@@ -170,6 +197,11 @@ bool write_protect(int descriptor, void* start, size_t size, bool protect) noexc
 void wake(int descriptor, void* start, size_t size) noexcept {
   uffdio_range range = {reinterpret_cast<uintptr_t>(start), size};
   system_call(SYS_ioctl, descriptor, UFFDIO_WAKE, argument(&range));
+}
+
+void unblock_faults() noexcept {
+  uint64_t mask = uint64_t{1} << (SIGSEGV - 1);
+  system_call(SYS_rt_sigprocmask, SIG_UNBLOCK, argument(&mask), 0, sizeof mask);
 }
 
 bool register_barrier() noexcept { return !fails(Call::kMembarrier) && freehold::os::request_membarrier(); }

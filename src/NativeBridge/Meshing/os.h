@@ -41,6 +41,11 @@ void unreserve(void* start, size_t size) noexcept;
 bool map_file(void* start, size_t size, int descriptor, size_t offset, bool shared) noexcept;
 // Memory of this process, zero, readable and writable. Replaces what is mapped there.
 bool commit(void* start, size_t size) noexcept;
+// A pipe that is closed by exec. False: there are no descriptors.
+bool open_pipe(int (&ends)[2]) noexcept;
+void write_to_pipe(int descriptor) noexcept;
+// Until somebody writes, or nobody can any more.
+void wait_for_pipe(int descriptor) noexcept;
 // A page of zeros that a child of a fork has in common with its parent. Null: none.
 void* share_page() noexcept;
 // `to` becomes a second name of the pages that `from`, a shared mapping of a file, has.
@@ -62,12 +67,16 @@ bool is_mapped(void* start, size_t size) noexcept;  // of 16 pages at most
 
 // A userfaultfd, whose writers wait: in kernel code too, unless `user_mode_only`. Negative: the kernel refuses.
 int open_userfaultfd(bool user_mode_only) noexcept;
+// The descriptor still is one: a program may have closed it and opened something else.
+bool is_userfaultfd(int descriptor) noexcept;
 bool watch(int descriptor, void* start, size_t size) noexcept;
 void unwatch(int descriptor, void* start, size_t size) noexcept;
 // Lifting the protection lets the waiting writers go on.
 bool write_protect(int descriptor, void* start, size_t size, bool protect) noexcept;
 void wake(int descriptor, void* start, size_t size) noexcept;
 
+// Of the calling thread: SIGSEGV.
+void unblock_faults() noexcept;
 // A full fence on every thread of the process that runs. False when the kernel refuses.
 bool register_barrier() noexcept;
 bool barrier_on_all_threads() noexcept;

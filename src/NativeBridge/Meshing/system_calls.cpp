@@ -4,80 +4,21 @@
 // Retrying after EFAULT would not do: a datagram, a child's status or a signal may be lost by then.
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 
-#include <initializer_list>
-
-#include "heap.h"
+#include "announcement.h"
+#include "forks.h"
 
 using namespace freehold::mesh;
-
-namespace {
-
-class Announcement {
- public:
-  Announcement(std::initializer_list<const void*> addresses) noexcept {
-    if (!heap.barrier.needs_announcements()) return;
-    for (const void* address : addresses) add(address);
-  }
-  ~Announcement() {
-    if (count_ != 0) WriteBarrier::retract(*own_, count_);
-  }
-  Announcement(const Announcement&) = delete;
-  Announcement& operator=(const Announcement&) = delete;
-
-  void add(const void* address) noexcept {
-    if (reinterpret_cast<uintptr_t>(address) - heap.arena.start() >= heap.arena.meshable_size()) return;
-    // One more than there is room for: nothing is meshed.
-    if (count_ < ThreadLocalHeap::kAnnouncements + 1) addresses_[count_++] = address;
-  }
-  void add(const iovec* vector, int count) noexcept {
-    if (!heap.barrier.needs_announcements() || vector == nullptr) return;
-    for (int i = 0; i < count; i++) add(vector[i].iov_base);
-  }
-  void add(const msghdr* message) noexcept {
-    if (!heap.barrier.needs_announcements() || message == nullptr) return;
-    add(static_cast<const void*>(message));
-    add(message->msg_name);
-    add(message->msg_control);
-    add(message->msg_iov, static_cast<int>(message->msg_iovlen));
-  }
-  void publish() noexcept {
-    if (count_ == 0) return;
-    own_ = own_heap();
-    if (own_ == nullptr) count_ = 0;
-    else heap.barrier.announce(*own_, addresses_, count_);
-  }
-
- private:
-  ThreadLocalHeap* own_ = nullptr;
-  uint32_t count_ = 0;
-  const void* addresses_[ThreadLocalHeap::kAnnouncements + 1];
-};
-
-}  // namespace
-
-// By assembler name: the C library's headers declare each with its own attributes.
-#define NAMED(result, name, parameters)                                                             \
-  extern "C" __attribute__((visibility("default"))) result interposed_##name parameters asm(#name); \
-  result interposed_##name parameters
-
-#define NEXT(result, name, parameters) static auto* next = reinterpret_cast<result(*) parameters>(dlsym(RTLD_NEXT, #name))
-
-// A call, and which of its arguments the kernel writes to.
-#define CALL(result, name, parameters, arguments, ...) \
-  NAMED(result, name, parameters) {                    \
-    NEXT(result, name, parameters);                    \
-    Announcement announcement({__VA_ARGS__});          \
-    announcement.publish();                            \
-    return next arguments;                             \
-  }
 
 CALL(ssize_t, read, (int f, void* b, size_t n), (f, b, n), b)
 CALL(ssize_t, pread, (int f, void* b, size_t n, off_t o), (f, b, n, o), b)
@@ -183,10 +124,23 @@ CALL(ssize_t, sendfile64, (int o, int i, void* p, size_t n), (o, i, p, n), p)
 CALL(ssize_t, splice, (int f, void* a, int t, void* b, size_t n, unsigned l), (f, a, t, b, n, l), a, b)
 CALL(int, eventfd_read, (int f, void* v), (f, v), v)
 CALL(int, ioctl, (int f, unsigned long r, void* a), (f, r, a), a)
-CALL(int, fcntl, (int f, int c, void* a), (f, c, a), a)
-CALL(int, fcntl64, (int f, int c, void* a), (f, c, a), a)
 CALL(int, prctl, (int o, void* a, void* b, void* c, void* d), (o, a, b, c, d), a, b, c, d)
-CALL(long, syscall, (long n, void* a, void* b, void* c, void* d, void* e, void* f), (n, a, b, c, d, e, f), a, b, c, d, e, f)
+
+NAMED(long, syscall, (long n, void* a, void* b, void* c, void* d, void* e, void* f)) {
+  NEXT(long, syscall, (long, void*, void*, void*, void*, void*, void*));
+  if (copies_process(n, a)) {
+    bool prepared = prepare_bare_fork();
+    long result = next(n, a, b, c, d, e, f);
+    if (prepared) end_bare_fork(result);
+    return result;
+  }
+  // Shared futexes are known by their frame, which a mesh or a fork changes. Memory of malloc belongs to one process: each object has one address, so the address does as well. std::future of
+  // libstdc++ is such a futex.
+  if (n == SYS_futex && heap.arena.contains(a)) b = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(b) | FUTEX_PRIVATE_FLAG);
+  Announcement announcement({a, b, c, d, e, f});
+  announcement.publish();
+  return next(n, a, b, c, d, e, f);
+}
 
 #define VECTOR_CALL(result, name, parameters, arguments) \
   NAMED(result, name, parameters) {                      \

@@ -10,7 +10,7 @@
 namespace freehold::mesh {
 
 struct ThreadLocalHeap {
-  static constexpr uint32_t kAnnouncements = 48;
+  static constexpr uint32_t kAnnouncements = 48, kLasting = 4;
   // An owner that no span has: of the heap of threads that have none yet.
   static constexpr uint32_t kNobody = 0xffff, kMaximal = 0xfff0;
 
@@ -23,6 +23,9 @@ struct ThreadLocalHeap {
   // Addresses that a system call of this thread may write to: no span with one of them is meshed. Written by the thread, read by the mesher; see WriteBarrier.
   std::atomic<uint32_t> announced_count{0};
   std::atomic<uintptr_t> announced[kAnnouncements] = {};
+  uintptr_t announcing_frame[kAnnouncements] = {};  // of each; only this thread's
+  std::atomic<uintptr_t> lasting[kLasting] = {};
+  uint32_t next_lasting = 0;
   void** storage = nullptr;
 
   // At most 64 objects and 16 KB of a class wait.

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "Platform/fault_dispatcher.h"
+#include "Platform/system_call.h"
 #include "knobs.h"
 #include "meshable_arena.h"
 
@@ -44,7 +45,7 @@ void WriteBarrier::close() noexcept {
 void WriteBarrier::reopen() noexcept {
   meshing_.store(0, std::memory_order_relaxed);
   if (descriptor_ < 0) return;
-  os::close(descriptor_);
+  if (os::is_userfaultfd(descriptor_)) os::close(descriptor_);
   descriptor_ = os::open_userfaultfd(kind_ == BarrierKind::kUserMode);
   // Having dropped its rights, a process may have lost the better kind.
   if (descriptor_ < 0 && kind_ == BarrierKind::kUserfaultfd && (descriptor_ = os::open_userfaultfd(true)) >= 0) kind_ = BarrierKind::kUserMode;
@@ -81,11 +82,15 @@ bool WriteBarrier::begin(ThreadLocalHeap* const* heaps, uint32_t count) noexcept
   announced_count_ = 0;
   for (uint32_t i = 0; i < count; i++) {
     uint32_t n = heaps[i]->announced_count.load(std::memory_order_acquire);
-    if (n > ThreadLocalHeap::kAnnouncements || announced_count_ + n > kMaximalAnnounced) {
+    if (n > ThreadLocalHeap::kAnnouncements || announced_count_ + n + ThreadLocalHeap::kLasting > kMaximalAnnounced) {
       end();
       return false;
     }
     for (uint32_t k = 0; k < n; k++) announced_[announced_count_++] = heaps[i]->announced[k].load(std::memory_order_relaxed);
+    for (const auto& lasting : heaps[i]->lasting) {
+      uintptr_t address = lasting.load(std::memory_order_relaxed);
+      if (address != 0 && announced_count_ < kMaximalAnnounced) announced_[announced_count_++] = address;
+    }
   }
   return true;
 }
@@ -131,17 +136,58 @@ void WriteBarrier::lift(void* start, size_t size) noexcept {
   os::wake(descriptor_, start, size);
 }
 
-void WriteBarrier::announce(ThreadLocalHeap& heap, const void* const* addresses, uint32_t count) noexcept {
+namespace {
+
+bool is_on_alternate_stack() noexcept {
+  stack_t stack = {};
+  return freehold::os::system_call(SYS_sigaltstack, 0, freehold::os::argument(&stack)) != 0 || (stack.ss_flags & SS_ONSTACK) != 0;
+}
+
+// Entries of frames below this one on its stack: a handler has left them by siglongjmp. Looked for when there are more than a thread ever has at once, but not by a handler on a stack of its own,
+// whose place says nothing. What lies far away may be on another stack.
+uint32_t drop_left_frames(const ThreadLocalHeap& heap, uint32_t count, uintptr_t frame) noexcept {
+  constexpr uintptr_t kNear = uintptr_t{8} << 20;
+  if (is_on_alternate_stack()) return count;
+  while (count > 0) {
+    uint32_t last = count < ThreadLocalHeap::kAnnouncements ? count : ThreadLocalHeap::kAnnouncements;
+    uintptr_t other = heap.announcing_frame[last - 1];
+    if (other > frame || frame - other > kNear) break;
+    count = last - 1;
+  }
+  return count;
+}
+
+}  // namespace
+
+void WriteBarrier::announce_always() noexcept {
+  if (kind_ == BarrierKind::kNone || needs_announcements()) return;
+  asymmetric_ = os::register_barrier();
+  announces_always_ = true;
+}
+
+void WriteBarrier::wait_for_batch() noexcept {
+  if (asymmetric_.load(std::memory_order_relaxed)) std::atomic_signal_fence(std::memory_order_seq_cst);
+  else fence_.fetch_add(0, std::memory_order_seq_cst);
+  while (meshing_.load(std::memory_order_acquire) != 0) os::wait_on(meshing_, 1);
+}
+
+void WriteBarrier::announce_lastingly(ThreadLocalHeap& heap, const void* address) noexcept {
+  heap.lasting[heap.next_lasting++ % ThreadLocalHeap::kLasting].store(reinterpret_cast<uintptr_t>(address), std::memory_order_relaxed);
+  wait_for_batch();
+}
+
+void WriteBarrier::announce(ThreadLocalHeap& heap, const void* const* addresses, uint32_t count, uintptr_t frame) noexcept {
+  constexpr uint32_t kSuspicious = 24;
   uint32_t before = heap.announced_count.load(std::memory_order_relaxed);
+  if (before >= kSuspicious) before = drop_left_frames(heap, before, frame);
   // The count first: a handler that interrupts us announces behind ours. Until all is stored the mesher sees old addresses, which does no harm.
   heap.announced_count.store(before + count, std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   for (uint32_t i = 0; i < count && before + i < ThreadLocalHeap::kAnnouncements; i++) {
     heap.announced[before + i].store(reinterpret_cast<uintptr_t>(addresses[i]), std::memory_order_relaxed);
+    heap.announcing_frame[before + i] = frame;
   }
-  if (asymmetric_) std::atomic_signal_fence(std::memory_order_seq_cst);
-  else heap.announced_count.fetch_add(0, std::memory_order_seq_cst);  // a fence, in a form that ThreadSanitizer knows
-  while (meshing_.load(std::memory_order_acquire) != 0) os::wait_on(meshing_, 1);
+  wait_for_batch();
 }
 
 void WriteBarrier::retract(ThreadLocalHeap& heap, uint32_t count) noexcept {

@@ -30,7 +30,11 @@ class WriteBarrier {
   // In the child of a fork, which does not inherit a userfaultfd's ranges.
   void reopen() noexcept;
   BarrierKind kind() const noexcept { return kind_; }
-  bool needs_announcements() const noexcept { return kind_ == BarrierKind::kUserMode || kind_ == BarrierKind::kMprotect; }
+  bool needs_announcements() const noexcept {
+    return kind_ == BarrierKind::kUserMode || kind_ == BarrierKind::kMprotect || announces_always_.load(std::memory_order_relaxed);
+  }
+  // From now on with `userfaultfd` too. A batch may be going on that does not know yet.
+  void announce_always() noexcept;
 
   int descriptor() const noexcept { return descriptor_; }
 
@@ -44,22 +48,28 @@ class WriteBarrier {
   // The range was not mapped anew: it may be written to again, and its writers go on.
   void lift(void* start, size_t size) noexcept;
 
-  // The other threads. Between announce and retract no span with one of the addresses is meshed. Signal-safe.
-  void announce(ThreadLocalHeap& heap, const void* const* addresses, uint32_t count) noexcept;
+  // The other threads. Between announce and retract no span with one of the addresses is meshed. Signal-safe. `frame`: the address of the caller's frame, by which it is known what frames that
+  // siglongjmp has left have announced.
+  void announce(ThreadLocalHeap& heap, const void* const* addresses, uint32_t count, uintptr_t frame) noexcept;
+  // The address stays announced until the thread has announced ThreadLocalHeap::kLasting more in this way.
+  void announce_lastingly(ThreadLocalHeap& heap, const void* address) noexcept;
   static void retract(ThreadLocalHeap& heap, uint32_t count) noexcept;
 
  private:
   static bool answer_fault(int signal, siginfo_t* information, ucontext_t* context) noexcept;
   bool is_announced(const void* start, size_t size) const noexcept;
+  void wait_for_batch() noexcept;
 
   static constexpr uint32_t kMaximalAnnounced = 1024;
 
   BarrierKind kind_ = BarrierKind::kNone;
   const MeshableArena* arena_ = nullptr;
   int descriptor_ = -1;
-  bool asymmetric_ = false;  // the mesher has membarrier, so that announcing threads need no fence
+  std::atomic<bool> announces_always_{false};
+  std::atomic<bool> asymmetric_{false};  // the mesher has membarrier, so that announcing threads need no fence
   // 1: a batch is going on. Written by the mesher; announcing threads read it after their announcement, the mesher reads announcements after it.
   std::atomic<uint32_t> meshing_{0};
+  std::atomic<uint32_t> fence_{0};       // for a fence in a form that ThreadSanitizer knows
   std::atomic<uint64_t> generation_{0};  // protections so far: a fault of an earlier one is worth another attempt
   uint32_t announced_count_ = 0;
   uintptr_t announced_[kMaximalAnnounced] = {};

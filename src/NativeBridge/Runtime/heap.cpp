@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "budget.h"
 #include "defragmenter.h"
 #include "os.h"
 
@@ -40,10 +41,19 @@ bool Heap::initialize() noexcept {
 bool Heap::refill(ThreadCache& cache, uint32_t size_class) noexcept {
   ThreadCache::Loose& loose = cache.loose[size_class];
   uint32_t wanted = (most_loose(size_class) + 1) / 2;
+  bool may_grow = false;
   lock_.lock();
   while (loose.count < wanted) {
     if (partial_[size_class] == 0) {
       if (loose.count != 0) break;
+      if (!may_grow) {
+        // Without the lock, which the budget's thread takes.
+        lock_.unlock();
+        may_grow = budget::make_room(kUnit);
+        lock_.lock();
+        if (!may_grow) break;
+        continue;
+      }
       Span* made = spans_.make_small(size_class);
       if (made == nullptr) break;
       spans_.link(partial_[size_class], made);
@@ -104,9 +114,10 @@ void* Heap::allocate(ThreadCache& cache, uint32_t id, size_t size, size_t* align
 }
 
 void* Heap::allocate_large(uint32_t id, size_t size, size_t* alignment, bool zeroed) noexcept {
+  bool may_grow = budget::make_room(size);
   lock_.lock();
   size_t frontier = spans_.frontier();
-  Span* span = spans_.make_large(size);
+  Span* span = may_grow ? spans_.make_large(size) : nullptr;
   bool is_new = spans_.frontier() != frontier;
   if (span != nullptr) span->id = id;
   lock_.unlock();

@@ -51,6 +51,8 @@ class Heap {
   bool move(uint32_t id, void* start, Span* target) noexcept;
 
   Spans& spans() noexcept { return spans_; }
+  // Bytes of memory, at most. Any thread; a hint.
+  uint64_t resident() const noexcept { return spans_.resident(); }
   uint32_t& partial(uint32_t size_class) noexcept { return partial_[size_class]; }
   // For stress: what an object leaves behind when it moves is overwritten.
   void overwrite_moved() noexcept { overwrite_ = true; }

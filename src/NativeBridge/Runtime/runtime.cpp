@@ -5,12 +5,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "Platform/process_page.h"
+#include "budget.h"
 #include "defragmenter.h"
 #include "faults.h"
 #include "knobs.h"
 #include "objects.h"
 #include "os.h"
 #include "runtime.h"
+#include "scoped_pins.h"
 #include "services.h"
 #include "stacks.h"
 #include "threads.h"
@@ -35,8 +38,11 @@ void initialize() noexcept {
     return;
   }
   if (!table.initialize()) {
-    os::fail("freehold: the addresses from 0x100000 to 0x140000 or from 0x400100000 to 0x800100000 are taken, or no memory: handles have no table\n");
+    const char* owner = freehold::os::owner_of_fixed_range(kTableBase, 2 * kIdLimit * sizeof(uint64_t));
+    os::fail("freehold: the addresses from 0x100000 to 0x140000 or from 0x400100000 to 0x800100000 are taken%s%s, or no memory: handles have no table\n",
+             owner != nullptr ? " by " : "", owner != nullptr ? owner : "");
   }
+  freehold::os::note_fixed_range(kTableBase, 2 * kIdLimit * sizeof(uint64_t), "the table of handles");
   read_settings();
   choose_service(knobs.service);
   if (!threads::initialize()) os::fail("freehold: no memory for threads\n");
@@ -44,6 +50,7 @@ void initialize() noexcept {
   resolve_jumps();
   state.store(2, std::memory_order_release);
   defragmenter.initialize();
+  budget::join();
 }
 
 bool is_initialized() noexcept { return state.load(std::memory_order_acquire) == 2; }
@@ -68,7 +75,7 @@ void* handle_of(Thread& thread, void* pointer, Visit for_each_given) noexcept {
   if (found != address) {
     if (objects::start_of(found) != address) return reinterpret_cast<void*>(found);
     uint32_t id = HandleTable::id_of(found);
-    bool is_pinned = table.is_pinned(id);
+    bool is_pinned = table.is_pinned(id) || scoped_pins.has(id);
     thread.pins.for_each([&](uint64_t handle) { is_pinned |= (handle & kHandleBit) != 0 && HandleTable::id_of(handle) == id; });
     if (is_pinned) return reinterpret_cast<void*>(found);
   } else if (!objects::may_be_end(address)) {

@@ -107,10 +107,11 @@ class Spans {
   void link(uint32_t& head, Span* span) noexcept;
   void unlink(uint32_t& head, Span* span) noexcept;
 
-  size_t frontier() const noexcept { return frontier_; }                           // units ever used, from the start
-  size_t resident() const noexcept { return used_bytes_ + dirty_units_ * kUnit; }  // bytes, at most
-  size_t used() const noexcept { return used_bytes_; }                             // bytes of spans that hold objects
-  size_t live() const noexcept { return live_bytes_; }                             // bytes of objects, loose slots included
+  size_t frontier() const noexcept { return frontier_; }  // units ever used, from the start
+  // Bytes, at most. Without the lock a hint.
+  size_t resident() const noexcept { return used_bytes_.load(std::memory_order_relaxed) + dirty_units_.load(std::memory_order_relaxed) * kUnit; }
+  size_t used() const noexcept { return used_bytes_.load(std::memory_order_relaxed); }  // bytes of spans that hold objects
+  size_t live() const noexcept { return live_bytes_; }                                  // bytes of objects, loose slots included
   // Gives memory back of free runs that have not, until `keep` units are left or `most` are done. True: there may be more to do.
   bool give_back_dirty(size_t keep, size_t most) noexcept;
   // While it is set, what becomes free is not given back.
@@ -125,8 +126,8 @@ class Spans {
   size_t units_ = 0;
   Span* info_ = nullptr;
   size_t frontier_ = 1;
-  size_t used_bytes_ = 0, live_bytes_ = 0;
-  size_t dirty_units_ = 0;
+  std::atomic<size_t> used_bytes_{0}, dirty_units_{0};
+  size_t live_bytes_ = 0;
   bool keeps_dirty_ = false;
   uint32_t free_[kFreeLists] = {};  // runs of so many units; 0: longer ones
 };

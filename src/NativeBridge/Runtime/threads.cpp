@@ -6,6 +6,7 @@
 
 #include "faults.h"
 #include "os.h"
+#include "scoped_pins.h"
 
 using freehold::bridge::ThreadWord;
 
@@ -68,15 +69,17 @@ class NoSignals {
   sigset_t before_;
 };
 
-void pin_records(Thread& thread, bool pin) noexcept {
-  thread.pins.for_each([pin](uint64_t handle) {
-    if (!HandleTable::is_live(handle)) return;
-    if (pin) {
-      table.pin(HandleTable::id_of(handle), HandleTable::kStopped);
-    } else {
-      table.unpin(HandleTable::id_of(handle), HandleTable::kStopped);
-    }
-  });
+void pin_stopped(uint64_t handle, bool pin) noexcept {
+  if (!HandleTable::is_live(handle)) return;
+  if (pin) {
+    table.pin(HandleTable::id_of(handle), HandleTable::kStopped);
+  } else {
+    table.unpin(HandleTable::id_of(handle), HandleTable::kStopped);
+  }
+}
+void pin_all(bool pin) noexcept {
+  threads::for_each([pin](Thread& thread) { thread.pins.for_each([pin](uint64_t handle) { pin_stopped(handle, pin); }); });
+  scoped_pins.for_each([pin](uint64_t handle) { pin_stopped(handle, pin); });
 }
 
 // Where its frames are.
@@ -168,12 +171,14 @@ void before_fork() noexcept {
   inside_at_fork = mine != nullptr && !is_outside(*mine);
   if (inside_at_fork) leave(*mine);
   stop();
+  scoped_pins.lock();
   heap.lock();
   table.lock();
 }
 void after_fork() noexcept {
   table.unlock();
   heap.unlock();
+  scoped_pins.unlock();
   resume();
   if (inside_at_fork) enter(*mine);
 }
@@ -181,6 +186,7 @@ void after_fork() noexcept {
 void after_fork_in_child() noexcept {
   table.unlock();
   heap.unlock();
+  scoped_pins.unlock();
   newcomers.store(0, std::memory_order_relaxed);
   // Their records are in the copied memory, and name what they have pinned.
   resume();
@@ -208,6 +214,8 @@ Thread& current() noexcept {
 }
 
 Thread* first() noexcept { return all; }
+
+bool is_asked_to_stop(const Thread& thread) noexcept { return (thread.stop->load(std::memory_order_relaxed) & kStop) != 0; }
 
 bool is_outside(const Thread& thread) noexcept { return outside_of(thread).load(std::memory_order_relaxed) != 0; }
 
@@ -283,11 +291,11 @@ void stop() noexcept {
     }
   });
   keep_longest(longest_wait, os::nanoseconds() - began_at);
-  for_each([](Thread& thread) { pin_records(thread, true); });
+  pin_all(true);
 }
 
 void resume() noexcept {
-  for_each([](Thread& thread) { pin_records(thread, false); });
+  pin_all(false);
   for_each([](Thread& thread) {
     thread.stop->fetch_and(~kStop, std::memory_order_release);
     os::wake_all(*thread.stop);

@@ -60,6 +60,8 @@ void enter(Thread& thread) noexcept;
 // From inside to outside.
 void leave(Thread& thread) noexcept;
 bool is_outside(const Thread& thread) noexcept;
+// A stop has begun that waits for the thread if it is inside.
+bool is_asked_to_stop(const Thread& thread) noexcept;
 
 // Around a handler of a signal that has interrupted the thread inside.
 void begin_handler(Thread& thread, uintptr_t stack_pointer) noexcept;

@@ -1,0 +1,89 @@
+// mlockall would make all of the arena present, most of which no object has ever used, or fail because of its size. What the program has is locked mapping by mapping instead; of the arena, what
+// is used, as it is touched.
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "Platform/settings.h"
+#include "Platform/system_call.h"
+#include "heap.h"
+
+using namespace freehold::mesh;
+using freehold::os::argument;
+using freehold::os::is_error;
+using freehold::os::system_call;
+
+namespace {
+
+// The mappings of the process, one after the other. Nothing is allocated.
+class Mappings {
+ public:
+  Mappings() noexcept : file_(system_call(SYS_openat, -100, argument("/proc/self/maps"), 02000000)) {}
+  ~Mappings() {
+    if (!is_error(file_)) system_call(SYS_close, file_);
+  }
+  Mappings(const Mappings&) = delete;
+  Mappings& operator=(const Mappings&) = delete;
+
+  // False: there is no other, or the file cannot be read.
+  bool next(uintptr_t* start, uintptr_t* end, bool* accessible) noexcept {
+    char line[160];
+    size_t length = 0;
+    for (char c; read(&c) && c != '\n';) {
+      if (length + 1 < sizeof line) line[length++] = c;
+    }
+    line[length] = 0;
+    const char* at = parse(line, start);
+    if (at == nullptr || *at != '-' || (at = parse(at + 1, end)) == nullptr || *at != ' ') return false;
+    // The kernel's own pages cannot be locked.
+    *accessible = (at[1] != '-' || at[2] != '-' || at[3] != '-') && strstr(at, "[v") == nullptr;
+    return true;
+  }
+
+ private:
+  bool read(char* c) noexcept {
+    if (used_ == count_) {
+      long count = is_error(file_) ? 0 : system_call(SYS_read, file_, argument(buffer_), sizeof buffer_);
+      if (count <= 0) return false;
+      count_ = static_cast<size_t>(count);
+      used_ = 0;
+    }
+    *c = buffer_[used_++];
+    return true;
+  }
+  static const char* parse(const char* text, uintptr_t* value) noexcept {
+    const char* begin = text;
+    for (*value = 0;; text++) {
+      int digit = *text >= '0' && *text <= '9' ? *text - '0' : *text >= 'a' && *text <= 'f' ? *text - 'a' + 10 : -1;
+      if (digit < 0) return text == begin ? nullptr : text;
+      *value = *value << 4 | static_cast<uintptr_t>(digit);
+    }
+  }
+
+  long file_;
+  size_t used_ = 0, count_ = 0;
+  char buffer_[4096];
+};
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) int mlockall(int flags) {
+  static auto* next = reinterpret_cast<int (*)(int)>(dlsym(RTLD_NEXT, "mlockall"));
+  if ((flags & MCL_CURRENT) == 0 || (flags & ~(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT)) != 0 || !open_heap()) return next(flags);
+  if ((flags & MCL_FUTURE) != 0 && next(flags & ~MCL_CURRENT) != 0) return -1;
+  unsigned how = (flags & MCL_ONFAULT) != 0 ? MLOCK_ONFAULT : 0;
+  uintptr_t start, end;
+  bool accessible;
+  Mappings mappings;
+  while (mappings.next(&start, &end, &accessible)) {
+    if (!accessible) continue;
+    bool own = heap.arena.clip_to_used(&start, &end);
+    if (start >= end) continue;
+    long result = system_call(SYS_mlock2, static_cast<long>(start), static_cast<long>(end - start), static_cast<long>(how | (own ? MLOCK_ONFAULT : 0u)));
+    if (!is_error(result)) continue;
+    errno = static_cast<int>(-result);
+    return -1;
+  }
+  return 0;
+}

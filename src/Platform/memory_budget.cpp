@@ -1,0 +1,193 @@
+#include "Platform/memory_budget.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+
+#include "Platform/futex.h"
+#include "Platform/one_for_all.h"
+#include "Platform/settings.h"
+#include "Platform/system_call.h"
+#include "Platform/time.h"
+
+namespace freehold::os {
+
+namespace {
+
+constexpr uint64_t kLongestWait = 1'000'000'000;  // nanoseconds
+constexpr timespec kBetweenLooks = {0, 2'000'000};
+// A round wins a little more than was asked for, so that the next allocation does not ask again.
+constexpr uint64_t kSpareShare = 32;
+
+thread_local constinit bool gives_back __attribute__((tls_model("initial-exec"))) = false;
+
+BudgetState& state() noexcept { return process_page().budget; }
+uint32_t this_process() noexcept { return static_cast<uint32_t>(system_call(SYS_getpid)); }
+uint64_t budget_of(uint64_t limit, bool reserve) noexcept { return reserve ? limit : limit - limit / 8; }
+
+uint64_t sum_of_held(const BudgetOwner* but) noexcept {
+  uint64_t sum = 0;
+  for (const auto& entry : state().owners) {
+    const BudgetOwner* owner = entry.load(std::memory_order_acquire);
+    if (owner != nullptr && owner != but) sum += owner->held();
+  }
+  return sum;
+}
+
+bool may_wait() noexcept {
+  if (gives_back) return false;
+  for (const auto& entry : state().owners) {
+    const BudgetOwner* owner = entry.load(std::memory_order_acquire);
+    if (owner != nullptr && !owner->may_wait()) return false;
+  }
+  return true;
+}
+
+bool suffices(uint64_t wanted) noexcept {
+  uint64_t budget = budget_of(state().limit.load(std::memory_order_relaxed), false);
+  return sum_of_held(nullptr) + wanted + budget / kSpareShare <= budget;
+}
+
+// Cheap steps first; in a step the others before the asker, and who holds most before who holds less.
+void give_back_round(const BudgetOwner* asker, uint64_t wanted) noexcept {
+  BudgetState& s = state();
+  for (unsigned step = 0; step < BudgetState::kSteps; step++) {
+    const BudgetOwner* order[BudgetState::kOwners];
+    unsigned count = 0;
+    for (const auto& entry : s.owners) {
+      const BudgetOwner* owner = entry.load(std::memory_order_acquire);
+      if (owner == nullptr) continue;
+      unsigned at = count++;
+      auto weight = [&](const BudgetOwner* one) noexcept { return one == asker ? 0 : one->held() + 1; };
+      for (; at > 0 && weight(order[at - 1]) < weight(owner); at--) order[at] = order[at - 1];
+      order[at] = owner;
+    }
+    for (unsigned i = 0; i < count; i++) {
+      if (suffices(wanted)) return;
+      uint64_t before = order[i]->held(), began = nanoseconds();
+      order[i]->give_back(static_cast<GiveBack>(step));
+      uint64_t after = order[i]->held();
+      if (after < before) s.given[step].fetch_add(before - after, std::memory_order_relaxed);
+      s.nanoseconds[step].fetch_add(nanoseconds() - began, std::memory_order_relaxed);
+    }
+  }
+}
+
+void* run(void*) noexcept {
+  gives_back = true;
+  BudgetState& s = state();
+  while (true) {
+    uint32_t asked = s.asked.load(std::memory_order_acquire);
+    if (asked == s.done.load(std::memory_order_relaxed)) {
+      wait_on(s.asked, asked);
+      continue;
+    }
+    give_back_round(s.asker.load(std::memory_order_relaxed), s.wanted.load(std::memory_order_relaxed));
+    s.rounds.fetch_add(1, std::memory_order_relaxed);
+    s.done.store(asked, std::memory_order_release);
+    wake_all(s.done);
+  }
+  return nullptr;
+}
+
+bool is_thread_there() noexcept {
+  uint32_t process = state().process.load(std::memory_order_acquire);
+  return process != 0 && process == this_process();
+}
+
+}  // namespace
+
+FREEHOLD_ONE_FOR_ALL void set_memory_limit(uint64_t bytes) noexcept { state().limit.store(bytes, std::memory_order_relaxed); }
+FREEHOLD_ONE_FOR_ALL uint64_t memory_limit() noexcept { return state().limit.load(std::memory_order_relaxed); }
+
+FREEHOLD_ONE_FOR_ALL bool read_memory_limit(const char* const* environment) noexcept {
+  static constexpr char kName[] = "FREEHOLD_MEMORY_LIMIT=";
+  for (; environment != nullptr && *environment != nullptr; environment++) {
+    if (strncmp(*environment, kName, sizeof kName - 1) != 0) continue;
+    const char* value = *environment + sizeof kName - 1;
+    uint64_t bytes;
+    if (*value == 0) return true;
+    if (!settings::parse_size(value, &bytes)) return false;
+    set_memory_limit(bytes);
+    return true;
+  }
+  return true;
+}
+
+FREEHOLD_ONE_FOR_ALL void join_budget(const BudgetOwner& owner) noexcept {
+  ProcessPage& page = process_page();
+  LockGuard guard(page.lock);
+  std::atomic<const BudgetOwner*>* unused = nullptr;
+  for (auto& entry : page.budget.owners) {
+    const BudgetOwner* other = entry.load(std::memory_order_relaxed);
+    if (other == &owner) return;
+    if (other == nullptr && unused == nullptr) unused = &entry;
+  }
+  if (unused != nullptr) unused->store(&owner, std::memory_order_release);
+}
+
+FREEHOLD_ONE_FOR_ALL void start_budget_thread() noexcept {
+  BudgetState& s = state();
+  unsigned owners = 0;
+  for (const auto& entry : s.owners) owners += entry.load(std::memory_order_relaxed) != nullptr;
+  if (s.limit.load(std::memory_order_relaxed) == 0 || owners < 2) return;
+  uint32_t process = s.process.load(std::memory_order_relaxed), now = this_process();
+  // One who comes in between goes on without.
+  if (process == now || !s.process.compare_exchange_strong(process, now, std::memory_order_acq_rel)) return;
+  // It takes no signals that are meant for the program.
+  sigset_t most, before;
+  sigfillset(&most);
+  for (int fault : {SIGSEGV, SIGBUS, SIGTRAP, SIGILL, SIGFPE, SIGABRT}) sigdelset(&most, fault);
+  pthread_sigmask(SIG_SETMASK, &most, &before);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setstacksize(&attributes, 256 << 10);
+  pthread_t thread;
+  if (pthread_create(&thread, &attributes, run, nullptr) == 0) pthread_setname_np(thread, "Freehold budget");
+  else s.process.store(0, std::memory_order_release);
+  pthread_attr_destroy(&attributes);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+FREEHOLD_ONE_FOR_ALL uint64_t room_in_budget(const BudgetOwner& owner, bool reserve) noexcept {
+  uint64_t limit = state().limit.load(std::memory_order_relaxed);
+  if (limit == 0) return UINT64_MAX;
+  uint64_t budget = budget_of(limit, reserve), others = sum_of_held(&owner);
+  return budget > others ? budget - others : 0;
+}
+
+FREEHOLD_ONE_FOR_ALL uint64_t held_by_all() noexcept { return sum_of_held(nullptr); }
+FREEHOLD_ONE_FOR_ALL uint64_t held_by_others(const BudgetOwner& owner) noexcept { return sum_of_held(&owner); }
+
+FREEHOLD_ONE_FOR_ALL bool ask_to_give_back(const BudgetOwner& asker, uint64_t wanted) noexcept {
+  BudgetState& s = state();
+  if (s.limit.load(std::memory_order_relaxed) == 0 || !is_thread_there() || !may_wait()) return false;
+  s.asker.store(&asker, std::memory_order_relaxed);
+  s.wanted.store(wanted, std::memory_order_relaxed);
+  uint32_t number = s.asked.fetch_add(1, std::memory_order_acq_rel) + 1;
+  wake_one(s.asked);
+  s.waits.fetch_add(1, std::memory_order_relaxed);
+  uint64_t end = nanoseconds() + kLongestWait;
+  while (true) {
+    uint32_t done = s.done.load(std::memory_order_acquire);
+    if (static_cast<int32_t>(done - number) >= 0) return true;
+    if (!may_wait() || nanoseconds() > end) break;
+    wait_on(s.done, done, &kBetweenLooks);
+  }
+  s.given_up.fetch_add(1, std::memory_order_relaxed);
+  return false;
+}
+
+FREEHOLD_ONE_FOR_ALL BudgetFigures budget_figures() noexcept {
+  BudgetState& s = state();
+  BudgetFigures figures = {
+      s.rounds.load(std::memory_order_relaxed), s.waits.load(std::memory_order_relaxed), s.given_up.load(std::memory_order_relaxed), {}, {}};
+  for (unsigned i = 0; i < BudgetState::kSteps; i++) {
+    figures.given[i] = s.given[i].load(std::memory_order_relaxed);
+    figures.nanoseconds[i] = s.nanoseconds[i].load(std::memory_order_relaxed);
+  }
+  return figures;
+}
+
+}  // namespace freehold::os

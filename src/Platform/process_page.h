@@ -1,0 +1,53 @@
+// A page at a fixed address that all of Freehold in a process shares: an executable with the managed heap, a preloaded libfreehold-mesh.so, libfreehold_handles.so. Each of them is linked with
+// a copy of src/Platform and hides it, so no name of a linker leads from one to the other. Whoever comes first maps the page.
+//
+// It has the registry of fixed addresses, so that who finds an address taken can say by whom, and the one budget of memory (memory_budget.h).
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "Platform/lock.h"
+
+namespace freehold::os {
+
+struct FixedRange {
+  std::atomic<uintptr_t> start;  // 0: unused. Written last
+  size_t size;
+  const char* owner;
+};
+
+struct BudgetOwner;
+
+// Written by any thread; the words that belong together are under `lock`.
+struct BudgetState {
+  static constexpr unsigned kOwners = 6, kSteps = 3;
+  std::atomic<uint64_t> limit;  // of the process, in bytes; 0: none
+  std::atomic<const BudgetOwner*> owners[kOwners];
+  std::atomic<uint32_t> process;          // whose thread it is; 0: there is no thread
+  std::atomic<uint32_t> asked, done;      // futexes: numbers of questions; that of the last question before the last round began
+  std::atomic<const BudgetOwner*> asker;  // of the last question
+  std::atomic<uint64_t> wanted;           // bytes
+  // Since the start; written by the budget's thread, and by threads that ask.
+  std::atomic<uint64_t> rounds, waits, given_up;
+  std::atomic<uint64_t> given[kSteps], nanoseconds[kSteps];
+};
+
+struct ProcessPage {
+  static constexpr unsigned kRanges = 16;
+  std::atomic<uint64_t> mark;  // kMark when the page is whole
+  Lock lock;
+  FixedRange ranges[kRanges];
+  BudgetState budget;
+};
+
+// Any thread. Where the address is taken by something else, or memory is out, it is a page of this executable or library alone.
+ProcessPage& process_page() noexcept;
+
+// Notes what somebody has mapped at a fixed address, for messages. Forgets it when the table is full.
+void note_fixed_range(uintptr_t start, size_t size, const char* owner) noexcept;
+// Who of us has mapped something in there; null: none of us.
+const char* owner_of_fixed_range(uintptr_t start, size_t size) noexcept;
+
+}  // namespace freehold::os

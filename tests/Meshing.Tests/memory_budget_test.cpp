@@ -1,0 +1,246 @@
+// src/Platform/memory_budget.h with owners that only count, and the meshing malloc beside one of them.
+#include "Platform/memory_budget.h"
+
+#include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "mesh_fixture.h"
+
+namespace freehold::os {
+namespace {
+
+constexpr uint64_t kMegabyte = 1 << 20;
+
+// What an owner holds, and gives at each step.
+struct Fake {
+  std::atomic<uint64_t> held{0};
+  std::atomic<uint64_t> gives[BudgetState::kSteps] = {};
+  std::atomic<bool> may_wait{true};
+};
+Fake fakes[3];
+std::atomic<bool> hold_round{false}, in_round{false};
+std::string steps;  // written by the budget's thread; read after a round
+
+template <int i>
+void give_back(GiveBack how) noexcept {
+  steps += static_cast<char>('a' + i);
+  steps += static_cast<char>('0' + static_cast<int>(how));
+  in_round = true;
+  while (hold_round) pause(100);
+  uint64_t given = fakes[i].gives[static_cast<int>(how)].exchange(0);
+  fakes[i].held -= given;
+}
+template <int i>
+constexpr BudgetOwner kFake = {"fake", []() noexcept { return fakes[i].held.load(); }, give_back<i>, []() noexcept { return fakes[i].may_wait.load(); }};
+
+class MemoryBudget : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    for (Fake& fake : fakes) {
+      fake.held = 0;
+      for (auto& gives : fake.gives) gives = 0;
+      fake.may_wait = true;
+    }
+    steps.clear();
+    set_memory_limit(160 * kMegabyte);  // of which heaps may have 140
+    join_budget(kFake<0>);
+    join_budget(kFake<1>);
+    join_budget(kFake<2>);
+    start_budget_thread();
+  }
+  void TearDown() override { set_memory_limit(0); }
+};
+
+TEST_F(MemoryBudget, LeavesToEachWhatTheOthersDoNotHold) {
+  fakes[1].held = 30 * kMegabyte;
+  fakes[2].held = 20 * kMegabyte;
+  EXPECT_EQ(room_in_budget(kFake<0>, false), 90 * kMegabyte);
+  EXPECT_EQ(room_in_budget(kFake<0>, true), 110 * kMegabyte);
+  EXPECT_EQ(room_in_budget(kFake<1>, false), 120 * kMegabyte);
+  fakes[2].held = 500 * kMegabyte;
+  EXPECT_EQ(room_in_budget(kFake<0>, true), 0u);
+  set_memory_limit(0);
+  EXPECT_EQ(room_in_budget(kFake<0>, false), UINT64_MAX);
+  EXPECT_FALSE(ask_to_give_back(kFake<0>, 1));
+}
+
+TEST_F(MemoryBudget, TheOthersGiveBackFirstTheLargestFirstCheapStepsFirst) {
+  fakes[0].held = 60 * kMegabyte;
+  fakes[1].held = 30 * kMegabyte;
+  fakes[2].held = 50 * kMegabyte;
+  ASSERT_TRUE(ask_to_give_back(kFake<0>, kMegabyte));
+  EXPECT_EQ(steps, "c0b0a0c1b1a1c2b2a2");
+}
+
+TEST_F(MemoryBudget, ARoundEndsWhenEnoughWasGivenBack) {
+  fakes[0].held = 60 * kMegabyte;
+  fakes[1].held = 30 * kMegabyte;
+  fakes[2].held = 50 * kMegabyte;
+  fakes[1].gives[1] = 20 * kMegabyte;
+  BudgetFigures before = budget_figures();
+  ASSERT_TRUE(ask_to_give_back(kFake<0>, 10 * kMegabyte));
+  EXPECT_EQ(steps, "c0b0a0c1b1");
+  BudgetFigures after = budget_figures();
+  EXPECT_EQ(after.rounds, before.rounds + 1);
+  EXPECT_EQ(after.given[1], before.given[1] + 20 * kMegabyte);
+  EXPECT_EQ(fakes[1].held.load(), 10 * kMegabyte);
+}
+
+TEST_F(MemoryBudget, WhoMayNotWaitIsNotKept) {
+  fakes[2].held = 150 * kMegabyte;
+  fakes[1].may_wait = false;
+  EXPECT_FALSE(ask_to_give_back(kFake<0>, 1));
+}
+
+// A stop that begins while a thread waits would wait for the thread, and the thread for the round that makes the stop.
+TEST_F(MemoryBudget, WhoWaitsGoesOnWhenAStopNeedsIt) {
+  fakes[2].held = 150 * kMegabyte;
+  hold_round = true;
+  in_round = false;
+  std::atomic<int> answer{-1};
+  std::thread asker([&] { answer = ask_to_give_back(kFake<0>, 1); });
+  while (!in_round) pause(100);
+  EXPECT_EQ(answer.load(), -1);
+  fakes[1].may_wait = false;
+  asker.join();  // the round is held: nothing else ends its wait so soon
+  EXPECT_EQ(answer.load(), 0);
+  hold_round = false;
+  fakes[1].may_wait = true;
+  fakes[2].held = 0;
+  EXPECT_TRUE(ask_to_give_back(kFake<0>, 1));
+}
+
+TEST_F(MemoryBudget, ManyThreadsAskAtOnce) {
+  fakes[2].held = 150 * kMegabyte;
+  std::vector<std::thread> threads;
+  std::atomic<int> answered{0};
+  for (int i = 0; i < 8; i++) {
+    threads.emplace_back([&] {
+      for (int k = 0; k < 50; k++) answered += ask_to_give_back(kFake<0>, 1);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_GT(answered.load(), 0);
+}
+
+TEST_F(MemoryBudget, TheChildOfAForkHasAThreadWhenItStartsOne) {
+  fakes[2].held = 150 * kMegabyte;
+  pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(120);
+    bool without = ask_to_give_back(kFake<0>, 1);
+    start_budget_thread();
+    bool with = ask_to_give_back(kFake<0>, 1);
+    _exit(!without && with ? 7 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 7 << 8);
+  EXPECT_TRUE(ask_to_give_back(kFake<0>, 1));
+}
+
+TEST_F(MemoryBudget, TheEnvironmentsLimitIsASize) {
+  const char* good[] = {"OTHER=1", "FREEHOLD_MEMORY_LIMIT=3G", nullptr};
+  EXPECT_TRUE(read_memory_limit(good));
+  EXPECT_EQ(memory_limit(), uint64_t{3} << 30);
+  const char* bad[] = {"FREEHOLD_MEMORY_LIMIT=much", nullptr};
+  EXPECT_FALSE(read_memory_limit(bad));
+  const char* empty[] = {"FREEHOLD_MEMORY_LIMIT=", nullptr};
+  EXPECT_TRUE(read_memory_limit(empty));
+}
+
+TEST(ProcessPage, LibrariesOfOneProcessShareIt) {
+  void* library = dlopen(FREEHOLD_PLATFORM_COPY, RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr) << dlerror();
+  auto find = reinterpret_cast<void* (*)()>(dlsym(library, "page_of_copy"));
+  ASSERT_NE(find, nullptr);
+  EXPECT_EQ(find(), &process_page());
+}
+
+TEST(ProcessPage, SaysWhoHasMappedAFixedAddress) {
+  note_fixed_range(0x12345000, 0x3000, "a test");
+  EXPECT_STREQ(owner_of_fixed_range(0x12347000, 0x1000), "a test");
+  EXPECT_STREQ(owner_of_fixed_range(0x12344000, 0x1001), "a test");
+  EXPECT_EQ(owner_of_fixed_range(0x12348000, 0x1000), nullptr);
+  EXPECT_EQ(owner_of_fixed_range(0x12344000, 0x1000), nullptr);
+}
+
+}  // namespace
+}  // namespace freehold::os
+
+namespace freehold::mesh {
+namespace {
+
+using freehold::os::fakes;
+using freehold::os::kFake;
+using freehold::os::kMegabyte;
+
+class BudgetOfMalloc : public testing::MeshTest {
+ protected:
+  void configure(Knobs&) override {
+    freehold::os::set_memory_limit(160 * kMegabyte);
+    for (auto& fake : fakes) fake.held = 0;
+    for (auto& gives : fakes[1].gives) gives = 0;
+    fakes[1].may_wait = true;
+    freehold::os::join_budget(kFake<1>);
+  }
+  void TearDown() override {
+    fakes[1].held = 0;
+    freehold::os::set_memory_limit(0);
+    MeshTest::TearDown();
+  }
+};
+
+TEST_F(BudgetOfMalloc, OthersGiveBackBeforeAnAllocationFails) {
+  freehold::os::start_budget_thread();
+  fakes[1].held = 120 * kMegabyte;
+  fakes[1].gives[2] = 100 * kMegabyte;
+  void* large = allocate(50 * kMegabyte);
+  EXPECT_NE(large, nullptr);
+  EXPECT_EQ(fakes[1].held.load(), 20 * kMegabyte);
+  deallocate(large);
+}
+
+TEST_F(BudgetOfMalloc, TheReserveIsTheLastThatItTakes) {
+  fakes[1].held = 120 * kMegabyte;
+  void* in_reserve = allocate(30 * kMegabyte);  // 140 are for all heaps
+  EXPECT_NE(in_reserve, nullptr);
+  EXPECT_EQ(allocate(15 * kMegabyte), nullptr);
+  deallocate(in_reserve);
+  void* again = allocate(30 * kMegabyte);
+  EXPECT_NE(again, nullptr);
+  deallocate(again);
+}
+
+TEST_F(BudgetOfMalloc, SmallObjectsEndAtTheLimitToo) {
+  fakes[1].held = 150 * kMegabyte;
+  std::vector<void*> all;
+  while (void* one = allocate(1024)) {
+    all.push_back(one);
+    ASSERT_LT(all.size(), 20'000u);
+  }
+  EXPECT_GT(all.size(), 8'000u);
+  EXPECT_LE(heap.arena.held_bytes(), 10 * kMegabyte);
+  for (void* one : all) deallocate(one);
+}
+
+TEST_F(BudgetOfMalloc, WhatWaitsForItsNextUseIsGivenWhenAnotherHeapAsks) {
+  std::vector<void*> all;
+  for (int i = 0; i < 20'000; i++) all.push_back(allocate(1024));
+  for (void* one : all) deallocate(one);
+  freehold::os::start_budget_thread();
+  uint64_t before = heap.arena.held_bytes();
+  ASSERT_GT(before, 15 * kMegabyte);
+  ASSERT_TRUE(freehold::os::ask_to_give_back(kFake<1>, 150 * kMegabyte));
+  EXPECT_LT(heap.arena.held_bytes(), before / 4);
+}
+
+}  // namespace
+}  // namespace freehold::mesh

@@ -1,0 +1,280 @@
+// Programs of one verb each, with libfreehold-mesh.so preloaded: what others do to a process that spans in a shared file have to bear.
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+extern "C" pid_t _Fork();
+
+namespace {
+
+using Compact = uint64_t (*)();
+Compact compact;
+std::atomic<bool> stop{false};
+
+bool fail(const char* what) {
+  fprintf(stderr, "%s: %s\n", what, strerror(errno));
+  return false;
+}
+
+// One of sixteen stays, with a number of its own: spans that mesh.
+std::vector<uint64_t*> sparse(size_t size, size_t count, uint64_t first) {
+  std::vector<uint64_t*> all, kept;
+  for (size_t i = 0; i < count; i++) all.push_back(static_cast<uint64_t*>(malloc(size)));
+  for (size_t i = 0; i < count; i++) {
+    if (i % 16 != 0) {
+      free(all[i]);
+      continue;
+    }
+    all[i][0] = first + kept.size();
+    kept.push_back(all[i]);
+  }
+  return kept;
+}
+
+bool is_intact(const std::vector<uint64_t*>& kept, uint64_t first) {
+  for (size_t i = 0; i < kept.size(); i++) {
+    if (kept[i][0] != first + i) return fprintf(stderr, "object %zu has %lu\n", i, kept[i][0]), false;
+  }
+  return true;
+}
+
+void mesh_all_the_time() {
+  while (!stop) {
+    std::vector<uint64_t*> kept = sparse(128, 6000, 1);
+    compact();
+    for (uint64_t* one : kept) free(one);
+  }
+}
+
+// Stores to objects whose spans are being meshed, for as long as the mesher has not done so many passes.
+void store(std::vector<uint64_t*>& objects, int rounds) {
+  for (int round = 0; round < rounds; round++) {
+    for (uint64_t* one : objects) static_cast<volatile uint64_t*>(one)[1] = static_cast<uint64_t>(round);
+  }
+}
+
+std::vector<uint64_t*> objects_of_handler;
+
+// Threads that have blocked SIGSEGV, by all means, store. The kernel ends a process for a fault that is blocked.
+bool blocked() {
+  std::thread mesher(mesh_all_the_time);
+  std::vector<std::thread> threads;
+  sigset_t every;
+  sigfillset(&every);
+  struct sigaction action = {};
+  action.sa_handler = [](int) { store(objects_of_handler, 3000); };
+  action.sa_mask = every;
+  sigaction(SIGUSR1, &action, nullptr);
+  objects_of_handler = sparse(128, 4000, 1);
+  for (int i = 0; i < 3; i++) {
+    threads.emplace_back([&, i] {
+      std::vector<uint64_t*> objects = sparse(128, 4000, 1);
+      if (i == 0) pthread_sigmask(SIG_SETMASK, &every, nullptr);
+      if (i == 1) sigprocmask(SIG_BLOCK, &every, nullptr);
+      if (i == 2) raise(SIGUSR1);
+      store(objects, 3000);
+      for (uint64_t* one : objects) free(one);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  stop = true;
+  mesher.join();
+  return true;
+}
+
+// The same, by the mask that the program is started with.
+bool masked(char** arguments) {
+  uint64_t mask = ~uint64_t{0};
+  syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, nullptr, sizeof mask);
+  char verb[] = "started-masked";
+  arguments[1] = verb;
+  execv("/proc/self/exe", arguments);
+  return fail("exec");
+}
+bool started_masked() {
+  std::thread mesher(mesh_all_the_time);
+  std::vector<uint64_t*> objects = sparse(128, 4000, 1);
+  store(objects, 3000);
+  stop = true;
+  mesher.join();
+  return true;
+}
+
+// Parent and child see their own stores only.
+bool separate(const char* how, const std::function<pid_t(const std::function<int()>&)>& copy) {
+  constexpr size_t kCount = 8000;
+  std::vector<uint64_t*> kept = sparse(64, kCount, 1000);
+  compact();
+  int pipes[2];
+  if (pipe(pipes) != 0) return fail("pipe");
+  pid_t child = copy([&] {
+    for (uint64_t* one : kept) one[0] += 1'000'000;
+    char byte;
+    if (read(pipes[0], &byte, 1) != 1) return 1;  // the parent has stored
+    return is_intact(kept, 1'001'000) ? 7 : 2;
+  });
+  if (child < 0) return fail(how);
+  usleep(200'000);  // whatever the child does meanwhile
+  bool good = is_intact(kept, 1000);
+  for (uint64_t* one : kept) one[0] += 5'000'000;
+  if (write(pipes[1], "x", 1) != 1) return fail("write");
+  int status = 0;
+  if (waitpid(child, &status, 0) != child) return fail("waitpid");
+  good = good && WEXITSTATUS(status) == 7 && is_intact(kept, 5'001'000);
+  if (!good) fprintf(stderr, "%s: the child ended with %x\n", how, status);
+  close(pipes[0]);
+  close(pipes[1]);
+  for (uint64_t* one : kept) free(one);
+  return good;
+}
+
+bool bare_forks() {
+  auto by = [](pid_t (*fork)()) {
+    return [fork](const std::function<int()>& work) {
+      pid_t child = fork();
+      if (child == 0) _exit(work());
+      return child;
+    };
+  };
+  bool good = separate("_Fork", by(_Fork));
+  good = separate("SYS_fork", by([] { return static_cast<pid_t>(syscall(SYS_fork)); })) && good;
+  good = separate("SYS_clone", by([] { return static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr)); })) && good;
+  good = separate("clone",
+                  [](const std::function<int()>& work) {
+                    static char stack[1 << 18];
+                    return clone([](void* work) { return (*static_cast<const std::function<int()>*>(work))(); }, stack + sizeof stack, SIGCHLD,
+                                 const_cast<std::function<int()>*>(&work));
+                  }) &&
+         good;
+  return good;
+}
+
+// A futex without FUTEX_PRIVATE_FLAG, as libstdc++'s futures have: its page changes while threads wait on it.
+bool futexes() {
+  std::vector<uint64_t*> kept = sparse(128, 6000, 1);
+  std::vector<std::thread> waiters;
+  std::atomic<int> waiting{0}, late{0};
+  for (size_t i = 0; i < 60; i++) {
+    auto* word = reinterpret_cast<uint32_t*>(kept[i * 6] + 2);
+    *word = 5;
+    waiters.emplace_back([&, word] {
+      timespec most = {60, 0};
+      waiting++;
+      while (__atomic_load_n(word, __ATOMIC_SEQ_CST) == 5) {
+        if (syscall(SYS_futex, word, FUTEX_WAIT, 5, &most, nullptr, 0) != 0 && errno == ETIMEDOUT) {
+          late++;
+          return;
+        }
+      }
+    });
+  }
+  while (waiting != 60) usleep(1000);
+  usleep(300'000);  // they wait; one that does not yet sees the store below
+  compact();
+  for (size_t i = 0; i < 60; i++) {
+    auto* word = reinterpret_cast<uint32_t*>(kept[i * 6] + 2);
+    __atomic_store_n(word, 6, __ATOMIC_SEQ_CST);
+    syscall(SYS_futex, word, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+  }
+  for (std::thread& waiter : waiters) waiter.join();
+  if (late != 0) fprintf(stderr, "%d of 60 were not woken\n", late.load());
+  return late == 0;
+}
+
+[[gnu::noinline]] void jump(uint64_t* object) {
+  auto* buffer = reinterpret_cast<sigjmp_buf*>(object);
+  if (sigsetjmp(*buffer, 1) == 0) siglongjmp(*buffer, 1);
+}
+
+// Calls whose answers the kernel writes into objects, while their spans are meshed.
+bool calls() {
+  std::thread mesher(mesh_all_the_time);
+  std::vector<uint64_t*> kept = sparse(1024, 3000, 1);
+  bool good = true;
+  for (size_t i = 0; i < 60'000 && good; i++) {
+    uint64_t* object = kept[i % kept.size()];
+    switch (i % 8) {
+      case 0: good = clock_gettime(CLOCK_THREAD_CPUTIME_ID, reinterpret_cast<timespec*>(object + 1)) == 0; break;
+      case 1: good = clock_getres(CLOCK_MONOTONIC, reinterpret_cast<timespec*>(object + 1)) == 0; break;
+      case 2: good = pthread_getaffinity_np(pthread_self(), 64, reinterpret_cast<cpu_set_t*>(object + 1)) == 0; break;
+      case 3: jump(object + 1); break;
+      case 4:
+        good = getcontext(reinterpret_cast<ucontext_t*>(object)) == 0;
+        object[0] = 1 + i % kept.size();
+        break;
+      case 5: good = pthread_getname_np(pthread_self(), reinterpret_cast<char*>(object + 1), 100) == 0; break;
+      case 6: good = sigprocmask(SIG_BLOCK, nullptr, reinterpret_cast<sigset_t*>(object + 1)) == 0; break;
+      default: {
+        pthread_attr_t attributes;
+        good = pthread_getattr_np(pthread_self(), &attributes) == 0;
+        pthread_attr_destroy(&attributes);
+      }
+    }
+    if (!good) fprintf(stderr, "call %zu\n", i % 8);
+  }
+  stop = true;
+  mesher.join();
+  return good || fail("a call");
+}
+
+// mlockall locks what there is, and does not make all of the arena present; within a limit that has room for a small program.
+bool locked() {
+  std::vector<uint64_t*> kept = sparse(128, 6000, 1);
+  rlimit limit = {size_t{400} << 20, size_t{400} << 20};
+  if (setrlimit(RLIMIT_MEMLOCK, &limit) != 0) return fail("setrlimit");
+  if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) return fail("setuid");
+  if (mlockall(MCL_CURRENT) != 0) return fail("mlockall");
+  std::vector<uint64_t*> more = sparse(128, 6000, 1);
+  if (munlockall() != 0) return fail("munlockall");
+  return is_intact(kept, 1) && is_intact(more, 1);
+}
+
+bool family() {
+  errno = 0;
+  volatile size_t huge = (size_t{1} << 63) + 1;
+  if (memalign(huge, 8) != nullptr || errno != EINVAL) return fail("memalign of more than half of all addresses");
+  return true;
+}
+
+}  // namespace
+
+int main(int, char** arguments) {
+  compact = reinterpret_cast<Compact>(dlsym(RTLD_DEFAULT, "freehold_mesh_compact"));
+  if (compact == nullptr) {
+    fprintf(stderr, "libfreehold-mesh.so is not loaded\n");
+    return 3;
+  }
+  std::string verb = arguments[1] != nullptr ? arguments[1] : "";
+  bool good = verb == "blocked"          ? blocked()
+              : verb == "masked"         ? masked(arguments)
+              : verb == "started-masked" ? started_masked()
+              : verb == "bare-forks"     ? bare_forks()
+              : verb == "futexes"        ? futexes()
+              : verb == "calls"          ? calls()
+              : verb == "locked"         ? locked()
+              : verb == "family"         ? family()
+                                         : fail("no such verb");
+  return good ? 0 : 1;
+}

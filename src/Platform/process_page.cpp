@@ -1,6 +1,8 @@
 #include "Platform/process_page.h"
 
 #include <fcntl.h>
+#include <string.h>
+#include <sys/auxv.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -11,8 +13,6 @@
 
 namespace freehold::os {
 
-// Between the managed arena, which ends at 80 TB if it gets what it wants, and executables; outside of the shadows of sanitizers.
-constexpr uintptr_t kAddress = 0x50fe'e400'0000;
 // Another layout is another mark.
 constexpr uint64_t kMark = 0x3130'6469'6f68'6572;
 static_assert(sizeof(ProcessPage) <= kPageSize);
@@ -24,22 +24,35 @@ FREEHOLD_ONE_FOR_ALL constinit std::atomic<ProcessPage*> found_page{nullptr};
 
 namespace {
 
+// Between the managed arena, which ends at 80 TB if it gets what it wants, and executables; outside of the shadows of sanitizers. Where in there, the random bytes say that the kernel gives each
+// process: what the page leads to are functions, and nobody shall know beforehand where they are named.
+uintptr_t address() noexcept {
+  constexpr uintptr_t kFirst = 0x5080'0000'0000;
+  constexpr int kPageBits = 28;
+  uint64_t random[2] = {};
+  if (auto* given = reinterpret_cast<const void*>(getauxval(AT_RANDOM))) memcpy(random, given, sizeof random);
+  uint64_t mixed = random[0] ^ (random[1] << 23 | random[1] >> 41);
+  for (int i = 0; i < 3; i++) mixed = (mixed ^ mixed >> 29) * 0xbf58'476d'1ce4'e5b9;
+  return kFirst + ((mixed >> (64 - kPageBits)) << kPageShift);
+}
+
 // What is there may be unreadable: the kernel reads it for us.
-bool read_mark(uint64_t* mark) noexcept {
-  iovec to = {mark, sizeof *mark}, from = {reinterpret_cast<void*>(kAddress), sizeof *mark};
+bool read_mark(uintptr_t at, uint64_t* mark) noexcept {
+  iovec to = {mark, sizeof *mark}, from = {reinterpret_cast<void*>(at), sizeof *mark};
   long process = system_call(SYS_getpid);
   if (system_call(SYS_process_vm_readv, process, argument(&to), 1, argument(&from), 1, 0) == sizeof *mark) return true;
   // Some containers forbid that call.
   long file = system_call(SYS_openat, AT_FDCWD, argument("/proc/self/mem"), O_RDONLY | O_CLOEXEC);
   if (is_error(file)) return false;
-  long count = system_call(SYS_pread64, file, argument(mark), sizeof *mark, static_cast<long>(kAddress));
+  long count = system_call(SYS_pread64, file, argument(mark), sizeof *mark, static_cast<long>(at));
   system_call(SYS_close, file);
   return count == sizeof *mark;
 }
 
 ProcessPage* find() noexcept {
   int reason = 0;
-  if (void* made = map_private_at(kAddress, kPageSize, PROT_READ | PROT_WRITE, &reason)) {
+  uintptr_t at = address();
+  if (void* made = map_private_at(at, kPageSize, PROT_READ | PROT_WRITE, &reason)) {
     auto* page = static_cast<ProcessPage*>(made);  // zeroes are a whole page but for the mark
     page->mark.store(kMark, std::memory_order_release);
     return page;
@@ -47,8 +60,8 @@ ProcessPage* find() noexcept {
   if (reason != EEXIST) return nullptr;
   // Somebody else maps it at this moment, and marks it right afterwards.
   uint64_t mark = 0;
-  for (int i = 0; i < 1000 && read_mark(&mark) && mark == 0; i++) pause(100);
-  return mark == kMark ? reinterpret_cast<ProcessPage*>(kAddress) : nullptr;
+  for (int i = 0; i < 1000 && read_mark(at, &mark) && mark == 0; i++) pause(100);
+  return mark == kMark ? reinterpret_cast<ProcessPage*>(at) : nullptr;
 }
 
 }  // namespace

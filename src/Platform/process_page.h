@@ -1,4 +1,4 @@
-// A page at a fixed address that all of Freehold in a process shares: an executable with the managed heap, a preloaded libfreehold-mesh.so, libfreehold_handles.so. Each of them is linked with
+// A page that all of Freehold in a process shares, at an address that each part finds by itself: an executable with the managed heap, a preloaded libfreehold-mesh.so, libfreehold_handles.so. Each of them is linked with
 // a copy of src/Platform and hides it, so no name of a linker leads from one to the other. Whoever comes first maps the page.
 //
 // It has the registry of fixed addresses, so that who finds an address taken can say by whom, and the one budget of memory (memory_budget.h).

@@ -85,7 +85,7 @@ not_interposed=$(comm -23 <(echo "$functions") <(echo "$exported"))
 case_of "system calls that the table does not know: ${unknown:-none}" [ -z "$unknown" ]
 case_of "functions that are not interposed: ${not_interposed:-none}" [ -z "$not_interposed" ]
 
-for verb in blocked masked bare-forks futexes calls family; do
+for verb in blocked masked bare-forks futexes calls locked family; do
   for barrier in auto user mprotect; do
     case_of "$verb, $barrier" "${preload[@]}" FREEHOLD_MESH_BARRIER=$barrier "$defects" $verb
   done

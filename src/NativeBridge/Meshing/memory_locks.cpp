@@ -79,7 +79,8 @@ extern "C" __attribute__((visibility("default"))) int mlockall(int flags) {
   while (mappings.next(&start, &end, &accessible)) {
     if (!accessible) continue;
     bool own = heap.arena.clip_to_used(&start, &end);
-    if (start >= end) continue;
+    // Tables are far larger than what is used of them, and no object lies there.
+    if (start >= end || (!own && os::is_reserved(start))) continue;
     long result = system_call(SYS_mlock2, static_cast<long>(start), static_cast<long>(end - start), static_cast<long>(how | (own ? MLOCK_ONFAULT : 0u)));
     if (!is_error(result)) continue;
     errno = static_cast<int>(-result);

@@ -14,6 +14,8 @@
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
 
+#include <atomic>
+
 #include "Platform/membarrier.h"
 #include "Platform/system_call.h"
 
@@ -92,9 +94,45 @@ bool is_memory(int descriptor) noexcept {
 
 void close(int descriptor) noexcept { system_call(SYS_close, descriptor); }
 
-void* reserve(size_t size) noexcept { return map(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE); }
+namespace {
 
-void unreserve(void* start, size_t size) noexcept { freehold::os::unmap(start, size); }
+// Written by whoever reserves; the start last.
+struct Range {
+  std::atomic<uintptr_t> start;
+  std::atomic<size_t> size;
+};
+Range reserved[32];
+
+}  // namespace
+
+void* reserve(size_t size) noexcept {
+  void* made = map(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE);
+  for (Range& range : reserved) {
+    size_t none = 0;
+    if (made == nullptr || !range.size.compare_exchange_strong(none, size, std::memory_order_relaxed)) continue;
+    range.start.store(reinterpret_cast<uintptr_t>(made), std::memory_order_release);
+    break;
+  }
+  return made;
+}
+
+void unreserve(void* start, size_t size) noexcept {
+  for (Range& range : reserved) {
+    if (range.start.load(std::memory_order_relaxed) != reinterpret_cast<uintptr_t>(start)) continue;
+    range.start.store(0, std::memory_order_relaxed);
+    range.size.store(0, std::memory_order_release);
+    break;
+  }
+  freehold::os::unmap(start, size);
+}
+
+bool is_reserved(uintptr_t address) noexcept {
+  for (const Range& range : reserved) {
+    uintptr_t start = range.start.load(std::memory_order_acquire);
+    if (start != 0 && address - start < range.size.load(std::memory_order_relaxed)) return true;
+  }
+  return false;
+}
 
 bool map_file(void* start, size_t size, int descriptor, size_t offset, bool shared) noexcept {
   int flags = MAP_FIXED | MAP_NORESERVE | (shared ? MAP_SHARED : MAP_PRIVATE);

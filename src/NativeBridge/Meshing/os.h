@@ -37,6 +37,8 @@ void close(int descriptor) noexcept;
 // Address space without memory (PROT_NONE). Null when there is none.
 void* reserve(size_t size) noexcept;
 void unreserve(void* start, size_t size) noexcept;
+// Somebody has reserved that address, and not given it up. A hint: of the first 32 ranges.
+bool is_reserved(uintptr_t address) noexcept;
 // Replaces what is mapped there. `shared`: writes go to the file; otherwise to pages of this process.
 bool map_file(void* start, size_t size, int descriptor, size_t offset, bool shared) noexcept;
 // Memory of this process, zero, readable and writable. Replaces what is mapped there.

@@ -13,9 +13,8 @@ using namespace freehold::mesh;
 
 namespace {
 
-// In the scopes of the caller too, which may have a C++ library that the rest of the program does not see (RTLD_LOCAL).
-void* find(const char* name, const void* caller) noexcept {
-  if (void* found = dlsym(RTLD_DEFAULT, name)) return found;
+// Of the library that the caller is in, and those that it needs: the rest of the program may not see them (RTLD_LOCAL).
+void* find_for(const char* name, const void* caller) noexcept {
   Dl_info info;
   if (dladdr(caller, &info) == 0 || info.dli_fname == nullptr) return nullptr;
   void* library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
@@ -23,6 +22,11 @@ void* find(const char* name, const void* caller) noexcept {
   void* found = dlsym(library, name);
   dlclose(library);
   return found;
+}
+
+void* find(const char* name, const void* caller) noexcept {
+  void* found = dlsym(RTLD_DEFAULT, name);
+  return found != nullptr ? found : find_for(name, caller);
 }
 
 // A handler frees something, throws, or ends the process. Null when there is none.
@@ -47,9 +51,10 @@ void* try_again(size_t size, size_t alignment, const void* caller) {
   }
 }
 
+// The C++ library's own, not ours, which the rest of the program sees.
 void* next_of(const char* name, const void* caller) noexcept {
   void* found = dlsym(RTLD_NEXT, name);
-  return found != nullptr ? found : find(name, caller);
+  return found != nullptr ? found : find_for(name, caller);
 }
 
 // The C++ library's calls our throwing one and catches what that throws, which takes its runtime.

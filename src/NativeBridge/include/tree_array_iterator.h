@@ -65,9 +65,9 @@ class tree_array_iterator {
 
   tree_array_iterator& operator+=(difference_type n) noexcept {
     const difference_type offset = (current_ - first_) + n;
-    if (offset >= 0 && offset < kLength && first_ != nullptr) {
+    if (static_cast<std::size_t>(offset) < Tree::kLeafElements) [[likely]] {  // at the end, where first is null, only n = 0 comes here
       current_ = first_ + offset;
-    } else if (n != 0) {
+    } else {
       const difference_type index = leaf_ * kLength + offset;
       enter(index >> Tree::kLeafShift, index & (kLength - 1));
     }

@@ -166,7 +166,7 @@ public sealed class SizeTests
         long found = 0;
         foreach (Array one in Arrays(list, "_root").Concat(Arrays(array, "_root")))
         {
-            long size = 24 + ((long)one.Length * (one is T[] ? Unsafe.SizeOf<T>() : IntPtr.Size));
+            long size = 24 + ((long)one.Length * (one is T[]? Unsafe.SizeOf<T>() : IntPtr.Size));
             Assert.InRange(size, 24, Most);
             found += size;
         }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compiled.h"
+#include "evacuation.h"
 #include "os.h"
 
 namespace freehold::bridge::test {
@@ -264,6 +265,42 @@ TEST(Defragmenter, GivesBackTheSpansOfASparseHeap) {
     ASSERT_EQ(*at<int>(pointer), number);
     __freehold_free(pointer);
   }
+}
+
+// A stop ends by the clock, which is looked at often; and what it empties is given back behind it, a little at a time.
+TEST(Defragmenter, AStopEndsAtItsDeadlineAndGivesNothingBack) {
+  Compiled compiled;
+  constexpr size_t kSize = 112;
+  std::vector<void*> all;
+  for (int i = 0; i < 20'000; i++) all.push_back(__freehold_malloc(kSize));
+  for (size_t i = 0; i < all.size(); i++) {
+    if (i % 8 != 0) __freehold_free(all[i]);
+  }
+  Thread& thread = threads::current();
+  threads::leave(thread);
+  threads::stop();
+  heap.take_loose(thread.cache, class_of_size(kSize));
+  Evacuation evacuation(class_of_size(kSize));
+  uint64_t moved = heap.figures().moved_bytes;
+  size_t resident = heap.spans().resident();
+  heap.spans().keep_dirty(true);
+  EXPECT_TRUE(evacuation.move_until(0)) << "there is more to do";
+  moved = heap.figures().moved_bytes - moved;
+  EXPECT_GT(moved, 0u);
+  EXPECT_LT(moved, 17'000u) << "it looks at the clock";
+  while (evacuation.move_until(UINT64_MAX)) {}
+  EXPECT_GT(evacuation.emptied(), size_t{1} << 20);
+  EXPECT_EQ(heap.spans().resident(), resident) << "no system call in the stop";
+  heap.spans().keep_dirty(false);
+  threads::resume();
+  heap.lock();
+  constexpr size_t kAtATime = 3;
+  while (heap.spans().give_back_dirty(0, kAtATime)) {}
+  EXPECT_EQ(heap.spans().resident(), heap.spans().used());
+  heap.unlock();
+  EXPECT_EQ(heap.verify(), nullptr);
+  threads::enter(thread);
+  for (size_t i = 0; i < all.size(); i += 8) __freehold_free(all[i]);
 }
 
 // A thread that empties spans between the stops of a round: what was a span when the round made its lists is none any more, and lies in a free run, or in a large object.

@@ -64,6 +64,37 @@ TEST(Threads, AThreadThatIsOutsideDelaysNoStopAndWaitsBeforeItComesIn) {
   EXPECT_EQ(step.load(), 3);
 }
 
+TEST(Threads, AStopThatTakesTooLongIsGivenUpAndTheOthersGoOn) {
+  std::atomic<bool> is_inside{false}, ends{false};
+  std::atomic<uint64_t> polls{0};
+  std::thread stubborn([&] {
+    Compiled compiled;
+    is_inside = true;
+    while (!ends.load()) {}
+  });
+  std::thread other([&] {
+    Compiled compiled;
+    while (!ends.load()) {
+      if (threads::current().stop->load() != 0) poll();
+      polls++;
+    }
+  });
+  while (!is_inside.load() || polls.load() == 0) os::pause(100);
+  uint64_t abandoned = threads::stop_figures().abandoned;
+  EXPECT_FALSE(threads::stop_within(1'000'000));
+  EXPECT_EQ(threads::stop_figures().abandoned, abandoned + 1);
+  // Whoever stood goes on, and nobody holds the lock.
+  for (uint64_t before = polls.load(); polls.load() == before;) os::pause(100);
+  {
+    std::thread([] { Compiled compiled; }).join();
+  }
+  ends = true;
+  stubborn.join();
+  other.join();
+  ASSERT_TRUE(threads::stop_within(60'000'000'000));
+  threads::resume();
+}
+
 // Stops the threads again and again, with hardly a moment in between.
 class Stopper {
  public:

@@ -1,11 +1,9 @@
 #include "defragmenter.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "evacuation.h"
@@ -24,7 +22,8 @@ namespace {
 constexpr uint64_t kShortestWait = 100'000, kLongestWait = 60'000'000;  // microseconds between two looks at the heap
 constexpr uint64_t kStopNanoseconds = 1'000'000;                        // from the request to the threads
 constexpr size_t kUnitsAtATime = 16;
-constexpr int kPriority = 10;
+constexpr uint64_t kAfterAbandoned = 1000;  // microseconds, doubled with each stop in a row that was given up
+constexpr unsigned kMostDoublings = 6, kMostAbandoned = 20;
 constexpr size_t kStressBytes = 1024;         // what an event of the stress pays for: with its page faults a copy takes about a microsecond
 constexpr size_t kWorthIt = size_t{4} << 20;  // bytes
 
@@ -86,9 +85,15 @@ void Defragmenter::give_memory_back(size_t keep) noexcept {
 
 size_t Defragmenter::compact(uint32_t size_class, const Bounds& bounds) noexcept {
   Evacuation evacuation(size_class);
+  unsigned abandoned = 0;  // in a row
   bool goes_on = evacuation.is_worth_it();
   while (goes_on) {
-    threads::stop();
+    if (!threads::stop_within(kStopNanoseconds)) {
+      if (++abandoned == kMostAbandoned) break;
+      os::pause(kAfterAbandoned << (abandoned < kMostDoublings ? abandoned : kMostDoublings));
+      continue;
+    }
+    abandoned = 0;
     uint64_t began = threads::stopped_at(), least = os::nanoseconds() + kStopNanoseconds / 4;
     threads::for_each([&](Thread& thread) { heap.take_loose(thread.cache, size_class); });
     heap.spans().keep_dirty(true);
@@ -115,9 +120,6 @@ void* Defragmenter::watch(void* pointer) noexcept {
   auto* self = static_cast<Defragmenter*>(pointer);
   // Threads that stand still are waited for in short sleeps: the kernel shall not add its 50 microseconds to each.
   prctl(PR_SET_TIMERSLACK, 1000UL);
-  // On a busy machine a stop would last as long as what takes this thread's processor from it. Without the right to ask for it, it stays so. Of this thread only.
-  errno = 0;
-  if (int nice = getpriority(PRIO_PROCESS, 0); errno == 0) setpriority(PRIO_PROCESS, 0, nice - kPriority);
   Bounds bounds;
   uint64_t wait = kShortestWait;
   while (true) {

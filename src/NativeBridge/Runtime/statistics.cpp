@@ -38,10 +38,10 @@ void print() noexcept {
   threads::StopFigures stops = threads::stop_figures();
   os::print(
       "freehold native: %u objects live, %u bytes; spans %u bytes; process PSS %u bytes\n"
-      "freehold native: %u objects moved, %u bytes, %u rounds; %u stops, longest %u us, longest wait for threads %u us, all %u us\n"
+      "freehold native: %u objects moved, %u bytes, %u rounds; %u stops, longest %u us, longest wait for threads %u us, all %u us, %u given up\n"
       "freehold native: %u handles repaired in uncompiled code, %u without a step; %u passed to code that may keep them\n",
       figures.live_objects, figures.live_bytes, figures.resident_bytes, proportional_set(), figures.moved_objects, figures.moved_bytes, defragmenter.rounds(),
-      stops.stops, stops.longest_nanoseconds / 1000, stops.longest_wait_nanoseconds / 1000, stops.total_nanoseconds / 1000, faults::repaired(),
+      stops.stops, stops.longest_nanoseconds / 1000, stops.longest_wait_nanoseconds / 1000, stops.total_nanoseconds / 1000, stops.abandoned, faults::repaired(),
       faults::emulated(), escaped.load(std::memory_order_relaxed));
 }
 
@@ -69,6 +69,7 @@ extern "C" size_t freehold_handles_statistics(uint64_t* figures, size_t count) {
       .Stops = stops.stops,
       .LongestStop = stops.longest_nanoseconds,
       .LongestWait = stops.longest_wait_nanoseconds,
+      .AbandonedStops = stops.abandoned,
       .RepairedHandles = faults::repaired(),
       .EmulatedMoves = faults::emulated(),
       .EscapedHandles = escaped.load(std::memory_order_relaxed),

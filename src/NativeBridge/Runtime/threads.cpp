@@ -34,7 +34,7 @@ pthread_key_t exit_key;
 uint64_t began_at = 0;  // the stop
 sigset_t mask_before;   // of the thread that stopped the others; under `world`
 // Written by who holds `world`, read by anybody.
-std::atomic<uint64_t> stop_count{0}, longest_stop{0}, longest_wait{0}, all_stops{0};
+std::atomic<uint64_t> stop_count{0}, longest_stop{0}, longest_wait{0}, all_stops{0}, abandoned_stops{0};
 
 std::atomic_ref<uint32_t> outside_of(const Thread& thread) noexcept { return std::atomic_ref<uint32_t>(thread.word->outside); }
 
@@ -268,7 +268,9 @@ void leave_frames(Thread& thread, uintptr_t stack_pointer) noexcept {
   if (may_leave(thread)) leave(thread);
 }
 
-void stop() noexcept {
+namespace {
+
+void ask_all_to_stop() noexcept {
   sigset_t before = block_signals();
   let_newcomers_first();
   world.lock();
@@ -281,21 +283,26 @@ void stop() noexcept {
   } else {
     std::atomic_thread_fence(std::memory_order_seq_cst);
   }
-  for_each([](Thread& thread) {
-    for (unsigned spins = 0; outside_of(thread).load(std::memory_order_acquire) == 0; spins++) {
+}
+
+// False: it got too late for one of them. `limit`: since they were asked.
+bool wait_until_outside(uint64_t limit) noexcept {
+  bool in_time = true;
+  for_each([&](Thread& thread) {
+    for (unsigned spins = 0; in_time && outside_of(thread).load(std::memory_order_acquire) == 0; spins++) {
       if (spins < 100) {
         __builtin_ia32_pause();
       } else {
         os::pause(20);
+        in_time = os::nanoseconds() - began_at < limit;
       }
     }
   });
   keep_longest(longest_wait, os::nanoseconds() - began_at);
-  pin_all(true);
+  return in_time;
 }
 
-void resume() noexcept {
-  pin_all(false);
+void let_all_go() noexcept {
   for_each([](Thread& thread) {
     thread.stop->fetch_and(~kStop, std::memory_order_release);
     os::wake_all(*thread.stop);
@@ -309,11 +316,35 @@ void resume() noexcept {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
+}  // namespace
+
+void stop() noexcept {
+  ask_all_to_stop();
+  wait_until_outside(UINT64_MAX);
+  pin_all(true);
+}
+
+bool stop_within(uint64_t nanoseconds) noexcept {
+  ask_all_to_stop();
+  if (!wait_until_outside(nanoseconds)) {
+    abandoned_stops.fetch_add(1, std::memory_order_relaxed);
+    let_all_go();
+    return false;
+  }
+  pin_all(true);
+  return true;
+}
+
+void resume() noexcept {
+  pin_all(false);
+  let_all_go();
+}
+
 uint64_t stopped_at() noexcept { return began_at; }
 
 StopFigures stop_figures() noexcept {
   return {stop_count.load(std::memory_order_relaxed), longest_stop.load(std::memory_order_relaxed), longest_wait.load(std::memory_order_relaxed),
-          all_stops.load(std::memory_order_relaxed)};
+          all_stops.load(std::memory_order_relaxed), abandoned_stops.load(std::memory_order_relaxed)};
 }
 
 }  // namespace freehold::bridge::threads

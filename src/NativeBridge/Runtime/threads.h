@@ -78,6 +78,9 @@ inline void unlink(Thread& thread, const PinRecord& record) noexcept { thread.pi
 // Stops all threads; the caller is outside, or no thread of compiled code. From here to resume() every id that a record names is pinned with
 // HandleTable::kStopped. One stop at a time: a second caller waits.
 void stop() noexcept;
+// The same, but if a thread is not outside in time, those that are go on, and it is false. For who can do its work later: a thread that another process keeps from its
+// processor would hold up all others.
+bool stop_within(uint64_t nanoseconds) noexcept;
 void resume() noexcept;
 // Between stop() and resume(). When the stop was asked for, on the clock of os::nanoseconds.
 uint64_t stopped_at() noexcept;
@@ -88,7 +91,7 @@ Thread* first() noexcept;
 
 struct StopFigures {
   // longest_wait: until the last thread was outside; a part of that stop, not of the longest.
-  uint64_t stops, longest_nanoseconds, longest_wait_nanoseconds, total_nanoseconds;
+  uint64_t stops, longest_nanoseconds, longest_wait_nanoseconds, total_nanoseconds, abandoned;
 };
 StopFigures stop_figures() noexcept;
 

@@ -41,6 +41,8 @@ inline uint64_t* words(Object* object) { return reinterpret_cast<uint64_t*>(obje
 // As the write barriers do. A store of x64 is a release and a load an acquire, which .NET's programs rely on: who finds an object finds its type.
 inline void store(Object* object, size_t word, const Object* value) {
   uint64_t name = address(value);
+  if (name >= __atomic_load_n(&freehold_barrier.marked_from, __ATOMIC_RELAXED) && heap::is_in_generation0(name))
+    heap::mark_cards(reinterpret_cast<uint8_t*>(words(object) + word), sizeof name);
   if (__atomic_load_n(&freehold_barrier.look_from, __ATOMIC_RELAXED) <= name && __atomic_load_n(&freehold_remapping, __ATOMIC_RELAXED) != 0)
     name = freehold_before_store(name, reinterpret_cast<uint64_t>(words(object) + word));
   __atomic_store_n(words(object) + word, name, __ATOMIC_RELEASE);
@@ -99,8 +101,8 @@ class ConcurrentReclaimTest : public HeapTest {
                                                    for (uint64_t& handle : weak) fn(&handle, argument);
                                                  },
                                                  []() {},
-                                                 []() {},
-                                                 [](bool) {},
+                                                 [](heap::ReclaimScope) {},
+                                                 [](heap::ReclaimScope, bool) {},
                                                  [](void (*fn)(uintptr_t, bool, void*), void* argument) {
                                                    for (const auto* some : roots) {
                                                      for (const Object* object : *some) fn(address(object), false, argument);

@@ -47,7 +47,8 @@ inline void store(Object* object, size_t index, uint64_t value) {
     uint64_t* word = word_of(object, index);
     uint64_t before;
     bool swapped;
-    if (heap::is_young(value)) heap::mark_cards(reinterpret_cast<uint8_t*>(word), sizeof value);
+    if (value >= __atomic_load_n(&freehold_barrier.marked_from, __ATOMIC_RELAXED) && heap::is_in_generation0(value))
+      heap::mark_cards(reinterpret_cast<uint8_t*>(word), sizeof value);
     if (core::try_load(word, &before) && core::try_compare_and_swap(word, before, value, &swapped)) {
       if (swapped) return;
     } else {

@@ -55,8 +55,8 @@ class ReachabilityTest : public HeapTest {
                                                    for (uint64_t& handle : weak) fn(&handle, argument);
                                                  },
                                                  []() { finalizer_requests++; },
-                                                 []() { collections_begun++; },
-                                                 [](bool done) { (done ? collections_done : collections_abandoned)++; },
+                                                 [](heap::ReclaimScope) { collections_begun++; },
+                                                 [](heap::ReclaimScope, bool done) { (done ? collections_done : collections_abandoned)++; },
                                                  [](void (*fn)(uintptr_t, bool, void*), void* argument) {
                                                    for (const Root& root : roots) fn(root.address, root.interior, argument);
                                                  },

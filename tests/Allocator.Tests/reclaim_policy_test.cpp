@@ -227,7 +227,7 @@ TEST_F(ReclaimTest, AllocationsThatOutrunAMarkingArePaced) {
   EXPECT_FALSE(heap::is_reclaim_behind());
   allocate(&bytes_type.table, 40 << 20);
   EXPECT_TRUE(heap::is_reclaim_behind());
-  heap::note_reclaim(heap::thread_totals().live_bytes(), 0, true);
+  heap::note_reclaim(heap::ReclaimScope::kAll, heap::thread_totals().live_bytes(), 0, true);
   EXPECT_FALSE(heap::is_reclaiming() || heap::is_reclaim_behind());
 }
 
@@ -237,10 +237,10 @@ TEST_F(ReclaimTest, WhatIsMadeMeanwhileIsNoneOfItsUse) {
   allocate(&bytes_type.table, 50 << 20);
   heap::note_reclaim_begins();
   allocate(&bytes_type.table, 200 << 20);
-  heap::note_reclaim(heap::thread_totals().live_bytes() - (20 << 20), 20 << 20, true);
+  heap::note_reclaim(heap::ReclaimScope::kAll, heap::thread_totals().live_bytes() - (20 << 20), 20 << 20, true);
   uint64_t live = heap::thread_totals().live_bytes();
   heap::note_reclaim_begins();
-  heap::note_reclaim(live, 0, false);
+  heap::note_reclaim(heap::ReclaimScope::kAll, live, 0, false);
   // Twice that would be asked after one of little use.
   allocate(&bytes_type.table, live + (20 << 20));
   EXPECT_TRUE(heap::should_reclaim());

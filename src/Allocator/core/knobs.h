@@ -46,12 +46,15 @@ struct Knobs {
   Reclaim reclaim = Reclaim::kAuto;             // FREEHOLD_RECLAIM
   uint64_t reclaim_growth = 100;                // FREEHOLD_RECLAIM_GROWTH, percent
   bool reclaim_concurrent = true;               // FREEHOLD_RECLAIM_CONCURRENT
+  bool reclaim_young = true;                    // FREEHOLD_RECLAIM_YOUNG
   uint64_t reclaim_workers = 0;                 // FREEHOLD_RECLAIM_WORKERS; 0: heap/marking_team.h chooses
   Stress stress;                                // FREEHOLD_STRESS
   bool huge_pages = true;                       // FREEHOLD_HUGE_PAGES
 
   bool reclaims() const { return reclaim == Reclaim::kManual || reclaim == Reclaim::kAuto; }
   bool reclaims_by_itself() const { return reclaim == Reclaim::kAuto; }
+  // Where a marking beside the threads may be of young objects alone.
+  bool reclaims_young() const { return reclaim_young && reclaims_by_itself() && reclaim_concurrent && !debug; }
   bool reports_leaks() const { return reclaim == Reclaim::kReport; }
   bool samples_allocations() const { return reports_leaks() && !stacks; }
   bool operator==(const Knobs&) const = default;

@@ -81,7 +81,9 @@ void collect_statistics(uint64_t* values, int32_t count) noexcept {
   figures[kRemappedRoots] = load(remaps.roots);
   figures[kLongestRemapStop] = load(remaps.longest_stop);
   const heap::ReachabilityCounters& marking = heap::reachability_counters;
-  figures[kReclaims] = load(marking.reclaims);
+  figures[kYoungReclaims] = load(marking.young);
+  figures[kReclaims] = load(marking.reclaims) + figures[kYoungReclaims];
+  figures[kYoungReclaimedBytes] = load(marking.young_bytes);
   figures[kReclaimedObjects] = load(marking.objects);
   figures[kReclaimedBytes] = load(marking.bytes);
   figures[kLongestReclaimStop] = load(marking.longest_stop);
@@ -96,7 +98,12 @@ void collect_statistics(uint64_t* values, int32_t count) noexcept {
   figures[kScopeObjects] = load(scopes.objects);
   figures[kScopeBytes] = load(scopes.bytes);
   figures[kLongestScopeStop] = load(scopes.longest_stop);
-  figures[kLongestReclaimWork] = load(heap::concurrent_reclaim_counters.longest_work);
+  const heap::ConcurrentReclaimCounters& beside = heap::concurrent_reclaim_counters;
+  figures[kLongestReclaimWork] = load(beside.longest_work);
+  figures[kMarkedObjects] = load(beside.scanned);
+  figures[kYoungMarkedObjects] = load(beside.young_scanned);
+  figures[kReclaimTime] = load(beside.time);
+  figures[kYoungReclaimTime] = load(beside.young_time);
   const core::StopCounters& stops = core::stop_counters;
   figures[kStops] = load(stops.stops);
   figures[kLongestTimeToStop] = load(stops.longest);
@@ -164,6 +171,11 @@ void format_statistics(char* text, size_t capacity) noexcept {
     if (uint64_t cycles = beside.cycles.load(std::memory_order_relaxed); cycles != 0)
       add("  beside the threads %14llu markings, %llu stops, with at most %.3f ms of work\n", static_cast<unsigned long long>(cycles),
           static_cast<unsigned long long>(beside.stops.load(std::memory_order_relaxed)), milliseconds(kLongestReclaimWork));
+    add("  marked             %14llu objects in %.1f ms of a processor\n", count(kMarkedObjects), milliseconds(kReclaimTime));
+    if (uint64_t cycles = beside.young_cycles.load(std::memory_order_relaxed); cycles != 0)
+      add("  of these, young    %14llu markings of %llu objects in %.1f ms, and of fields on %llu pages; %.1f MB reclaimed\n", static_cast<unsigned long long>(cycles),
+          count(kYoungMarkedObjects), milliseconds(kYoungReclaimTime), static_cast<unsigned long long>(beside.young_cards.load(std::memory_order_relaxed)),
+          mega(kYoungReclaimedBytes));
   }
   add("  dangling faults    %14llu\n", count(kDanglingFaults));
   add("  double deletes     %14llu\n", count(kDoubleDeletes));

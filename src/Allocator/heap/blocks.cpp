@@ -16,6 +16,7 @@
 #include "heap/promotion_policy.h"
 #include "heap/reclaim_policy.h"
 #include "heap/thread_heap.h"
+#include "heap/young_blocks.h"
 #include "os/kernel.h"
 
 namespace freehold::heap {
@@ -43,6 +44,7 @@ void start_life(size_t block, BlockKind kind, bool dirty, bool backed) noexcept 
   record.dirty = dirty;
   record.backed = backed;
   record.users.store(1, std::memory_order_relaxed);
+  note_young_block(block);
   record.state.store(BlockState::kLive, std::memory_order_seq_cst);
   note_new_block(block);
   block_counters.live.fetch_add(1, std::memory_order_relaxed);

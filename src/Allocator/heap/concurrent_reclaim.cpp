@@ -1,10 +1,14 @@
 #include "heap/concurrent_reclaim.h"
 
+#include <time.h>
+
 #include "core/arena.h"
 #include "core/fault_recovery.h"
+#include "core/knobs.h"
 #include "core/module_state.h"
 #include "core/references.h"
 #include "heap/block_walk.h"
+#include "heap/card_roots.h"
 #include "heap/cards.h"
 #include "heap/dead_locks.h"
 #include "heap/finalization_queue.h"
@@ -21,6 +25,7 @@
 #include "heap/thread_heap.h"
 #include "heap/unreached_pages.h"
 #include "heap/walk.h"
+#include "heap/young_blocks.h"
 #include "os/kernel.h"
 
 namespace freehold::heap {
@@ -35,7 +40,7 @@ FREEHOLD_MODULE_STATE(concurrent_reclaim_counters);
 
 namespace {
 
-// What has no marks lives in a block that began meanwhile, or its block is gone.
+// What has no marks lives in a block that began meanwhile, or is none of a young reclaim's; or its block is gone.
 bool is_strong(uintptr_t address) noexcept {
   if (!arena.contains(address)) return true;
   address = current_address(address);
@@ -57,6 +62,12 @@ void for_each_live_in(size_t block, Function function) noexcept {
   else if (record.kind == BlockKind::kHuge) tell(start, look_at(start));
 }
 
+uint64_t processor_time() noexcept {
+  timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
+}
+
 // One thread at a time.
 void note_longest(std::atomic<uint64_t>& longest, uint64_t nanoseconds) noexcept {
   if (nanoseconds > longest.load(std::memory_order_relaxed)) longest.store(nanoseconds, std::memory_order_relaxed);
@@ -64,7 +75,7 @@ void note_longest(std::atomic<uint64_t>& longest, uint64_t nanoseconds) noexcept
 
 class Cycle {
  public:
-  Cycle(const RootSupport& support, void (*check)() noexcept) noexcept : support_(support), check_(check) {}
+  Cycle(const RootSupport& support, ReclaimScope scope, void (*check)() noexcept) noexcept : support_(support), scope_(scope), check_(check) {}
 
   // True: what has no mark is unreachable, and the threads go on.
   bool mark() noexcept;
@@ -77,16 +88,19 @@ class Cycle {
   void give_up() noexcept;
   void mark_roots() noexcept;
   void mark_frozen() noexcept;
+  void mark_remembered() noexcept;
   void mark_dependents() noexcept;
   void look_at_finalized() noexcept;
   void decide() noexcept;
 
   const RootSupport& support_;
+  const ReclaimScope scope_;
   void (*check_)() noexcept;
   MarkingTeam marker_;
   KeptMarks kept_;
   uint64_t budget_ = kFirstBudget;  // objects that the last stop may scan
   bool complete_ = true, done_ = false;
+  bool remembers_ = false;  // for the next one, if that is a young one
   bool found_ = false;  // by the stop, or by the callback that is running
 
   // A tenth of a millisecond or so.
@@ -119,8 +133,9 @@ bool Cycle::stop(void (*stopped)(void* cycle)) noexcept {
 
 void Cycle::begin() noexcept {
   // Those that came since the first look. From here on, who allocates takes what is marked already, or a block that is not covered.
-  complete_ = cover_new_blocks();
+  complete_ = cover_new_blocks(scope_);
   if (!complete_) return;
+  if (remembers_) begin_young_blocks();
   mark_what_is_not_handed_out();
   freehold_registered_again = 0;
   set_marking(true);
@@ -150,6 +165,12 @@ void Cycle::mark_frozen() noexcept {
         walk_frozen(first, end, [argument](Object* object, size_t size) noexcept { static_cast<Cycle*>(argument)->marker_.scan(object, object->type, size); });
       },
       this);
+}
+
+void Cycle::mark_remembered() noexcept {
+  if (scope_ != ReclaimScope::kYoung) return;
+  uint64_t pages = for_each_remembered([](uint64_t value, void* cycle) noexcept { static_cast<Cycle*>(cycle)->marker_.mark(value); }, this);
+  concurrent_reclaim_counters.young_cards.fetch_add(pages, std::memory_order_relaxed);
 }
 
 // Once over all handles.
@@ -230,10 +251,12 @@ void Cycle::decide() noexcept {
 bool Cycle::mark() noexcept {
   forget_moved();
   note_frozen(support_.for_each_frozen);
-  if (!reserve_marks() || !cover_blocks() || !stop([](void* cycle) { static_cast<Cycle*>(cycle)->begin(); })) complete_ = false;
+  remembers_ = core::knobs.reclaims_young() && reserve_young_blocks();
+  if (!reserve_marks() || !cover_blocks(scope_) || !stop([](void* cycle) { static_cast<Cycle*>(cycle)->begin(); })) complete_ = false;
   want_no_blocks();
   if (!complete_) return false;
   mark_frozen();
+  mark_remembered();
   marker_.drain();
   for_each_covered_block([this](size_t block) noexcept {
     if (!core::may_have_finalizable(block)) return;
@@ -286,13 +309,23 @@ void forget_marking() noexcept {
   forget_marks();
 }
 
-bool reclaim_beside_threads(const RootSupport& support, UnreachedFound remove, UnreachedRemoved removed, void* argument, void (*check)() noexcept) noexcept {
+bool reclaim_beside_threads(const RootSupport& support, ReclaimScope scope, UnreachedFound remove, UnreachedRemoved removed, void* argument, void (*check)() noexcept) noexcept {
   stress_bounds();
-  Cycle cycle(support, check);
+  ConcurrentReclaimCounters& counters = concurrent_reclaim_counters;
+  uint64_t time = processor_time(), scanned = counters.scanned.load(std::memory_order_relaxed);
+  Cycle cycle(support, scope, check);
   bool marked = cycle.mark();
   if (marked) cycle.delete_unmarked(remove, removed, argument);
   uncover_blocks();
-  (marked ? concurrent_reclaim_counters.cycles : concurrent_reclaim_counters.abandoned).fetch_add(1, std::memory_order_relaxed);
+  auto add = [](std::atomic<uint64_t>& counter, uint64_t by) noexcept { counter.fetch_add(by, std::memory_order_relaxed); };
+  add(marked ? counters.cycles : counters.abandoned, 1);
+  time = processor_time() - time;
+  add(counters.time, time);
+  if (scope == ReclaimScope::kYoung) {
+    add(counters.young_cycles, marked ? 1 : 0);
+    add(counters.young_time, time);
+    add(counters.young_scanned, counters.scanned.load(std::memory_order_relaxed) - scanned);
+  }
   return marked;
 }
 

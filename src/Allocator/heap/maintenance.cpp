@@ -140,9 +140,9 @@ void* maintenance_thread(void*) noexcept {
     // Until two rounds in a row had nothing left to give back.
     do {
       wait_for_tick();
-      if (should_reclaim()) {
+      if (ReclaimDue due = reclaim_due(); due != ReclaimDue::kNothing) {
         start_prefaulting(true);  // the heap grows, and this thread marks meanwhile
-        if (reclaim() >= 0) phase_done("deletion of what no root reaches");
+        if (reclaim(due == ReclaimDue::kYoung ? ReclaimScope::kYoung : ReclaimScope::kAll) >= 0) phase_done("deletion of what no root reaches");
       }
       maintain(false, false);
       give_notice();

@@ -8,6 +8,7 @@
 #include "heap/large.h"
 #include "heap/new_blocks.h"
 #include "heap/thread_heap.h"
+#include "heap/young_blocks.h"
 #include "os/kernel.h"
 
 namespace freehold::heap {
@@ -74,13 +75,17 @@ class Run {
   size_t first_ = 0, count_ = 0;
 };
 
-bool cover_all() noexcept {
+bool cover_all(ReclaimScope scope) noexcept {
   Run run;
   bool done = true;
   auto cover = [&](size_t block, bool holds_objects) noexcept {
     BlockState now = arena.blocks[block].state.load(std::memory_order_acquire);
     if (holds_objects && (now == BlockState::kLive || now == BlockState::kPooled) && !shades::test(shading.covered, block)) done = run.add(block) && done;
   };
+  if (scope == ReclaimScope::kYoung) {
+    for_each_young_block([&](size_t block) noexcept { cover(block, true); });
+    return run.end() && done;
+  }
   for_each_lower_block([&](size_t block) noexcept { cover(block, true); });
   for_each_upper_block([&](size_t block) noexcept { cover(block, arena.blocks[block].kind == BlockKind::kHuge); });
   return run.end() && done;
@@ -121,24 +126,26 @@ bool reserve_marks() noexcept {
   return state.reserved;
 }
 
-bool cover_blocks() noexcept {
+bool cover_blocks(ReclaimScope scope) noexcept {
   want_new_blocks();
-  return cover_all();
+  return cover_all(scope);
 }
 
-bool cover_new_blocks() noexcept {
+bool cover_new_blocks(ReclaimScope scope) noexcept {
   struct Cover {
+    ReclaimScope scope;
     Run run;
     bool done;
-  } cover = {{}, true};
+  } cover = {scope, {}, true};
   bool complete = take_new_blocks(
       [](size_t block, void* argument) noexcept {
         auto* cover = static_cast<Cover*>(argument);
+        if (cover->scope == ReclaimScope::kYoung && !is_young_block(block)) return;
         if (!shades::test(shading.covered, block)) cover->done = cover->run.add(block) && cover->done;
       },
       &cover);
   cover.done = cover.run.end() && cover.done;
-  return complete ? cover.done : cover_all();
+  return complete ? cover.done : cover_all(scope);
 }
 
 void mark_what_is_not_handed_out() noexcept {

@@ -4,16 +4,17 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "heap/reclaim_scope.h"
 #include "heap/shading.h"
 
 namespace freehold::heap {
 
 // Address space for the marks of all blocks, once; false: there is none.
 bool reserve_marks() noexcept;
-// Marks for each block that has memory and none yet. False: no memory; what has some keeps it.
-bool cover_blocks() noexcept;
+// Marks for each block of the scope that has memory and none yet. False: no memory; what has some keeps it.
+bool cover_blocks(ReclaimScope scope) noexcept;
 // With the threads stopped: the same for those that have begun to hold objects since. It does not go through the others, unless there are thousands.
-bool cover_new_blocks() noexcept;
+bool cover_new_blocks(ReclaimScope scope) noexcept;
 // With the threads stopped: marks all that is handed out from now on in blocks that are covered.
 void mark_what_is_not_handed_out() noexcept;
 // Takes the memory of all marks back. No thread marks any more.

@@ -5,6 +5,7 @@
 #include "core/arena.h"
 #include "core/fault_recovery.h"
 #include "core/references.h"
+#include "heap/concurrent_reclaim_counters.h"
 #include "heap/forwarding.h"
 #include "heap/shading.h"
 
@@ -132,6 +133,7 @@ uintptr_t Marker::take_first() noexcept {
 
 bool Marker::work(uint64_t until, bool shares) noexcept {
   bool done = false;
+  uint64_t before = scanned_;
   while (!done && scanned_ <= until) {
     if (packets_.is_abandoned()) forget();
     if (shares && packets_.are_wanted() && count_ >= kLeastShared) give_oldest();
@@ -140,6 +142,7 @@ bool Marker::work(uint64_t until, bool shares) noexcept {
     else done = !scan_rest();
   }
   add_found();
+  if (scanned_ != before) concurrent_reclaim_counters.scanned.fetch_add(scanned_ - before, std::memory_order_relaxed);
   return done;
 }
 

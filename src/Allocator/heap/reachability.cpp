@@ -11,6 +11,7 @@
 #include "core/knobs.h"
 #include "core/module_state.h"
 #include "core/references.h"
+#include "core/stress.h"
 #include "heap/accounting.h"
 #include "heap/block_walk.h"
 #include "heap/classification.h"
@@ -26,6 +27,7 @@
 #include "heap/thread_heap.h"
 #include "heap/unreached_objects.h"
 #include "heap/walk.h"
+#include "heap/young_blocks.h"
 #include "os/growing_memory.h"
 #include "os/kernel.h"
 
@@ -470,34 +472,45 @@ void check_marks() noexcept {
   });
 }
 
-bool mark_beside_threads(Removed* removed) noexcept {
+bool mark_beside_threads(ReclaimScope scope, Removed* removed) noexcept {
   if (state.support == nullptr) return false;
-  bool done = reclaim_beside_threads(*state.support, remove, note_removed, removed, core::knobs.verify ? check_marks : nullptr);
+  bool done = reclaim_beside_threads(*state.support, scope, remove, note_removed, removed, core::knobs.verify ? check_marks : nullptr);
   if (finalizable_count() != 0 || dead_locks() != 0) state.support->run_finalizers();
   (done ? reachability_counters.markings : reachability_counters.abandoned).fetch_add(1, std::memory_order_relaxed);
   return done;
 }
 
+bool mark_and_remove(ReclaimScope scope, Removed* removed) noexcept {
+  auto remove_found = [](Object* object, const MethodTable*, size_t size, void* removed) noexcept { remove(object, size, removed); };
+  if (state.support != nullptr) state.support->begins(scope);
+  bool marked;
+  {
+    os::LockGuard place(place_lock);
+    marked = core::knobs.reclaim_concurrent && !core::knobs.debug && mark_beside_threads(scope, removed);
+    // Also where that was abandoned: an allocation may be waiting for it.
+    if (!marked && scope == ReclaimScope::kAll) marked = mark_stopped(UnreachableRequest{remove_found, nullptr, removed, true, false}, true, mark_all);
+  }
+  if (state.support != nullptr) state.support->ends(scope, marked);
+  return marked;
+}
+
 }  // namespace
 
-int64_t reclaim() noexcept {
+int64_t reclaim(ReclaimScope scope) noexcept {
   Removed removed = {0, 0};
   note_reclaim_begins();
   // Debug mode: what may be pinned stays behind each deletion, and is looked at again with the next one of its block.
   if (core::knobs.debug) refresh_pins();
-  if (state.support != nullptr) state.support->begins();
-  auto remove_found = [](Object* object, const MethodTable*, size_t size, void* removed) noexcept { remove(object, size, removed); };
-  bool marked;
-  {
-    os::LockGuard place(place_lock);
-    marked = core::knobs.reclaim_concurrent && !core::knobs.debug && mark_beside_threads(&removed);
-    // Also where that was abandoned: an allocation may be waiting for it.
-    if (!marked) marked = mark_stopped(UnreachableRequest{remove_found, nullptr, &removed, true, false}, true, mark_all);
+  if (!core::knobs.reclaims_young() || !are_blocks_young()) scope = ReclaimScope::kAll;
+  bool marked = mark_and_remove(scope, &removed);
+  if (!marked && scope == ReclaimScope::kYoung) {
+    scope = ReclaimScope::kAll;
+    marked = mark_and_remove(scope, &removed);
   }
-  if (state.support != nullptr) state.support->ends(marked);
-  note_reclaim(thread_totals().live_bytes(), removed.bytes, marked);
+  note_reclaim(scope, thread_totals().live_bytes(), removed.bytes, marked);
   if (!marked) return -1;
-  reachability_counters.reclaims.fetch_add(1, std::memory_order_release);
+  (scope == ReclaimScope::kAll ? reachability_counters.reclaims : reachability_counters.young).fetch_add(1, std::memory_order_release);
+  if (scope == ReclaimScope::kYoung) reachability_counters.young_bytes.fetch_add(removed.bytes, std::memory_order_relaxed);
   if (core::knobs.debug) release_what_no_thread_pins();
   reachability_counters.objects.fetch_add(static_cast<uint64_t>(removed.objects), std::memory_order_relaxed);
   reachability_counters.bytes.fetch_add(removed.bytes, std::memory_order_relaxed);
@@ -520,7 +533,7 @@ void wait_for_finalizers() noexcept {
 void reclaim_for_ever(void (*round_done)(const char*)) noexcept {
   while (true) {
     os::pause(core::knobs.stress.reclaim);
-    if (reclaim() >= 0) round_done("deletion of what no root reaches");
+    if (reclaim(core::next_random() % 3 != 0 ? ReclaimScope::kYoung : ReclaimScope::kAll) >= 0) round_done("deletion of what no root reaches");
   }
 }
 

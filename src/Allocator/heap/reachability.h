@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "core/object.h"
+#include "heap/reclaim_scope.h"
 #include "heap/root_support.h"
 
 namespace freehold::heap {
@@ -47,9 +48,10 @@ MarkingResult find_unreachable_types(UnreachableType* entries, size_t capacity) 
 
 // Deletes them all, as the program should have. Objects whose finalizers are still to run stay, with all that they reach: they are given to the finalizer
 // thread, weak handles no longer lead to what no root reaches, and the next time they go too. Returns how many went, or -1 where find_unreachable says false.
-int64_t reclaim() noexcept;
+// kYoung: of the objects that are younger than the last one; where that cannot be, of all.
+int64_t reclaim(ReclaimScope scope = ReclaimScope::kAll) noexcept;
 
-// Who sees one more sees all that it deleted.
+// Of all objects. Who sees one more sees all that it deleted.
 inline uint64_t reclaims() noexcept { return reachability_counters.reclaims.load(std::memory_order_acquire); }
 
 // Until no object that a marking has found waits for its finalizer, and no entry of the table of locks for its release, or none has ended for a second. The caller can be stopped.

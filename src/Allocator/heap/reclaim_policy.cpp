@@ -14,7 +14,7 @@ namespace {
 
 // Hints, stored by whoever is in reclaim(), in any order.
 struct State {
-  std::atomic<uint64_t> live_then{0};   // bytes, when reclaim() was last called
+  std::atomic<uint64_t> live_then{0};   // bytes, when all objects were last looked through
   std::atomic<uint64_t> live_begun{0};  // bytes, when one began last
   std::atomic<int> running{0};
   std::atomic<uint32_t> vain{0};  // of those after which most of what had grown was still there: in a row, kVainAtMost at most
@@ -37,13 +37,14 @@ bool has_outrun(uint64_t bytes) noexcept {
 
 }  // namespace
 
-bool should_reclaim() noexcept {
-  if (!core::knobs.reclaims_by_itself()) return false;
+ReclaimDue reclaim_due() noexcept {
+  if (!core::knobs.reclaims_by_itself()) return ReclaimDue::kNothing;
   uint64_t before = state.live_then.load(std::memory_order_relaxed);
   uint64_t live = thread_totals().live_bytes();
-  if (live >= before + growth()) return true;
+  if (live >= before + growth()) return ReclaimDue::kAll;
   // Near the limit, before an allocation has to wait for a marking. If those are of little use, it may as well be the last one.
-  return memory_footprint() > limit() / 8 * 7 && live >= before + (limit() / 16 << state.vain.load(std::memory_order_relaxed));
+  if (memory_footprint() > limit() / 8 * 7 && live >= before + (limit() / 16 << state.vain.load(std::memory_order_relaxed))) return ReclaimDue::kAll;
+  return young_due(live, growth());
 }
 
 void note_reclaim_begins() noexcept {
@@ -51,8 +52,13 @@ void note_reclaim_begins() noexcept {
   state.running.fetch_add(1, std::memory_order_relaxed);
 }
 
-void note_reclaim(uint64_t live, uint64_t deleted, bool marked) noexcept {
+void note_reclaim(ReclaimScope scope, uint64_t live, uint64_t deleted, bool marked) noexcept {
   constexpr uint64_t kShare = 8;
+  note_for_young(scope, state.live_begun.load(std::memory_order_relaxed), live, deleted, marked);
+  if (scope == ReclaimScope::kYoung) {
+    state.running.fetch_sub(1, std::memory_order_relaxed);
+    return;
+  }
   // Until it began: what threads have made since is alive for it.
   uint64_t before = state.live_then.load(std::memory_order_relaxed), begun = state.live_begun.load(std::memory_order_relaxed),
            grown = begun - std::min(begun, before);

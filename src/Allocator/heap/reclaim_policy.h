@@ -3,14 +3,18 @@
 
 #include <cstdint>
 
+#include "heap/reclaim_scope.h"
+#include "heap/young_policy.h"
+
 namespace freehold::heap {
 
-// FREEHOLD_RECLAIM=auto: whether what lives has grown by FREEHOLD_RECLAIM_GROWTH since reclaim() was last called, and by 32 MB; near the limit, by a sixteenth of that. More is asked after a
-// reclaim that has deleted less than an eighth of what had grown, until one deletes more.
-bool should_reclaim() noexcept;
+// FREEHOLD_RECLAIM=auto: of all objects, if what lives has grown by FREEHOLD_RECLAIM_GROWTH since they were last looked through, and by 32 MB; near the limit, by a sixteenth of that. More is
+// asked after a reclaim that has deleted less than an eighth of what had grown, until one deletes more. In between, of young ones.
+ReclaimDue reclaim_due() noexcept;
+inline bool should_reclaim() noexcept { return reclaim_due() != ReclaimDue::kNothing; }
 // reclaim() begins; it has ended: so many bytes live, and so many it has deleted, if it could mark. Any thread.
 void note_reclaim_begins() noexcept;
-void note_reclaim(uint64_t live, uint64_t deleted, bool marked) noexcept;
+void note_reclaim(ReclaimScope scope, uint64_t live, uint64_t deleted, bool marked) noexcept;
 
 // In the child of a fork, where no thread is.
 void forget_running_reclaims() noexcept;

@@ -4,11 +4,15 @@
 #include <atomic>
 #include <cstdint>
 
+#include "heap/reclaim_scope.h"
+
 namespace freehold::heap {
 
 struct ReachabilityCounters {
   std::atomic<uint64_t> markings, abandoned;  // abandoned: no memory for marks
-  std::atomic<uint64_t> reclaims;             // markings after which what they found was deleted: released when that is done
+  std::atomic<uint64_t> reclaims;             // markings of all objects after which what they found was deleted: released when that is done
+  std::atomic<uint64_t> young;                // likewise, of young objects
+  std::atomic<uint64_t> young_bytes;          // deleted by these, part of `bytes`
   std::atomic<uint64_t> finalizable;          // found before their finalizers had run
   std::atomic<uint64_t> objects, bytes;       // deleted
   std::atomic<uint64_t> longest_stop;         // nanoseconds
@@ -27,9 +31,9 @@ struct RootSupport {
   void (*for_each_weak)(void (*fn)(uint64_t* slot, void* argument), void* argument);
   // After the threads run again: there is something in heap/finalization_queue.h or heap/dead_locks.h.
   void (*run_finalizers)();
-  // Around a marking that deletes, before the threads are stopped and after they run again. `done`: there was memory for it.
-  void (*begins)();
-  void (*ends)(bool done);
+  // Around a marking that deletes, before the threads are stopped and after they run again; of all objects, or of young ones. `done`: there was memory for it.
+  void (*begins)(ReclaimScope scope);
+  void (*ends)(ReclaimScope scope, bool done);
   // The roots on stacks and in thread statics alone.
   void (*for_each_stack_root)(void (*fn)(uintptr_t address, bool interior, void* argument), void* argument);
   // With the threads stopped: empties each handle that keeps nothing alive and leads to what does not stay, dependent ones too. `resurrection`: such a handle leads to its object

@@ -1,5 +1,6 @@
 #include "heap/unreached_objects.h"
 
+#include "heap/cards.h"
 #include "heap/dead_locks.h"
 #include "heap/deletion.h"
 #include "heap/forwarding.h"
@@ -18,7 +19,7 @@ bool delete_unreached(Object* object) noexcept {
   return true;
 }
 
-// As the write barrier would store it: a current name, a scope of another thread may have made the object, and a marking beside the threads may have read the array before.
+// As the write barrier would store it: a current name, a scope of another thread may have made the object, it may be young, and a marking beside the threads may have read the array before.
 void list_finalizable(uint64_t array, uint64_t index, const Object* object) noexcept {
   if (array == 0) return;
   auto* target = reinterpret_cast<Object*>(current_address(array));
@@ -26,6 +27,7 @@ void list_finalizable(uint64_t array, uint64_t index, const Object* object) noex
   if (index >= target->length) return;
   uint64_t* element = reinterpret_cast<uint64_t*>(target) + kElements + index;
   if (is_noting_stores()) note_scope_pages(reinterpret_cast<uintptr_t>(element), sizeof *element);
+  if (is_marking_cards()) mark_cards(reinterpret_cast<const uint8_t*>(element), sizeof *element);
   *element = reinterpret_cast<uint64_t>(object);
   if (is_marking()) shade(reinterpret_cast<uintptr_t>(object));
 }

@@ -16,7 +16,7 @@ namespace freehold::runtime {
 
 namespace {
 
-constexpr int32_t kOldest = 2;
+constexpr int32_t kOldest = 2, kYoung = 1;
 constexpr uint64_t kAllocatedForRound = uint64_t{64} << 20;
 enum Mode : int32_t { kNonBlocking = 1, kOptimized = 4 };  // InternalGCCollectionMode
 
@@ -25,10 +25,12 @@ struct State {
   std::atomic<uint32_t> counts[kOldest + 1] = {};
   // The index of the last one of each kind, and of what generation the last of any was. Hints of each other: relaxed.
   std::atomic<uint64_t> last_ephemeral{0}, last_full{0};
+  std::atomic<uint32_t> last_young_generation{0};
   std::atomic<uint64_t> allocated_at_last_round{0};
   // When the last marking ended and how long it took, in nanoseconds.
   std::atomic<uint64_t> marked_at{0}, marking_took{0};
   std::atomic<uint32_t> cheap_calls{0};  // of GC.Collect since then that made none
+  std::atomic<uint32_t> for_young{0};    // markings for calls of a young generation
 
   // Full collections that have begun and ended since start.
   std::atomic<uint32_t> begun{0}, ended{0};
@@ -46,6 +48,7 @@ FREEHOLD_MODULE_STATE(state);
 void count_collection(int32_t generation) noexcept {
   for (int32_t i = generation; i > 0; i--) state.counts[i].fetch_add(1, std::memory_order_relaxed);
   uint64_t index = state.counts[0].fetch_add(1, std::memory_order_relaxed) + 1;
+  if (generation != kOldest) state.last_young_generation.store(static_cast<uint32_t>(generation), std::memory_order_relaxed);
   (generation == kOldest ? state.last_full : state.last_ephemeral).store(index, std::memory_order_relaxed);
   state.allocated_at_last_round.store(heap::total_allocated_bytes(), std::memory_order_relaxed);
 }
@@ -60,9 +63,11 @@ bool may_mark(int32_t generation, int32_t mode) noexcept {
   return os::nanoseconds() - state.marked_at.load(std::memory_order_relaxed) >= kShare * state.marking_took.load(std::memory_order_relaxed);
 }
 
-bool mark_and_delete() noexcept {
+// Who asks for a young generation again and again may wait for something that is old.
+bool mark_and_delete(int32_t generation) noexcept {
   uint64_t start = os::nanoseconds();
-  bool done = heap::reclaim() >= 0;
+  bool is_young = generation < kOldest && state.for_young.fetch_add(1, std::memory_order_relaxed) % 2 == 0;
+  bool done = heap::reclaim(is_young ? heap::ReclaimScope::kYoung : heap::ReclaimScope::kAll) >= 0;
   uint64_t end = os::nanoseconds();
   state.marking_took.store(end - start, std::memory_order_relaxed);
   state.cheap_calls.store(0, std::memory_order_relaxed);
@@ -94,13 +99,13 @@ int32_t wait_for_notification(int32_t milliseconds, Condition is_over) noexcept 
 
 void collect_garbage(int32_t generation, int32_t mode) noexcept {
   if (generation < 0 || generation > kOldest) generation = kOldest;
-  if (may_mark(generation, mode) && mark_and_delete()) {
+  if (may_mark(generation, mode) && mark_and_delete(generation)) {
     heap::collect();
     return;
   }
-  if (generation == kOldest) full_collection_begins();
+  if (generation == kOldest) collection_begins(heap::ReclaimScope::kAll);
   heap::collect();
-  if (generation == kOldest) full_collection_ends(true);
+  if (generation == kOldest) collection_ends(heap::ReclaimScope::kAll, true);
   else count_collection(generation);
 }
 
@@ -118,21 +123,27 @@ int32_t collection_count(int32_t generation) noexcept {
 
 LastCollection last_collection(CollectionKind kind) noexcept {
   uint64_t ephemeral = state.last_ephemeral.load(std::memory_order_relaxed), full = state.last_full.load(std::memory_order_relaxed);
+  uint32_t young = state.last_young_generation.load(std::memory_order_relaxed);
   switch (kind) {
     case CollectionKind::kBackground: return {0, 0};
-    case CollectionKind::kEphemeral: return {ephemeral, 0};
+    case CollectionKind::kEphemeral: return {ephemeral, young};
     case CollectionKind::kFullBlocking: return {full, kOldest};
     case CollectionKind::kAny: break;
   }
-  return full >= ephemeral ? LastCollection{full, full == 0 ? 0u : kOldest} : LastCollection{ephemeral, 0};
+  return full >= ephemeral ? LastCollection{full, full == 0 ? 0u : kOldest} : LastCollection{ephemeral, young};
 }
 
-void full_collection_begins() noexcept {
+void collection_begins(heap::ReclaimScope scope) noexcept {
+  if (scope != heap::ReclaimScope::kAll) return;
   state.begun.fetch_add(1, std::memory_order_release);
   state.changes.announce();
 }
 
-void full_collection_ends(bool done) noexcept {
+void collection_ends(heap::ReclaimScope scope, bool done) noexcept {
+  if (scope != heap::ReclaimScope::kAll) {
+    if (done) count_collection(kYoung);
+    return;
+  }
   if (done) count_collection(kOldest);
   state.ended.fetch_add(1, std::memory_order_release);
   state.changes.announce();

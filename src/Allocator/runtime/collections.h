@@ -1,14 +1,16 @@
-// What System.GC calls a collection. Two things of this heap count as one: a marking that deletes what no root reaches, whoever asked for it (all generations), and a call
-// of GC.Collect that made none. Programs also allocate until GC.CollectionCount changes: so a round of the background thread that is due to what was allocated
+// What System.GC calls a collection. Two things of this heap count as one: a marking that deletes what no root reaches, whoever asked for it (of all generations; a young reclaim is one of
+// generation 1), and a call of GC.Collect that made none. Programs also allocate until GC.CollectionCount changes: so a round of the background thread that is due to what was allocated
 // counts too, for generation 0.
 #pragma once
 
 #include <cstdint>
 
+#include "heap/reclaim_scope.h"
+
 namespace freehold::runtime {
 
 // GC.Collect: a marking, then what heap::collect() does. Cheap calls, of a young generation or where the program leaves it to the collector, mark at every fifth
-// at most, and only as often as that costs a fiftieth of the time. Preemptive mode.
+// at most, and only as often as that costs a fiftieth of the time; every other one of them, of a young generation, is a young reclaim. Preemptive mode.
 void collect_garbage(int32_t generation, int32_t mode) noexcept;
 
 // Any thread, any mode. Asks the background thread for a round when enough was allocated.
@@ -23,8 +25,8 @@ enum class CollectionKind : int32_t { kAny = 0, kEphemeral = 1, kFullBlocking = 
 LastCollection last_collection(CollectionKind kind) noexcept;
 
 // Around each marking that deletes: for heap::RootSupport. `done`: it was possible.
-void full_collection_begins() noexcept;
-void full_collection_ends(bool done) noexcept;
+void collection_begins(heap::ReclaimScope scope) noexcept;
+void collection_ends(heap::ReclaimScope scope, bool done) noexcept;
 
 // GC.RegisterForFullGCNotification and what belongs to it.
 bool register_full_gc_notification() noexcept;

@@ -32,6 +32,7 @@
 #include "core/fault_counters.h"
 #include "core/fault_recovery.h"
 #include "core/stress.h"
+#include "heap/cards.h"
 #include "heap/dedangling.h"
 #include "heap/forwarding.h"
 #include "heap/heap.h"
@@ -237,6 +238,9 @@ bool answer(int signal, const siginfo_t* info, ucontext_t* context) noexcept {
   };
   if (whereabouts == heap::Whereabouts::kMoved && may_retry(registers, address) && repair(registers, address, kind_of_code())) {
     note_retry(registers, address);
+    // A barrier has marked the page of the old place, and stores to the new one now. Reads are marked too.
+    uintptr_t place = heap::current_address(address + 1) - 1;
+    if (helper && heap::is_marking_cards()) heap::mark_cards(reinterpret_cast<const uint8_t*>(place), 1);
     return true;
   }
   Thread& thread = tls_CurrentThread;

@@ -182,7 +182,7 @@ constinit const GcHeapTable kTable = {
 GcHeap the_heap = {&kTable};
 
 void print_statistics() noexcept {
-  char text[4096];
+  char text[8192];
   diag::format_statistics(text, sizeof text);
   os::write_error(text);
 }

@@ -1,5 +1,5 @@
 // The runtime's write barriers and interlocked reference helpers (member WriteBarriers.S of its archive). Most stores are plain: LOOK_CLOSER leaves only
-// for references to young objects, whose field's card is marked before the store (heap/cards.h), while a remap is under way (heap/dedangling.h): then what is stored must be
+// for references to young objects, whose field's card is marked before the store (heap/cards.h; if that faults and is repaired, the handler marks where the object is now), while a remap is under way (heap/dedangling.h): then what is stored must be
 // a current name, which a function behind the frameless ones asks for, to come back to the label given; and while a scope is open, for references to its objects: the same
 // function notes where they are stored (heap/scope_notes.h), unless both lie where the thread's own scope allocates.
 //
@@ -19,11 +19,12 @@
 
 // FreeholdBarrier in heap/cards.h
     .set kLookFrom, 0
-    .set kYoungFrom, 8
+    .set kMarkedFrom, 8
     .set kStart, 16
     .set kPages, 24
     .set kCards, 32
     .set kScopeFrom, 40
+    .set kBothMarks, 0xc0    // heap::Card::kMarks
     .set kRangeSize, 8       // FreeholdScopeRange in heap/scope_notes.h
     .set kOnlyScopes, 4      // of freehold_remapping
 
@@ -34,7 +35,7 @@
 
 // Marks the card of a location that is about to hold a young reference. A location outside the arena has none; nor has null, which faults at the store.
 .macro MARK_CARD location, reference, reference_low, scratch
-    cmp     \reference, qword ptr [rip + freehold_barrier + kYoungFrom]
+    cmp     \reference, qword ptr [rip + freehold_barrier + kMarkedFrom]
     jb      .Lnot_young_\@
     test    \reference_low, \reference_low
     js      .Lnot_young_\@
@@ -44,9 +45,9 @@
     cmp     \scratch, qword ptr [rip + freehold_barrier + kPages]
     jae     .Lnot_young_\@
     add     \scratch, qword ptr [rip + freehold_barrier + kCards]
-    cmp     byte ptr [\scratch], 0
-    jne     .Lnot_young_\@
-    mov     byte ptr [\scratch], 1
+    cmp     byte ptr [\scratch], kBothMarks
+    jae     .Lnot_young_\@
+    or      byte ptr [\scratch], kBothMarks
 .Lnot_young_\@:
 .endm
 

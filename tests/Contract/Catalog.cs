@@ -25,6 +25,7 @@ internal static class Catalog
         .. Weak.All(),
         .. Unreachable.All(),
         .. Reclaiming.All(),
+        .. YoungReclaiming.All(),
         .. Leaks.All(),
         .. Pressure.All(),
         .. Collector.All(),

@@ -36,22 +36,11 @@ enum Rule : uint32_t {
   kMovesShade = 1 << 15,
   kAllRules = (1 << 16) - 1,
 };
-constexpr const char* kRuleNames[] = {"stores mark",
-                                      "block moves mark",
-                                      "marks are taken in the stop",
-                                      "no barrier in the stop",
-                                      "rounds leave the marks",
-                                      "copies are marked",
-                                      "repairs mark",
-                                      "what is marked is scanned",
-                                      "what is old stays",
-                                      "the bound is set in the first stop",
-                                      "stores shade",
-                                      "born marked",
-                                      "registers are scanned at the end",
-                                      "old primaries reach",
-                                      "nothing moves meanwhile",
-                                      "block moves shade"};
+constexpr const char* kRuleNames[] = {
+    "stores mark",       "block moves mark", "marks are taken in the stop",      "no barrier in the stop", "rounds leave the marks",
+    "copies are marked", "repairs mark",     "what is marked is scanned",        "what is old stays",      "the bound is set in the first stop",
+    "stores shade",      "born marked",      "registers are scanned at the end", "old primaries reach",    "nothing moves meanwhile",
+    "block moves shade"};
 
 enum Phase : int8_t { kIdle, kMarking, kDeleting };
 enum Colour : int8_t { kWhite, kGrey, kBlack };
@@ -127,9 +116,7 @@ class Explorer {
 
   // ---- What the program does.
 
-  bool is_marked_by_barriers(const State& state, int object) const {
-    return has(state.young, object) && (rule(kBoundInFirstStop) || state.phase == kIdle);
-  }
+  bool is_marked_by_barriers(const State& state, int object) const { return has(state.young, object) && (rule(kBoundInFirstStop) || state.phase == kIdle); }
   static void shade(State* state, int object) {
     if (object != kNone && state->phase == kMarking && has(state->covered, object) && state->colour[object] == kWhite) state->colour[object] = kGrey;
   }
@@ -185,8 +172,7 @@ class Explorer {
             m.page = static_cast<int8_t>(page_of(s, to));
           });
       }
-      if (state.secondary == kNone && state.reclaims == 0)
-        then([&](State& s, Mutator&) { s.primary = kMoves, s.secondary = static_cast<int8_t>(held); });
+      if (state.secondary == kNone && state.reclaims == 0) then([&](State& s, Mutator&) { s.primary = kMoves, s.secondary = static_cast<int8_t>(held); });
     }
     for (int from : {0, kMoves}) {
       if (state.field[from] == kNone) continue;
@@ -324,7 +310,8 @@ class Explorer {
     State next = state;
     for (int object = kOld; object < kObjects; object++) {
       if (!has(state.allocated, object) || has(state.deleted, object) || stays(state, object)) continue;
-      if (is_reachable(state, object)) lost_ = "object " + std::to_string(object) + " is reachable and was deleted by reclaim " + std::to_string(state.reclaims + 1);
+      if (is_reachable(state, object))
+        lost_ = "object " + std::to_string(object) + " is reachable and was deleted by reclaim " + std::to_string(state.reclaims + 1);
       add(&next.deleted, object);
       reclaimed_++;
       return push(next);

@@ -191,7 +191,8 @@ TEST_P(YoungReclaimRandomTest, NothingReachableGoes) {
   heap::marking_bounds = {};
   for (auto& program : programs) expect_reachable_lives(*program);
   printf("%llu young reclaims deleted %llu bytes, with %llu pages of roots; %llu of all objects; %llu objects moved\n",
-         static_cast<unsigned long long>(heap::reachability_counters.young.load()), static_cast<unsigned long long>(heap::reachability_counters.young_bytes.load()),
+         static_cast<unsigned long long>(heap::reachability_counters.young.load()),
+         static_cast<unsigned long long>(heap::reachability_counters.young_bytes.load()),
          static_cast<unsigned long long>(heap::concurrent_reclaim_counters.young_cards.load()), static_cast<unsigned long long>(heap::reclaims()),
          static_cast<unsigned long long>(heap::promotion_counters.objects.load()));
   EXPECT_GT(heap::reachability_counters.young.load(), 0u);

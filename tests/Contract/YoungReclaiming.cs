@@ -110,7 +110,6 @@ internal static class YoungReclaiming
             GrowOld();
             Apart(() => Store(round));
             ReclaimYoung();
-            GC.KeepAlive(new byte[100]);
             CheckStored(round);
             // Old by now.
             ReclaimYoung();
@@ -134,7 +133,7 @@ internal static class YoungReclaiming
         object[] some = new object[Many];
         for (int i = 0; i < Many; i++)
             some[i] = Young(i);
-        Array.Copy(some, 0, s_references, 1_001, Many - 1);
+        Array.Copy(some, 0, s_references, 180_001, Many);
         some.AsSpan().CopyTo(s_references.AsSpan(199_000));
         Array.Copy(s_pairs, 0, s_pairs, 4_900, 17);
         s_generic = ((ICloneable)some).Clone();
@@ -152,10 +151,8 @@ internal static class YoungReclaiming
             Check(s_references[i * 600], round + 8 * i + 5);
             Check(s_pairs[i * 16].First, round + 8 * i + 6);
             Check(s_pairs[i * 16].Second, round + 8 * i + 7);
-            if (i % 600 != 0 && i < Many - 1 && (1_001 + i) % 600 != 0)
-                Check(s_references[1_001 + i], i);
-            if ((199_000 + i) % 600 != 0)
-                Check(s_references[199_000 + i], i);
+            Check(s_references[180_001 + i], i);
+            Check(s_references[199_000 + i], i);
             Check(((object[])s_generic!)[i], i);
         }
         Check(s_pairs[4_900].First, round + 6);
@@ -189,7 +186,7 @@ internal static class YoungReclaiming
             }
             // One reference on the stack alone, across a round.
             Node one = held[17];
-            Apart(Heap.Compact);
+            Apart(() => Heap.Compact());
             one.Any = Young(5);
             ReclaimYoung();
             Check(one.Any, 5);
@@ -246,7 +243,7 @@ internal static class YoungReclaiming
                 if (forgotten[i].TryGetTarget(out Node? there))
                     Check(there, i);
             }
-            Apart(Heap.Compact);
+            Apart(() => Heap.Compact());
             Heap.Reclaim();
             Expect.Equal(0, forgotten.Count(reference => reference.TryGetTarget(out _)));
         }

@@ -173,9 +173,9 @@ void format_statistics(char* text, size_t capacity) noexcept {
           static_cast<unsigned long long>(beside.stops.load(std::memory_order_relaxed)), milliseconds(kLongestReclaimWork));
     add("  marked             %14llu objects in %.1f ms of a processor\n", count(kMarkedObjects), milliseconds(kReclaimTime));
     if (uint64_t cycles = beside.young_cycles.load(std::memory_order_relaxed); cycles != 0)
-      add("  of these, young    %14llu markings of %llu objects in %.1f ms, and of fields on %llu pages; %.1f MB reclaimed\n", static_cast<unsigned long long>(cycles),
-          count(kYoungMarkedObjects), milliseconds(kYoungReclaimTime), static_cast<unsigned long long>(beside.young_cards.load(std::memory_order_relaxed)),
-          mega(kYoungReclaimedBytes));
+      add("  of these, young    %14llu markings of %llu objects in %.1f ms, and of fields on %llu pages; %.1f MB reclaimed\n",
+          static_cast<unsigned long long>(cycles), count(kYoungMarkedObjects), milliseconds(kYoungReclaimTime),
+          static_cast<unsigned long long>(beside.young_cards.load(std::memory_order_relaxed)), mega(kYoungReclaimedBytes));
   }
   add("  dangling faults    %14llu\n", count(kDanglingFaults));
   add("  double deletes     %14llu\n", count(kDoubleDeletes));

@@ -21,12 +21,12 @@ extern "C" {
 // What the write barriers read. They know the offsets. All words are written under one lock, look_from last; a barrier reads it first, then the
 // others, and x86-64 keeps both orders: whoever looks closer finds the arena.
 struct alignas(64) FreeholdBarrier {
-  uint64_t look_from = UINT64_MAX;   // lower references are stored, and that is all
+  uint64_t look_from = UINT64_MAX;    // lower references are stored, and that is all
   uint64_t marked_from = UINT64_MAX;  // the lower of young_from and reclaim_from. UINT64_MAX: nothing is remembered
-  uintptr_t start = 0;               // of the arena
-  uint64_t pages = 0;                // of the arena
-  uint8_t* cards = nullptr;          // a byte for each: heap::Card
-  uint64_t scope_from = UINT64_MAX;  // no object of an open scope has a lower address (heap/scopes.h)
+  uintptr_t start = 0;                // of the arena
+  uint64_t pages = 0;                 // of the arena
+  uint8_t* cards = nullptr;           // a byte for each: heap::Card
+  uint64_t scope_from = UINT64_MAX;   // no object of an open scope has a lower address (heap/scopes.h)
   // Not read by barriers.
   uint64_t young_from = UINT64_MAX;    // for rounds
   uint64_t reclaim_from = UINT64_MAX;  // for reclaims; written with the threads stopped

@@ -101,7 +101,7 @@ class Cycle {
   uint64_t budget_ = kFirstBudget;  // objects that the last stop may scan
   bool complete_ = true, done_ = false;
   bool remembers_ = false;  // for the next one, if that is a young one
-  bool found_ = false;  // by the stop, or by the callback that is running
+  bool found_ = false;      // by the stop, or by the callback that is running
 
   // A tenth of a millisecond or so.
   static constexpr uint64_t kFirstBudget = 1000;
@@ -309,7 +309,8 @@ void forget_marking() noexcept {
   forget_marks();
 }
 
-bool reclaim_beside_threads(const RootSupport& support, ReclaimScope scope, UnreachedFound remove, UnreachedRemoved removed, void* argument, void (*check)() noexcept) noexcept {
+bool reclaim_beside_threads(const RootSupport& support, ReclaimScope scope, UnreachedFound remove, UnreachedRemoved removed, void* argument,
+                            void (*check)() noexcept) noexcept {
   stress_bounds();
   ConcurrentReclaimCounters& counters = concurrent_reclaim_counters;
   uint64_t time = processor_time(), scanned = counters.scanned.load(std::memory_order_relaxed);

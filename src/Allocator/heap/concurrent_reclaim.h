@@ -16,7 +16,8 @@ namespace freehold::heap {
 // `removed` tells of those that went without it. kYoung: only after one that could begin (are_blocks_young()).
 using UnreachedFound = void (*)(core::Object* object, size_t size, void* argument) noexcept;
 using UnreachedRemoved = void (*)(uint64_t objects, uint64_t bytes, void* argument) noexcept;
-bool reclaim_beside_threads(const RootSupport& support, ReclaimScope scope, UnreachedFound remove, UnreachedRemoved removed, void* argument, void (*check)() noexcept) noexcept;
+bool reclaim_beside_threads(const RootSupport& support, ReclaimScope scope, UnreachedFound remove, UnreachedRemoved removed, void* argument,
+                            void (*check)() noexcept) noexcept;
 // In the child of a fork, which has no marker: what a marking of the parent has begun is forgotten, with its marks. While there is one thread.
 void forget_marking() noexcept;
 // For `check`: whether the marking has found that the object stays.

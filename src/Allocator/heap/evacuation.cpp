@@ -184,8 +184,7 @@ bool Evacuation::promote_block(size_t block) noexcept {
   if (is_noting_stores())
     for_each_planned([](uint8_t* to, const Planned& planned) noexcept { note_scope_pages(reinterpret_cast<uintptr_t>(to), planned.size); });
   // The pages of the old places may be marked, and the next reclaim, which waits for this round, does not look there.
-  if (is_remembering_for_reclaims())
-    for_each_planned([](uint8_t* to, const Planned& planned) noexcept { mark_cards(to, planned.size, Card::kForReclaims); });
+  if (is_remembering_for_reclaims()) for_each_planned([](uint8_t* to, const Planned& planned) noexcept { mark_cards(to, planned.size, Card::kForReclaims); });
   uint64_t took = os::nanoseconds() - before;
   if (took > promotion_counters.longest_evacuation.load(std::memory_order_relaxed))
     promotion_counters.longest_evacuation.store(took, std::memory_order_relaxed);

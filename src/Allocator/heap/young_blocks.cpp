@@ -75,7 +75,8 @@ YoungWords young_words() noexcept {
 
 bool is_young_block(size_t block) noexcept {
   const std::atomic<uint64_t>* bits = young_blocks.bits.load(std::memory_order_acquire);
-  return bits != nullptr && reinterpret_cast<uintptr_t>(arena.block_start(block)) >= bound() && (bits[block / 64].load(std::memory_order_acquire) >> (block % 64) & 1) != 0;
+  return bits != nullptr && reinterpret_cast<uintptr_t>(arena.block_start(block)) >= bound() &&
+         (bits[block / 64].load(std::memory_order_acquire) >> (block % 64) & 1) != 0;
 }
 
 }  // namespace freehold::heap

@@ -275,8 +275,8 @@ void call_in_preemptive_mode(void (*work)(void* argument), void* argument) noexc
 }  // namespace
 
 const heap::RemapSupport remap_support = {stop_for_remap, for_each_frozen_segment, call_in_preemptive_mode};
-const heap::RootSupport root_support = {stop_for_marking, for_each_strong_root,   for_each_dependent,   for_each_frozen_segment, for_each_weak,
-                                        run_finalizers,   collection_begins,      collection_ends,      for_each_stack_root,     clear_handles};
+const heap::RootSupport root_support = {stop_for_marking, for_each_strong_root, for_each_dependent, for_each_frozen_segment, for_each_weak,
+                                        run_finalizers,   collection_begins,    collection_ends,    for_each_stack_root,     clear_handles};
 
 void go_on_without_other_threads(bool stand) noexcept {
   state.others_never_stop = !stand;

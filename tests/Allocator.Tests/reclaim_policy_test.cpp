@@ -39,6 +39,8 @@ class ReclaimTest : public ReachabilityTest {
     ReachabilityTest::TearDown();
   }
 
+  static void note(uint64_t deleted, bool marked, uint64_t live) { heap::note_reclaim({heap::ReclaimScope::kAll, marked, deleted, live, 0}); }
+
   // So many bytes of objects, or until an allocation fails: then false.
   bool allocate_bytes(size_t bytes, const core::MethodTable* type = &node_type.table, uint32_t length = 0) {
     size_t size = type->base_size + static_cast<size_t>(length) * type->component_size();
@@ -227,7 +229,7 @@ TEST_F(ReclaimTest, AllocationsThatOutrunAMarkingArePaced) {
   EXPECT_FALSE(heap::is_reclaim_behind());
   allocate(&bytes_type.table, 40 << 20);
   EXPECT_TRUE(heap::is_reclaim_behind());
-  heap::note_reclaim(heap::ReclaimScope::kAll, heap::thread_totals().live_bytes(), 0, true);
+  note(0, true, heap::thread_totals().live_bytes());
   EXPECT_FALSE(heap::is_reclaiming() || heap::is_reclaim_behind());
 }
 
@@ -237,10 +239,10 @@ TEST_F(ReclaimTest, WhatIsMadeMeanwhileIsNoneOfItsUse) {
   allocate(&bytes_type.table, 50 << 20);
   heap::note_reclaim_begins();
   allocate(&bytes_type.table, 200 << 20);
-  heap::note_reclaim(heap::ReclaimScope::kAll, heap::thread_totals().live_bytes() - (20 << 20), 20 << 20, true);
+  note(20 << 20, true, heap::thread_totals().live_bytes() - (20 << 20));
   uint64_t live = heap::thread_totals().live_bytes();
   heap::note_reclaim_begins();
-  heap::note_reclaim(heap::ReclaimScope::kAll, live, 0, false);
+  note(0, false, live);
   // Twice that would be asked after one of little use.
   allocate(&bytes_type.table, live + (20 << 20));
   EXPECT_TRUE(heap::should_reclaim());

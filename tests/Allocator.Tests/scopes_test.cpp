@@ -80,8 +80,8 @@ class ScopesTest : public HeapTest {
                                                    for (uint64_t& handle : weak) fn(&handle, argument);
                                                  },
                                                  []() {},
-                                                 []() {},
-                                                 [](bool) {},
+                                                 [](heap::ReclaimScope) {},
+                                                 [](heap::ReclaimScope, bool) {},
                                                  [](void (*fn)(uintptr_t, bool, void*), void* argument) {
                                                    for (uint64_t root : roots) fn(root, false, argument);
                                                  },

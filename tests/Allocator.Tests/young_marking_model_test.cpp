@@ -21,26 +21,35 @@ enum Rule : uint32_t {
   kStoresMark = 1 << 0,      // a store of a young reference marks its page first
   kMovesMark = 1 << 1,       // a block move the pages that it has moved to
   kStopTakesMarks = 1 << 2,  // the marks are taken in the first stop
-  kNoBarrierInStop = 1 << 3,
-  kRoundsLeaveMarks = 1 << 4,
-  kCopiesAreMarked = 1 << 5,
-  kRepairsMark = 1 << 6,       // a store that finds its object moved marks the page of the copy
-  kMarksAreScanned = 1 << 7,   // fields on marked pages are roots
-  kOldStays = 1 << 8,          // only what began since the last reclaim is covered
-  kBoundInFirstStop = 1 << 9,  // from the first stop on, what is made is young for the next reclaim, and barriers mark for it
-  kStoresShade = 1 << 10,
-  kBornMarked = 1 << 11,
-  kRegistersScannedAtEnd = 1 << 12,
-  kOldPrimariesReach = 1 << 13,  // a dependent handle of an old object
-  kNothingMovesMeanwhile = 1 << 14,
-  kMovesShade = 1 << 15,
-  kAllRules = (1 << 16) - 1,
+  kRoundsLeaveMarks = 1 << 3,
+  kCopiesAreMarked = 1 << 4,
+  kRepairsMark = 1 << 5,       // a store that finds its object moved marks the page of the copy
+  kMarksAreScanned = 1 << 6,   // fields on marked pages are roots
+  kOldStays = 1 << 7,          // only what began since the last reclaim is covered
+  kBoundInFirstStop = 1 << 8,  // from the first stop on, what is made is young for the next reclaim, and barriers mark for it
+  kStoresShade = 1 << 9,
+  kBornMarked = 1 << 10,
+  kRegistersScannedAtEnd = 1 << 11,
+  kOldPrimariesReach = 1 << 12,  // a dependent handle of an old object
+  kNothingMovesMeanwhile = 1 << 13,
+  kMovesShade = 1 << 14,
+  kAllRules = (1 << 15) - 1,
 };
-constexpr const char* kRuleNames[] = {
-    "stores mark",       "block moves mark", "marks are taken in the stop",      "no barrier in the stop", "rounds leave the marks",
-    "copies are marked", "repairs mark",     "what is marked is scanned",        "what is old stays",      "the bound is set in the first stop",
-    "stores shade",      "born marked",      "registers are scanned at the end", "old primaries reach",    "nothing moves meanwhile",
-    "block moves shade"};
+constexpr const char* kRuleNames[] = {"stores mark",
+                                      "block moves mark",
+                                      "marks are taken in the stop",
+                                      "rounds leave the marks",
+                                      "copies are marked",
+                                      "repairs mark",
+                                      "what is marked is scanned",
+                                      "what is old stays",
+                                      "the bound is set in the first stop",
+                                      "stores shade",
+                                      "born marked",
+                                      "registers are scanned at the end",
+                                      "old primaries reach",
+                                      "nothing moves meanwhile",
+                                      "block moves shade"};
 
 enum Phase : int8_t { kIdle, kMarking, kDeleting };
 enum Colour : int8_t { kWhite, kGrey, kBlack };
@@ -152,17 +161,21 @@ class Explorer {
       int held = mutator.registers[number], other = mutator.registers[1 - number];
       if (held == kNone) continue;
       then([&](State&, Mutator& m) { m.registers[number] = kNone; });
+      if (state.field[held] != kNone) then([&](State& s, Mutator&) { s.field[held] = kNone; });
       if (other == kNone && state.field[held] != kNone) then([&](State& s, Mutator& m) { m.registers[1 - number] = s.field[held]; });
       for (int to : {0, kMoves, other}) {
         if (to == kNone || to == held) continue;
-        then([&](State& s, Mutator& m) {
-          m.place = kBeforeStore;
-          m.target = static_cast<int8_t>(to);
-          m.value = static_cast<int8_t>(held);
-          m.page = static_cast<int8_t>(page_of(s, to));
-          m.sees_marking = s.phase == kMarking;
-          if (rule(kStoresMark) && is_marked_by_barriers(s, held)) add(&s.marks, m.page);
-        });
+        // By its name, or by the one that it had before it moved.
+        for (int page : {page_of(state, to), to}) {
+          then([&](State& s, Mutator& m) {
+            m.place = kBeforeStore;
+            m.target = static_cast<int8_t>(to);
+            m.value = static_cast<int8_t>(held);
+            m.page = static_cast<int8_t>(page);
+            m.sees_marking = s.phase == kMarking;
+            if (rule(kStoresMark) && is_marked_by_barriers(s, held)) add(&s.marks, page);
+          });
+        }
         // A block move from what the register holds.
         if (state.field[held] != kNone)
           then([&](State& s, Mutator& m) {
@@ -238,7 +251,7 @@ class Explorer {
   }
 
   void begin(State state) {
-    if (state.reclaims == kReclaims || (rule(kNoBarrierInStop) && is_in_barrier(state))) return;
+    if (state.reclaims == kReclaims || is_in_barrier(state)) return;
     state.phase = kMarking;
     state.covered = rule(kOldStays) ? state.young : static_cast<int8_t>(state.allocated & ~((1 << kOld) - 1));
     state.young = 0;

@@ -502,12 +502,13 @@ int64_t reclaim(ReclaimScope scope) noexcept {
   // Debug mode: what may be pinned stays behind each deletion, and is looked at again with the next one of its block.
   if (core::knobs.debug) refresh_pins();
   if (!core::knobs.reclaims_young() || !are_blocks_young()) scope = ReclaimScope::kAll;
+  uint64_t time = concurrent_reclaim_counters.time.load(std::memory_order_relaxed);
   bool marked = mark_and_remove(scope, &removed);
   if (!marked && scope == ReclaimScope::kYoung) {
     scope = ReclaimScope::kAll;
     marked = mark_and_remove(scope, &removed);
   }
-  note_reclaim(scope, thread_totals().live_bytes(), removed.bytes, marked);
+  note_reclaim({scope, marked, removed.bytes, thread_totals().live_bytes(), concurrent_reclaim_counters.time.load(std::memory_order_relaxed) - time});
   if (!marked) return -1;
   (scope == ReclaimScope::kAll ? reachability_counters.reclaims : reachability_counters.young).fetch_add(1, std::memory_order_release);
   if (scope == ReclaimScope::kYoung) reachability_counters.young_bytes.fetch_add(removed.bytes, std::memory_order_relaxed);

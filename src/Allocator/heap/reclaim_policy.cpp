@@ -52,10 +52,10 @@ void note_reclaim_begins() noexcept {
   state.running.fetch_add(1, std::memory_order_relaxed);
 }
 
-void note_reclaim(ReclaimScope scope, uint64_t live, uint64_t deleted, bool marked) noexcept {
+void note_reclaim(const Reclaimed& reclaimed) noexcept {
   constexpr uint64_t kShare = 8;
-  note_for_young(scope, state.live_begun.load(std::memory_order_relaxed), live, deleted, marked);
-  if (scope == ReclaimScope::kYoung) {
+  note_for_young(reclaimed, state.live_begun.load(std::memory_order_relaxed));
+  if (reclaimed.scope == ReclaimScope::kYoung) {
     state.running.fetch_sub(1, std::memory_order_relaxed);
     return;
   }
@@ -63,12 +63,12 @@ void note_reclaim(ReclaimScope scope, uint64_t live, uint64_t deleted, bool mark
   uint64_t before = state.live_then.load(std::memory_order_relaxed), begun = state.live_begun.load(std::memory_order_relaxed),
            grown = begun - std::min(begun, before);
   // Who asks again and again, while nothing happens, says nothing about the program; nor does a marking that had no memory.
-  if (marked) {
+  if (reclaimed.marked) {
     uint32_t vain = state.vain.load(std::memory_order_relaxed);
-    if (deleted >= std::max(grown, kWorthJudging) / kShare) state.vain.store(0, std::memory_order_relaxed);
+    if (reclaimed.deleted >= std::max(grown, kWorthJudging) / kShare) state.vain.store(0, std::memory_order_relaxed);
     else if (grown >= kWorthJudging && vain < kVainAtMost) state.vain.store(vain + 1, std::memory_order_relaxed);
   }
-  state.live_then.store(live, std::memory_order_relaxed);
+  state.live_then.store(reclaimed.live, std::memory_order_relaxed);
   state.running.fetch_sub(1, std::memory_order_relaxed);
 }
 

@@ -12,9 +12,9 @@ namespace freehold::heap {
 // asked after a reclaim that has deleted less than an eighth of what had grown, until one deletes more. In between, of young ones.
 ReclaimDue reclaim_due() noexcept;
 inline bool should_reclaim() noexcept { return reclaim_due() != ReclaimDue::kNothing; }
-// reclaim() begins; it has ended: so many bytes live, and so many it has deleted, if it could mark. Any thread.
+// reclaim() begins; it has ended. Any thread.
 void note_reclaim_begins() noexcept;
-void note_reclaim(ReclaimScope scope, uint64_t live, uint64_t deleted, bool marked) noexcept;
+void note_reclaim(const Reclaimed& reclaimed) noexcept;
 
 // In the child of a fork, where no thread is.
 void forget_running_reclaims() noexcept;

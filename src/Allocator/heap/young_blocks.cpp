@@ -4,6 +4,7 @@
 
 #include "Platform/lock.h"
 #include "core/module_state.h"
+#include "core/object.h"
 #include "heap/addresses.h"
 #include "heap/block_lists.h"
 #include "heap/card_roots.h"

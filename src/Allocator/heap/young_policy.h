@@ -12,7 +12,15 @@ enum class ReclaimDue : uint8_t { kNothing, kYoung, kAll };
 
 // What is due, if the heap has not grown by `growth` since all objects were looked through; so many bytes live.
 ReclaimDue young_due(uint64_t live, uint64_t growth) noexcept;
-// A reclaim has ended: so many bytes lived when it began, and do now, and so many it has deleted, if it could mark. Whoever is in reclaim().
-void note_for_young(ReclaimScope scope, uint64_t begun, uint64_t live, uint64_t deleted, bool marked) noexcept;
+// A reclaim has ended.
+struct Reclaimed {
+  ReclaimScope scope;
+  bool marked;       // there was memory for it
+  uint64_t deleted;  // bytes
+  uint64_t live;     // bytes, now
+  uint64_t cost;     // nanoseconds of a processor; 0: not known
+};
+// So many bytes lived when it began. Whoever is in reclaim().
+void note_for_young(const Reclaimed& reclaimed, uint64_t begun) noexcept;
 
 }  // namespace freehold::heap

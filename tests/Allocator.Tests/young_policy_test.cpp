@@ -82,8 +82,9 @@ TEST_F(YoungPolicyTest, NotAsLongAsItDoesNotPay) {
   note(ReclaimScope::kYoung, 100 * kMega, 30 * kMega);
   EXPECT_EQ(due_after(100 * kMega), ReclaimDue::kYoung);
   note(ReclaimScope::kYoung, 100 * kMega, 20 * kMega);
-  note(ReclaimScope::kAll, kGrowth);
   EXPECT_EQ(due_after(100 * kMega), ReclaimDue::kNothing);
+  note(ReclaimScope::kAll, kGrowth);
+  EXPECT_EQ(due_after(100 * kMega), ReclaimDue::kYoung);
 }
 
 TEST_F(YoungPolicyTest, NorWhenItIsDearer) {
@@ -107,6 +108,7 @@ TEST_F(YoungPolicyTest, OnlyWhatIsWorthIt) {
 }
 
 TEST_F(YoungPolicyTest, TheHeapAsksForIt) {
+  size_t before = heap::limit();
   heap::set_limit(size_t{4} << 30);
   mine_ = {allocate(&bytes_type.table, 200 << 20)};
   ASSERT_EQ(heap::reclaim_due(), ReclaimDue::kAll);
@@ -123,7 +125,7 @@ TEST_F(YoungPolicyTest, TheHeapAsksForIt) {
   EXPECT_EQ(heap::reclaim_due(), ReclaimDue::kNothing);
   allocate(&bytes_type.table, 10 << 20);
   EXPECT_EQ(heap::reclaim_due(), ReclaimDue::kAll);
-  heap::set_limit(SIZE_MAX);
+  heap::set_limit(before);
 }
 
 }  // namespace

@@ -497,6 +497,17 @@ TEST_F(ConcurrentReclaimTest, SeveralMarkers) {
   expect_valid("after all");
 }
 
+// A container may have a quota of less time than its processors have.
+TEST_F(ConcurrentReclaimTest, MarkersAreAQuarterOfTheProcessors) {
+  core::knobs.reclaim_workers = 0;
+  for (auto [processors, markers] : {std::pair<size_t, size_t>{1, 1}, {3, 1}, {8, 2}, {100, 25}, {1'000, 64}}) {
+    heap::set_process_processors(processors);
+    EXPECT_EQ(heap::marking_workers(), markers);
+  }
+  core::knobs.reclaim_workers = 7;
+  EXPECT_EQ(heap::marking_workers(), 7u);
+}
+
 TEST_F(ConcurrentReclaimTest, WithoutMemoryNothingIsDeleted) {
   mine_ = {node({node()})};
   for (const char* call : {"mmap", "mprotect"}) {

@@ -6,6 +6,7 @@
 
 #include "core/arena.h"
 #include "core/knobs.h"
+#include "core/module_state.h"
 #include "heap/background_thread.h"
 #include "heap/concurrent_reclaim_counters.h"
 #include "heap/mark_packets.h"
@@ -26,6 +27,12 @@ namespace {
 constinit MarkPackets packets;
 size_t helpers = 0;  // started; the first's
 
+struct State {
+  size_t processors = 0;  // set_process_processors()
+};
+constinit State state;
+FREEHOLD_MODULE_STATE(state);
+
 void* help(void*) noexcept {
   Marker marker(packets);
   uintptr_t items[MarkPackets::kItems];
@@ -42,10 +49,13 @@ void* help(void*) noexcept {
 
 size_t marking_workers() noexcept {
   constexpr size_t kShare = 4, kAtMost = 64, kStressed = 3;
+  size_t processors = state.processors != 0 ? state.processors : os::processors();
   size_t wanted = core::knobs.reclaim_workers;
-  if (wanted == 0) wanted = core::knobs.stress.reclaim != 0 && core::knobs.stress.seed % 2 != 0 ? kStressed : os::processors() / kShare;
+  if (wanted == 0) wanted = core::knobs.stress.reclaim != 0 && core::knobs.stress.seed % 2 != 0 ? kStressed : processors / kShare;
   return std::clamp<size_t>(wanted, 1, kAtMost);
 }
+
+void set_process_processors(size_t count) noexcept { state.processors = count; }
 
 void forget_markers() noexcept {
   helpers = 0;

@@ -42,6 +42,8 @@ class MarkingTeam {
 
 // Markers of a cycle, as the setting and the processors have it.
 size_t marking_workers() noexcept;
+// How many processors the process may keep busy: those that it may run on, or fewer, where a container has a quota of their time. Before there is a cycle; 0: not known.
+void set_process_processors(size_t count) noexcept;
 
 // In the child of a fork.
 void forget_markers() noexcept;

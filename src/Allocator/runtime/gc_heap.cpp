@@ -13,6 +13,7 @@
 #include "heap/giving_back.h"
 #include "heap/kept_marks.h"
 #include "heap/maintenance.h"
+#include "heap/marking_team.h"
 #include "heap/notices.h"
 #include "heap/phases.h"
 #include "heap/pins.h"
@@ -233,6 +234,7 @@ bool start() noexcept {
   uint64_t memory = memory_limit();
   heap::set_process_memory(memory != 0 ? memory : physical_memory_limit(nullptr));
   heap::join_budget(memory, may_wait);
+  heap::set_process_processors(process_processors());
   if (core::knobs.stress.preempt != 0 && !start_preemption()) return false;
   if (core::knobs.verify) heap::set_phase_hook(verify_after_phase);
   if (core::knobs.statistics) atexit(print_statistics);

@@ -144,6 +144,7 @@ void request_finalizer_thread(bool wait) asm("_ZN15GCToEEInterface18EnableFinali
 bool int_setting(const char* key, const char* public_key, int64_t* value) asm("_ZN15GCToEEInterface17GetIntConfigValueEPKcS1_Pl");
 
 uint64_t dead_threads_unused_bytes() asm("_ZN6Thread27GetDeadThreadsNonAllocBytesEv");
+uint32_t process_processors() asm("RhGetProcessCpuCount");  // by affinity, the quota of a control group, and DOTNET_PROCESSOR_COUNT
 uint64_t physical_memory_limit(bool* restricted) asm("_ZN15GCToOSInterface22GetPhysicalMemoryLimitEPb");
 void memory_status(uint64_t restricted_limit, uint32_t* load, uint64_t* available, uint64_t* page_file) asm("_ZN15GCToOSInterface15GetMemoryStatusEmPjPmS1_");
 

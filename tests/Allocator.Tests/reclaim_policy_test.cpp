@@ -168,6 +168,31 @@ TEST_F(ReclaimTest, GrowthIsCountedFromTheLastTime) {
   EXPECT_TRUE(heap::should_reclaim());
 }
 
+// A program that has deleted most of its heap is looked after as a small one, some time later; one whose heap goes up and down is not.
+TEST_F(ReclaimTest, GrowthIsCountedFromLessWhenTheHeapStaysSmall) {
+  heap::set_limit(size_t{4} << 30);
+  auto pass = [this](size_t bytes) {
+    for (; bytes != 0; bytes -= 20 << 20) {
+      heap::delete_object(allocate(&bytes_type.table, 20 << 20));
+      heap::should_reclaim();
+    }
+  };
+  Object* most = allocate(&bytes_type.table, 200 << 20);
+  add_root(most);
+  note(100 << 20, true, heap::thread_totals().live_bytes());
+  for (int i = 0; i < 8; i++) {
+    roots.clear();
+    heap::delete_object(most);
+    pass(400 << 20);
+    most = allocate(&bytes_type.table, 190 << 20);
+    EXPECT_FALSE(heap::should_reclaim()) << i;
+  }
+  heap::delete_object(most);
+  pass(size_t{2} << 30);
+  allocate(&bytes_type.table, 60 << 20);
+  EXPECT_TRUE(heap::should_reclaim());
+}
+
 TEST_F(ReclaimTest, WhatIsOfNoUseIsDoneLess) {
   heap::set_limit(size_t{4} << 30);
   core::knobs.reclaim_growth = 10;

@@ -16,6 +16,8 @@ namespace {
 struct State {
   std::atomic<uint64_t> live_then{0};   // bytes, when all objects were last looked through
   std::atomic<uint64_t> live_begun{0};  // bytes, when one began last
+  // The most that lived since a number of bytes had been allocated: what lives falls where a program deletes by itself, and so does live_then, when it has stayed low for long.
+  std::atomic<uint64_t> highest{0}, allocated_then{0};
   std::atomic<int> running{0};
   std::atomic<uint32_t> vain{0};  // of those after which most of what had grown was still there: in a row, kVainAtMost at most
 };
@@ -31,6 +33,18 @@ uint64_t growth() noexcept {
   return std::max(kLeast << vain, (state.live_then.load(std::memory_order_relaxed) / 100 * core::knobs.reclaim_growth) << std::min(vain, 1u));
 }
 
+// A program whose heap goes up and down allocates less than that from one peak to the next.
+void follow_fall(const ThreadTotals& totals) noexcept {
+  constexpr uint64_t kLeast = 32 << 20, kTimes = 4;
+  uint64_t live = totals.live_bytes(), highest = state.highest.load(std::memory_order_relaxed), before = state.live_then.load(std::memory_order_relaxed);
+  if (live > highest) state.highest.store(highest = live, std::memory_order_relaxed);
+  uint64_t then = state.allocated_then.load(std::memory_order_relaxed);
+  if (totals.allocated_bytes - then < std::max(kLeast, kTimes * before) || totals.allocated_bytes < then) return;
+  if (!state.allocated_then.compare_exchange_strong(then, totals.allocated_bytes, std::memory_order_relaxed)) return;
+  state.highest.store(live, std::memory_order_relaxed);
+  if (highest < before && !is_reclaiming()) state.live_then.store(highest, std::memory_order_relaxed);
+}
+
 bool has_outrun(uint64_t bytes) noexcept {
   return is_reclaiming() && core::knobs.reclaims_by_itself() && thread_totals().live_bytes() >= state.live_then.load(std::memory_order_relaxed) + bytes;
 }
@@ -39,8 +53,9 @@ bool has_outrun(uint64_t bytes) noexcept {
 
 ReclaimDue reclaim_due() noexcept {
   if (!core::knobs.reclaims_by_itself()) return ReclaimDue::kNothing;
-  uint64_t before = state.live_then.load(std::memory_order_relaxed);
-  uint64_t live = thread_totals().live_bytes();
+  ThreadTotals totals = thread_totals();
+  follow_fall(totals);
+  uint64_t before = state.live_then.load(std::memory_order_relaxed), live = totals.live_bytes();
   if (live >= before + growth()) return ReclaimDue::kAll;
   // Near the limit, before an allocation has to wait for a marking. If those are of little use, it may as well be the last one.
   if (memory_footprint() > limit() / 8 * 7 && live >= before + (limit() / 16 << state.vain.load(std::memory_order_relaxed))) return ReclaimDue::kAll;
@@ -69,6 +84,8 @@ void note_reclaim(const Reclaimed& reclaimed) noexcept {
     else if (grown >= kWorthJudging && vain < kVainAtMost) state.vain.store(vain + 1, std::memory_order_relaxed);
   }
   state.live_then.store(reclaimed.live, std::memory_order_relaxed);
+  state.highest.store(reclaimed.live, std::memory_order_relaxed);
+  state.allocated_then.store(thread_totals().allocated_bytes, std::memory_order_relaxed);
   state.running.fetch_sub(1, std::memory_order_relaxed);
 }
 

@@ -19,11 +19,11 @@ constexpr uint32_t kInARowAtMost = 16, kVainAtMost = 3;
 
 // Hints, stored by whoever is in reclaim(), in any order.
 struct State {
-  std::atomic<uint64_t> live_then{0};  // bytes, after the last reclaim of either kind
+  std::atomic<uint64_t> live_then{0};    // bytes, after the last reclaim of either kind
   std::atomic<uint64_t> cost_of_all{0};  // of the last one of all objects that was of use: nanoseconds for each MB that it has deleted. 0: not known
-  std::atomic<uint32_t> in_a_row{0};   // young ones
-  std::atomic<uint32_t> vain{0};       // young ones that did not pay, in a row, kVainAtMost at most
-  std::atomic<uint32_t> left_out{0};   // how many of all objects are next, with no young one between
+  std::atomic<uint32_t> in_a_row{0};     // young ones
+  std::atomic<uint32_t> vain{0};         // young ones that did not pay, in a row, kVainAtMost at most
+  std::atomic<uint32_t> left_out{0};     // how many of all objects are next, with no young one between
 };
 constinit State state;
 FREEHOLD_MODULE_STATE(state);

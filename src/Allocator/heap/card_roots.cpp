@@ -1,8 +1,5 @@
 #include "heap/card_roots.h"
 
-#include <algorithm>
-#include <optional>
-
 #include "core/arena.h"
 #include "core/fault_recovery.h"
 #include "core/object.h"
@@ -45,14 +42,12 @@ void take_marks_of(size_t block) noexcept {
 
 class Scan {
  public:
-  Scan(void (*reference)(uint64_t value, void* argument) noexcept, void* argument) noexcept : reference_(reference), argument_(argument) {}
+  Scan(const Remembered& remembered, void* argument) noexcept : remembered_(remembered), argument_(argument) {}
 
   void scan_shared(size_t block) noexcept {
     const BlockRecord& record = arena.blocks[block];
-    // What lies behind a page that goes away during the walk would be left out.
-    std::optional<MaintenancePause> pause;
     for_each_taken(block * kPagesPerBlock, (block + 1) * kPagesPerBlock, [&](size_t page) noexcept {
-      if (!pause.has_value()) pause.emplace();
+      MaintenancePause pause;  // what lies behind a page that goes away during the walk would be left out
       scan_page(record, page);
     });
   }
@@ -76,6 +71,7 @@ class Scan {
         if (taken >= end) return;
         pages_++;
         function(taken);
+        remembered_.page_done(argument_);
       }
     }
   }
@@ -85,7 +81,7 @@ class Scan {
     auto begin_of = [](size_t page) noexcept { return reinterpret_cast<uint64_t*>(arena.page_start(page)); };
     core::for_each_reference_between(Object::at(start), walked.type, walked.size, begin_of(page), begin_of(page + 1), [this](uint64_t* slot) noexcept {
       uint64_t value;
-      if (core::try_load(slot, &value) && arena.contains(value)) reference_(value, argument_);
+      if (core::try_load(slot, &value) && arena.contains(value)) remembered_.reference(value, argument_);
     });
   }
 
@@ -102,8 +98,8 @@ class Scan {
     }
   }
 
-  void (*reference_)(uint64_t value, void* argument) noexcept;
-  void* argument_;
+  const Remembered& remembered_;
+  void* const argument_;
   uint64_t pages_ = 0;
 };
 
@@ -119,8 +115,8 @@ void take_marked_pages() noexcept {
   for_each_upper_block([](size_t block) noexcept { take_marks_of(block); });
 }
 
-uint64_t for_each_remembered(void (*reference)(uint64_t value, void* argument) noexcept, void* argument) noexcept {
-  Scan scan(reference, argument);
+uint64_t for_each_remembered(const Remembered& remembered, void* argument) noexcept {
+  Scan scan(remembered, argument);
   for_each_lower_block([&](size_t block) noexcept {
     if (has_memory(arena.blocks[block]) && !shades::test(shading.covered, block)) scan.scan_shared(block);
   });

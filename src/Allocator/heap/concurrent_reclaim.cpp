@@ -169,7 +169,10 @@ void Cycle::mark_frozen() noexcept {
 
 void Cycle::mark_remembered() noexcept {
   if (scope_ != ReclaimScope::kYoung) return;
-  uint64_t pages = for_each_remembered([](uint64_t value, void* cycle) noexcept { static_cast<Cycle*>(cycle)->marker_.mark(value); }, this);
+  // Page by page, so that what they lead to does not fill the stack.
+  constexpr Remembered kRemembered = {[](uint64_t value, void* cycle) noexcept { static_cast<Cycle*>(cycle)->marker_.mark(value); },
+                                      [](void* cycle) noexcept { static_cast<Cycle*>(cycle)->marker_.work(); }};
+  uint64_t pages = for_each_remembered(kRemembered, this);
   concurrent_reclaim_counters.young_cards.fetch_add(pages, std::memory_order_relaxed);
 }
 

@@ -19,6 +19,8 @@ class MarkingTeam {
 
   bool mark(uintptr_t address, bool interior = false) noexcept { return first_.mark(address, interior); }
   void scan(const core::Object* object, const core::MethodTable* type, size_t size) noexcept { first_.scan(object, type, size); }
+  // Scans what the first has, and what that leads to, as far as it is not given to others.
+  void work() noexcept { first_.work(UINT64_MAX, true); }
   // Scans what is marked, what that leads to, and what threads shade meanwhile, until nothing waits.
   void drain() noexcept { drain(UINT64_MAX, false); }
   // The same while the threads are stopped, under a MaintenancePause, without helpers, as far as these have come to their end; false where more than so many objects would have to be scanned.

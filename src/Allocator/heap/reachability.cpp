@@ -496,12 +496,14 @@ bool mark_and_remove(ReclaimScope scope, Removed* removed) noexcept {
 
 }  // namespace
 
+bool can_reclaim_young() noexcept { return core::knobs.reclaims_young() && are_blocks_young(); }
+
 int64_t reclaim(ReclaimScope scope) noexcept {
   Removed removed = {0, 0};
   note_reclaim_begins();
   // Debug mode: what may be pinned stays behind each deletion, and is looked at again with the next one of its block.
   if (core::knobs.debug) refresh_pins();
-  if (!core::knobs.reclaims_young() || !are_blocks_young()) scope = ReclaimScope::kAll;
+  if (!can_reclaim_young()) scope = ReclaimScope::kAll;
   uint64_t time = concurrent_reclaim_counters.time.load(std::memory_order_relaxed);
   bool marked = mark_and_remove(scope, &removed);
   if (!marked && scope == ReclaimScope::kYoung) {

@@ -50,6 +50,7 @@ MarkingResult find_unreachable_types(UnreachableType* entries, size_t capacity) 
 // thread, weak handles no longer lead to what no root reaches, and the next time they go too. Returns how many went, or -1 where find_unreachable says false.
 // kYoung: of the objects that are younger than the last one; where that cannot be, of all.
 int64_t reclaim(ReclaimScope scope = ReclaimScope::kAll) noexcept;
+bool can_reclaim_young() noexcept;
 
 // Of all objects. Who sees one more sees all that it deleted.
 inline uint64_t reclaims() noexcept { return reachability_counters.reclaims.load(std::memory_order_acquire); }

@@ -30,7 +30,8 @@ struct State {
   // When the last marking ended and how long it took, in nanoseconds.
   std::atomic<uint64_t> marked_at{0}, marking_took{0};
   std::atomic<uint32_t> cheap_calls{0};  // of GC.Collect since then that made none
-  std::atomic<uint32_t> for_young{0};    // markings for calls of a young generation
+  // Likewise, of the last young reclaim for such a call.
+  std::atomic<uint64_t> young_at{0}, young_took{0};
 
   // Full collections that have begun and ended since start.
   std::atomic<uint32_t> begun{0}, ended{0};
@@ -63,15 +64,26 @@ bool may_mark(int32_t generation, int32_t mode) noexcept {
   return os::nanoseconds() - state.marked_at.load(std::memory_order_relaxed) >= kShare * state.marking_took.load(std::memory_order_relaxed);
 }
 
-// Who asks for a young generation again and again may wait for something that is old.
-bool mark_and_delete(int32_t generation) noexcept {
+bool mark_and_delete() noexcept {
   uint64_t start = os::nanoseconds();
-  bool is_young = generation < kOldest && state.for_young.fetch_add(1, std::memory_order_relaxed) % 2 == 0;
-  bool done = heap::reclaim(is_young ? heap::ReclaimScope::kYoung : heap::ReclaimScope::kAll) >= 0;
+  bool done = heap::reclaim() >= 0;
   uint64_t end = os::nanoseconds();
   state.marking_took.store(end - start, std::memory_order_relaxed);
   state.cheap_calls.store(0, std::memory_order_relaxed);
   state.marked_at.store(end, std::memory_order_relaxed);
+  return done;
+}
+
+// Who asks again and again may wait for something that is old: such a call counts as one that has made no marking.
+bool delete_young() noexcept {
+  constexpr uint64_t kShare = 10;
+  uint64_t start = os::nanoseconds();
+  if (!heap::can_reclaim_young() || start - state.young_at.load(std::memory_order_relaxed) < kShare * state.young_took.load(std::memory_order_relaxed))
+    return false;
+  bool done = heap::reclaim(heap::ReclaimScope::kYoung) >= 0;
+  uint64_t end = os::nanoseconds();
+  state.young_took.store(end - start, std::memory_order_relaxed);
+  state.young_at.store(end, std::memory_order_relaxed);
   return done;
 }
 
@@ -99,7 +111,7 @@ int32_t wait_for_notification(int32_t milliseconds, Condition is_over) noexcept 
 
 void collect_garbage(int32_t generation, int32_t mode) noexcept {
   if (generation < 0 || generation > kOldest) generation = kOldest;
-  if (may_mark(generation, mode) && mark_and_delete(generation)) {
+  if ((may_mark(generation, mode) && mark_and_delete()) || (generation < kOldest && core::knobs.reclaims() && delete_young())) {
     heap::collect();
     return;
   }

@@ -10,7 +10,7 @@
 namespace freehold::runtime {
 
 // GC.Collect: a marking, then what heap::collect() does. Cheap calls, of a young generation or where the program leaves it to the collector, mark at every fifth
-// at most, and only as often as that costs a fiftieth of the time; every other one of them, of a young generation, is a young reclaim. Preemptive mode.
+// at most, and only as often as that costs a fiftieth of the time. Of a young generation, each makes a young reclaim, if those cost no more than a tenth of the time. Preemptive mode.
 void collect_garbage(int32_t generation, int32_t mode) noexcept;
 
 // Any thread, any mode. Asks the background thread for a round when enough was allocated.

@@ -257,6 +257,21 @@ TEST_F(YoungReclaimTest, OldObjectsAreNotMarked) {
   EXPECT_LT(heap::concurrent_reclaim_counters.young_cards.load(), 10u);
 }
 
+// However many references they hold: what one page leads to is marked before the next.
+TEST_F(YoungReclaimTest, MarkedPagesNeedNoRoom) {
+  heap::marking_bounds = {600, 0, 0, heap::MarkingBounds::kQueue, 1};
+  constexpr uint32_t kMany = 100'000;
+  Object *large = allocate(&references_type.table, 50'000), *huge = allocate(&references_type.table, kHuge);
+  mine_ = {large, huge};
+  grow_old();
+  for (uint32_t i = 0; i < kMany; i++) store(i % 2 == 0 ? large : huge, 2 + i / 2, node({node()}));
+  uint64_t live = heap::thread_totals().live_bytes();
+  int64_t deleted = reclaim_young();
+  EXPECT_EQ(heap::thread_totals().live_bytes(), live - static_cast<uint64_t>(deleted) * 40);
+  EXPECT_EQ(heap::concurrent_reclaim_counters.blocks_again.load(), 0u);
+  for (uint32_t i = 0; i < kMany; i++) ASSERT_FALSE(heap::is_deleted(load(load(i % 2 == 0 ? large : huge, 2 + i / 2), 1)));
+}
+
 TEST_F(YoungReclaimTest, WithoutMemoryAllObjectsAreLookedAt) {
   Object* old = node();
   mine_ = {old};

@@ -387,7 +387,7 @@ internal static class YoungReclaiming
         // As long as the thread that reclaims has not had a processor.
         long end = Environment.TickCount64 + 120_000;
         bool waits = true;
-        for (long bytes = 0; bytes < 1_000_000_000 || (Heap.GetStatistics().YoungReclaims == before.YoungReclaims && waits); bytes += 1_000_000)
+        for (long bytes = 0; bytes < 300_000_000 || (Heap.GetStatistics().YoungReclaims == before.YoungReclaims && waits); bytes += 1_000_000)
         {
             for (int i = 0; i < 1_000; i++)
                 last = new byte[976];

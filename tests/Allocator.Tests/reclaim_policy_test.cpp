@@ -179,6 +179,7 @@ TEST_F(ReclaimTest, GrowthIsCountedFromLessWhenTheHeapStaysSmall) {
   };
   Object* most = allocate(&bytes_type.table, 200 << 20);
   add_root(most);
+  heap::note_reclaim_begins();
   note(100 << 20, true, heap::thread_totals().live_bytes());
   for (int i = 0; i < 8; i++) {
     roots.clear();

@@ -27,7 +27,16 @@ class YoungReclaimRandomTest : public PromotionTest {
   }
 
   static constexpr size_t kHeld = 24;
-  static constexpr int kLeastSteps = 20'000;
+  // As many steps as reclaims: each chunk takes addresses of a block, and they would come to their end.
+  static constexpr int kStepsToAReclaim = 2'000, kRoundsToAReclaim = 3;
+  static inline std::atomic<int> reclaims{0};
+  static inline std::atomic<bool> ended{false};
+
+  // Until the reclaim begins that belongs to step `step`. False: there are no more.
+  static bool waits_for_turn(int step, int steps_to_a_reclaim) {
+    while (!ended && step / steps_to_a_reclaim > reclaims) std::this_thread::yield();
+    return !ended;
+  }
   struct Program {
     std::mutex safe;  // while it is not at a safe point
     Object* held[kHeld] = {};
@@ -100,11 +109,11 @@ class YoungReclaimRandomTest : public PromotionTest {
     }
   }
 
-  void run(uint64_t seed, const std::atomic<bool>& ended, Program& program) {
+  void run(uint64_t seed, Program& program) {
     std::mt19937_64 random(seed);
     heap::AllocationContext context = {};
     auto held = [&]() -> Object*& { return program.held[random() % kHeld]; };
-    for (int step = 0; step < kLeastSteps || !ended; step++) {
+    for (int step = 0; waits_for_turn(step, kStepsToAReclaim); step++) {
       std::lock_guard guard(program.safe);
       Object *&first = held(), *&second = held();
       switch (random() % 12) {
@@ -165,19 +174,20 @@ TEST_P(YoungReclaimRandomTest, NothingReachableGoes) {
   printf("seed %llu\n", static_cast<unsigned long long>(seed));
   constexpr int kThreads = 3, kReclaims = 120;
   for (int i = 0; i < kThreads; i++) programs.push_back(std::make_unique<Program>());
-  std::atomic<bool> ended{false};
+  reclaims = 0;
+  ended = false;
   std::vector<std::thread> threads;
-  for (int i = 0; i < kThreads; i++) threads.emplace_back([&, i] { run(seed + static_cast<uint64_t>(i), ended, *programs[static_cast<size_t>(i)]); });
+  for (int i = 0; i < kThreads; i++) threads.emplace_back([&, i] { run(seed + static_cast<uint64_t>(i), *programs[static_cast<size_t>(i)]); });
   threads.emplace_back([&] {
     std::mt19937_64 random(seed + 100);
-    while (!ended) {
+    for (int round = 0; waits_for_turn(round, kRoundsToAReclaim); round++) {
       heap::promote(random() % 2 == 0 ? PromotionScope::kRandom : PromotionScope::kYoung);
       if (random() % 8 == 0) heap::dedangle();
     }
     heap::unregister_thread();
   });
   std::mt19937_64 random(seed + 200);
-  for (int i = 0; i < kReclaims; i++) {
+  for (; reclaims < kReclaims; reclaims++) {
     if (random() % 4 == 0) heap::marking_bounds = {1 + random() % 4, random() % 2, random() % 3, random() % 20, 1};
     else heap::marking_bounds = {};
     ASSERT_GE(heap::reclaim(random() % 4 != 0 ? ReclaimScope::kYoung : ReclaimScope::kAll), 0);

@@ -336,7 +336,7 @@ internal static class YoungReclaiming
             {
                 var random = new Random(seed);
                 var own = new List<Node>();
-                for (int i = 0; i < 60_000; i++)
+                for (int i = 0; i < 15_000; i++)
                 {
                     int key = random.Next(5_000);
                     dictionary[key] = Young(key);

@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "barrier_calls.h"
 #include "heap/cards.h"
 #include "heap/dedangling.h"
 #include "heap/forwarding.h"
@@ -14,14 +15,6 @@
 #include "heap_fixture.h"
 #include "runtime/memory_moves.h"
 
-extern "C" {
-void RhpAssignRef(void* location, void* reference);
-void RhpCheckedAssignRef(void* location, void* reference);
-void* RhpCheckedLockCmpXchg(void* location, void* value, void* comparand);
-void* RhpCheckedXchg(void* location, void* value);
-void RhpByRefAssignRef();
-}
-
 namespace freehold::testing {
 namespace {
 
@@ -29,22 +22,6 @@ using core::arena;
 using core::kPageSize;
 using core::Object;
 using heap::PromotionScope;
-
-TypeOf<core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | 8, 24> references_type = {
-    {0, -24, 16, 1}, {core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | 8, 24, nullptr, 0, 0, 0}};
-
-void assign_by_ref(void* to, void* reference) {
-  void** from = &reference;
-  asm volatile("sub $128, %%rsp\n\tcall RhpByRefAssignRef@PLT\n\tadd $128, %%rsp" : "+S"(from), "+D"(to) : : "rcx", "rax", "memory", "cc");
-}
-
-constexpr void (*kBarriers[])(void* location, void* reference) = {
-    RhpAssignRef,
-    RhpCheckedAssignRef,
-    assign_by_ref,
-    [](void* location, void* reference) { RhpCheckedXchg(location, reference); },
-    [](void* location, void* reference) { RhpCheckedLockCmpXchg(location, reference, *static_cast<void**>(location)); },
-};
 
 uint8_t& card_of(const void* address) { return arena.cards[arena.page_index(reinterpret_cast<uintptr_t>(address))]; }
 

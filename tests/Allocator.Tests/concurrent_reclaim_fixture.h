@@ -30,11 +30,6 @@ namespace freehold::testing::beside {  // names that other fixtures have too
 using core::Object;
 using heap::DeleteResult;
 
-inline TypeOf<core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | kArray | 8, 24> references_type = {
-    {0, -24, 16, 1}, {core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | kArray | 8, 24, nullptr, 0, 0, 0}};  // object[]
-inline TypeOf<core::MethodTable::kHasPointers | core::MethodTable::kHasFinalizer | kClass, 40> finalizable_node_type = {
-    {0, 24 - 40, 8, 1}, {core::MethodTable::kHasPointers | core::MethodTable::kHasFinalizer | kClass, 40, nullptr, 0, 0, 0}};
-
 inline uint64_t address(const Object* object) { return reinterpret_cast<uint64_t>(object); }
 inline uint64_t* words(Object* object) { return reinterpret_cast<uint64_t*>(object); }
 

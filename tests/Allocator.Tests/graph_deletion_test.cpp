@@ -7,66 +7,17 @@
 
 #include "heap/dead_locks.h"
 #include "heap/finalization_queue.h"
-#include "heap/reachability.h"
-#include "heap_fixture.h"
+#include "reachability_fixture.h"
 
 namespace freehold::testing {
 namespace {
 
-using core::Object;
 using heap::GraphDeletion;
 using heap::GraphResult;
 
-TypeOf<core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | kArray | 8, 24> references_type = {
-    {0, -24, 16, 1}, {core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | kArray | 8, 24, nullptr, 0, 0, 0}};  // object[]
-TypeOf<core::MethodTable::kHasPointers | core::MethodTable::kHasFinalizer | kClass, 40> finalizable_node_type = {
-    {0, 24 - 40, 8, 1}, {core::MethodTable::kHasPointers | core::MethodTable::kHasFinalizer | kClass, 40, nullptr, 0, 0, 0}};
-
-uint64_t address(Object* object) { return reinterpret_cast<uint64_t>(object); }
-
-class GraphDeletionTest : public HeapTest {
+class GraphDeletionTest : public ReachabilityTest {
  protected:
-  static inline std::vector<uint64_t> roots, weak;
-  static inline std::vector<std::pair<Object*, Object*>> dependents;
-
-  static constexpr heap::RootSupport kSupport = {[](void (*stopped)(void*), void* argument) {
-                                                   stopped(argument);
-                                                   return true;
-                                                 },
-                                                 [](void (*fn)(uintptr_t, bool, void*), void* argument) {
-                                                   for (uint64_t root : roots) fn(root, false, argument);
-                                                 },
-                                                 [](void (*fn)(uintptr_t, uintptr_t, void*), void* argument) {
-                                                   for (auto [primary, secondary] : dependents) fn(address(primary), address(secondary), argument);
-                                                 },
-                                                 [](void (*)(uint8_t*, uint8_t*, void*), void*) {},
-                                                 [](void (*fn)(uint64_t*, void*), void* argument) {
-                                                   for (uint64_t& handle : weak) fn(&handle, argument);
-                                                 },
-                                                 []() {},
-                                                 [](heap::ReclaimScope) {},
-                                                 [](heap::ReclaimScope, bool) {},
-                                                 [](void (*fn)(uintptr_t, bool, void*), void* argument) {
-                                                   for (uint64_t root : roots) fn(root, false, argument);
-                                                 },
-                                                 [](bool (*)(uintptr_t, bool, void*), void*) {}};
-
-  void SetUp() override {
-    HeapTest::SetUp();
-    roots.clear();
-    weak.clear();
-    dependents.clear();
-    heap::set_root_support(&kSupport);
-  }
-
-  Object* node(std::initializer_list<Object*> references = {}, const core::MethodTable* type = &node_type.table) {
-    Object* object = allocate(type);
-    size_t word = 1;
-    for (Object* reference : references) set(object, word++, reference);
-    return object;
-  }
-  static void set(Object* object, size_t word, Object* reference) { reinterpret_cast<uint64_t*>(object)[word] = address(reference); }
-  static void add_root(Object* object) { roots.push_back(address(object)); }
+  void configure(core::Knobs&) override {}  // as programs have it
 
   // The place of the root is one on the caller's stack, and so a root itself.
   GraphResult remove(Object* root, GraphDeletion* result, Object* array = nullptr) {

@@ -60,6 +60,10 @@ inline TypeOf<core::MethodTable::kHasComponentSize | kArray | 1, 24> bytes_type;
 inline TypeOf<core::MethodTable::kHasPointers | kClass, 40> node_type = {{0, 24 - 40, 8, 1},
                                                                          {core::MethodTable::kHasPointers | kClass, 40, nullptr, 1, 0, 0}};  // three references
 inline TypeOf<core::MethodTable::kHasFinalizer | kClass, 32> finalizable_type;
+inline TypeOf<core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | kArray | 8, 24> references_type = {
+    {0, -24, 16, 1}, {core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | kArray | 8, 24, nullptr, 0, 0, 0}};  // object[]
+inline TypeOf<core::MethodTable::kHasPointers | core::MethodTable::kHasFinalizer | kClass, 40> finalizable_node_type = {
+    {0, 24 - 40, 8, 1}, {core::MethodTable::kHasPointers | core::MethodTable::kHasFinalizer | kClass, 40, nullptr, 0, 0, 0}};
 
 inline void recover(int signal, siginfo_t* info, void* context) {
   auto* registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;

@@ -17,6 +17,7 @@
 #include "heap/pin_release.h"
 #include "heap/promotion_counters.h"
 #include "heap_fixture.h"
+#include "moving_words.h"
 #include "os/failure_injection.h"
 #include "os/signals.h"
 
@@ -170,29 +171,6 @@ class WholeHeapDeathTest : public ::testing::Test {
     return object;
   }
 };
-
-// Words of an object by whatever name; faults are answered as the runtime answers them.
-uint64_t* word_of(Object* object, size_t index) { return reinterpret_cast<uint64_t*>(heap::current_address(reinterpret_cast<uintptr_t>(object))) + index; }
-
-uint64_t load(Object* object, size_t index) {
-  uint64_t value;
-  while (!core::try_load(word_of(object, index), &value)) heap::wait_while_evacuating(reinterpret_cast<uintptr_t>(object));
-  return value;
-}
-
-void store(Object* object, size_t index, uint64_t value) {
-  while (true) {
-    uint64_t* word = word_of(object, index);
-    uint64_t before;
-    bool swapped;
-    if (heap::is_young(value)) heap::mark_cards(reinterpret_cast<uint8_t*>(word), sizeof value);
-    if (core::try_load(word, &before) && core::try_compare_and_swap(word, before, value, &swapped)) {
-      if (swapped) return;
-    } else {
-      heap::wait_while_evacuating(reinterpret_cast<uintptr_t>(word));
-    }
-  }
-}
 
 TEST_F(WholeHeapDeathTest, GivesMemoryBackByItself) {
   auto program = [] {

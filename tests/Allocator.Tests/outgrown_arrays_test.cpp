@@ -19,9 +19,6 @@ namespace {
 using core::Object;
 using heap::OutgrownArrays;
 
-TypeOf<core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | kArray | 8, 24> references_type = {
-    {0, -24, 16, 1}, {core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | kArray | 8, 24, nullptr, 0, 0, 0}};  // object[]
-
 class OutgrownArraysTest : public HeapTest {
  protected:
   struct Root {

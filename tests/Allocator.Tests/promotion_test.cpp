@@ -217,8 +217,6 @@ TEST_P(PromotionTest, WithoutAStopNothingIsRemapped) {
 TEST_P(PromotionTest, MovesDuringARemapAreMadeCurrent) {
   core::knobs.stress.fault = true;
   // References, and structures of one reference and 8 bytes that are none.
-  static TypeOf<core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | 8, 24> references_type = {
-      {0, -24, 16, 1}, {core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | 8, 24, nullptr, 0, 0, 0}};
   static TypeOf<core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | 16, 24> pairs_type = {
       {0, (int64_t{8} << 32) | 1, 16, -1}, {core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | 16, 24, nullptr, 0, 0, 0}};
   std::vector<Object*> kept = sparse_blocks(8, 10);

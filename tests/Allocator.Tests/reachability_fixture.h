@@ -15,11 +15,6 @@ namespace freehold::testing {
 
 using core::Object;
 
-inline TypeOf<core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | kArray | 8, 24> references_type = {
-    {0, -24, 16, 1}, {core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | kArray | 8, 24, nullptr, 0, 0, 0}};  // object[]
-inline TypeOf<core::MethodTable::kHasPointers | core::MethodTable::kHasFinalizer | kClass, 40> finalizable_node_type = {
-    {0, 24 - 40, 8, 1}, {core::MethodTable::kHasPointers | core::MethodTable::kHasFinalizer | kClass, 40, nullptr, 0, 0, 0}};
-
 inline uintptr_t address(Object* object) { return reinterpret_cast<uintptr_t>(object); }
 inline size_t arena_block(Object* object) { return core::arena.block_index(address(object)); }
 inline Object* current(Object* object) { return reinterpret_cast<Object*>(heap::current_address(address(object))); }

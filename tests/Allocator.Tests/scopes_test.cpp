@@ -1,125 +1,24 @@
 // Scopes: what a thread has allocated in one and nothing outside leads to is deleted at its end, compared with a model that knows who refers to whom.
-#include "heap/scopes.h"
-
 #include <random>
 #include <set>
 #include <thread>
 #include <vector>
 
-#include "core/fault_counters.h"
 #include "heap/cards.h"
 #include "heap/dead_locks.h"
 #include "heap/dedangling.h"
 #include "heap/finalization_queue.h"
-#include "heap/forwarding.h"
-#include "heap/noted_pages.h"
 #include "heap/promotion.h"
-#include "heap/reachability.h"
 #include "heap/scope_notes.h"
-#include "heap_fixture.h"
 #include "os/failure_injection.h"
 #include "runtime/memory_moves.h"
-
-extern "C" {
-void RhpAssignRef(void* location, void* reference);
-void RhpCheckedAssignRef(void* location, void* reference);
-void* RhpCheckedLockCmpXchg(void* location, void* value, void* comparand);
-void* RhpCheckedXchg(void* location, void* value);
-void RhpByRefAssignRef();
-}
+#include "scopes_fixture.h"
 
 namespace freehold::testing {
 namespace {
 
-using core::Object;
-using heap::ScopeDeletion;
-using heap::ScopeResult;
-
-TypeOf<core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | kArray | 8, 24> references_type = {
-    {0, -24, 16, 1}, {core::MethodTable::kHasPointers | core::MethodTable::kHasComponentSize | kArray | 8, 24, nullptr, 0, 0, 0}};  // object[]
-TypeOf<core::MethodTable::kHasPointers | core::MethodTable::kHasFinalizer | kClass, 40> finalizable_node_type = {
-    {0, 24 - 40, 8, 1}, {core::MethodTable::kHasPointers | core::MethodTable::kHasFinalizer | kClass, 40, nullptr, 0, 0, 0}};
-
-uint64_t address(Object* object) { return reinterpret_cast<uint64_t>(object); }
-uint64_t* fields(Object* node) { return reinterpret_cast<uint64_t*>(node) + 1; }
-
-void assign_by_ref(void* to, void* reference) {
-  void** from = &reference;
-  asm volatile("sub $128, %%rsp\n\tcall RhpByRefAssignRef@PLT\n\tadd $128, %%rsp" : "+S"(from), "+D"(to) : : "rcx", "rax", "memory", "cc");
-}
-
-constexpr void (*kStores[])(void* location, void* reference) = {
-    RhpAssignRef,
-    RhpCheckedAssignRef,
-    assign_by_ref,
-    [](void* location, void* reference) { RhpCheckedXchg(location, reference); },
-    [](void* location, void* reference) { RhpCheckedLockCmpXchg(location, reference, *static_cast<void**>(location)); },
-    [](void* location, void* reference) { RhBulkMoveWithWriteBarrier(location, &reference, sizeof reference); },
-};
-
 // Memory with objects that are not the arena's.
-alignas(core::kPageSize) uint64_t frozen[core::kPageSize / sizeof(uint64_t)];
-
-class ScopesTest : public HeapTest {
- protected:
-  static inline std::vector<uint64_t> roots, weak;
-  static inline std::vector<std::pair<Object*, Object*>> dependents;
-
-  static constexpr heap::RootSupport kSupport = {[](void (*stopped)(void*), void* argument) {
-                                                   stopped(argument);
-                                                   return true;
-                                                 },
-                                                 [](void (*fn)(uintptr_t, bool, void*), void* argument) {
-                                                   for (uint64_t root : roots) fn(root, false, argument);
-                                                 },
-                                                 [](void (*fn)(uintptr_t, uintptr_t, void*), void* argument) {
-                                                   for (auto [primary, secondary] : dependents) fn(address(primary), address(secondary), argument);
-                                                 },
-                                                 [](void (*)(uint8_t*, uint8_t*, void*), void*) {},
-                                                 [](void (*fn)(uint64_t*, void*), void* argument) {
-                                                   for (uint64_t& handle : weak) fn(&handle, argument);
-                                                 },
-                                                 []() {},
-                                                 [](heap::ReclaimScope) {},
-                                                 [](heap::ReclaimScope, bool) {},
-                                                 [](void (*fn)(uintptr_t, bool, void*), void* argument) {
-                                                   for (uint64_t root : roots) fn(root, false, argument);
-                                                 },
-                                                 [](bool (*)(uintptr_t, bool, void*), void*) {}};
-
-  void SetUp() override {
-    HeapTest::SetUp();
-    roots.clear();
-    weak.clear();
-    dependents.clear();
-    memset(frozen, 0, sizeof frozen);
-    heap::set_root_support(&kSupport);
-  }
-
-  Object* node(std::initializer_list<Object*> references = {}, const core::MethodTable* type = &node_type.table) {
-    Object* object = allocate(type);
-    size_t word = 0;
-    for (Object* reference : references) set(object, word++, reference);
-    return object;
-  }
-  static void set(Object* object, size_t word, Object* reference) { RhpAssignRef(fields(object) + word, reference); }
-  static void add_root(Object* object) { roots.push_back(address(object)); }
-
-  static ScopeDeletion end(int64_t scope, ScopeResult expected = ScopeResult::kDeleted) {
-    ScopeDeletion result;
-    uint64_t none = 0;
-    EXPECT_EQ(heap::end_scope(scope, &none, &result), expected);
-    if (expected == ScopeResult::kKept) heap::leave_scope(scope);
-    return result;
-  }
-
-  static void expect_gone(std::initializer_list<Object*> objects) {
-    for (Object* object : objects) EXPECT_TRUE(heap::is_deleted(object));
-  }
-  static void expect_here(std::initializer_list<Object*> objects) {
-    for (Object* object : objects) EXPECT_FALSE(heap::is_deleted(object));
-  }
-};
+alignas(core::kPageSize) uint64_t outside_memory[core::kPageSize / sizeof(uint64_t)];
 
 TEST_F(ScopesTest, WhatNothingOutsideLeadsToGoes) {
   Object *before = node(), *garbage_before = node();
@@ -145,7 +44,7 @@ TEST_F(ScopesTest, EachWayToStoreIsSeen) {
   Object* outside = node();
   Object* huge = allocate(&references_type.table, 1'000'000);
   Object* array = allocate(&references_type.table, 9'000);
-  uint64_t* places[] = {fields(outside) + 1, fields(huge) + 900'000, fields(array) + 8'000, frozen + 17};
+  uint64_t* places[] = {fields(outside) + 1, fields(huge) + 900'000, fields(array) + 8'000, outside_memory + 17};
   for (auto store : kStores) {
     for (uint64_t* place : places) {
       int64_t scope = heap::begin_scope();
@@ -212,57 +111,6 @@ TEST_F(ScopesTest, TheCheckFindsWhatIsLost) {
   fields(before)[1] = address(node());
   EXPECT_DEATH(end(scope), "the end of a scope has lost an object");
   heap::leave_scope(scope);
-}
-
-TEST_F(ScopesTest, WithoutMemoryNoneBegins) {
-  std::thread other([] {
-    for (bool has_notes : {false, true}) {
-      std::atomic<uint64_t>* table = heap::scope_notes.table;
-      std::atomic<uint32_t>* slots = heap::scope_notes.slots;
-      if (!has_notes) heap::scope_notes.table = nullptr;
-      for (const char* failures : {"mmap:1,mprotect:18446744073709551615", "mmap:18446744073709551615,mprotect:1", "mmap:2,mprotect:18446744073709551615"}) {
-        os::inject_failures(failures);
-        EXPECT_EQ(heap::begin_scope(), 0) << failures;
-        EXPECT_FALSE(heap::has_scope());
-        if (!has_notes) heap::scope_notes.table = nullptr;
-      }
-      heap::scope_notes.table = table;
-      heap::scope_notes.slots = slots;
-    }
-    os::inject_failures("mmap:18446744073709551615,mprotect:18446744073709551615");
-    int64_t scope = heap::begin_scope();
-    EXPECT_NE(scope, 0);
-    EXPECT_TRUE(heap::has_scope());
-    heap::leave_scope(scope);
-    EXPECT_FALSE(heap::has_scope());
-    heap::unregister_thread();
-  });
-  other.join();
-}
-
-TEST_F(ScopesTest, WhatIsLeftInTheNotesIsForTheScopesThatGoOn) {
-  Object *cache = node(), *other_cache = node();
-  int64_t outer = heap::begin_scope();
-  Object* kept = node();
-  set(cache, 0, kept);
-  for (int i = 0; i < 3; i++) {
-    int64_t inner = heap::begin_scope();
-    Object* mine = node();
-    set(other_cache, 0, mine);
-    set(other_cache, 1, kept);
-    EXPECT_EQ(end(inner).objects, 0u);
-    expect_valid("after an inner scope");
-    set(other_cache, 0, nullptr);
-  }
-  set(cache, 0, nullptr);
-  EXPECT_EQ(end(outer).objects, 3u);
-  expect_here({kept});
-  // Nothing of before is noted, so what is stored again is.
-  outer = heap::begin_scope();
-  kept = node();
-  set(cache, 0, kept);
-  end(outer);
-  expect_here({kept});
 }
 
 TEST_F(ScopesTest, TheOuterOneEndsTheInnerOnes) {
@@ -379,97 +227,6 @@ TEST_F(ScopesTest, WithoutMemoryAllStays) {
     }
   }
   EXPECT_GT(failed, 2);
-}
-
-// Notes that had no room: nothing can be decided of the scopes that are open, and of the next ones again.
-TEST_F(ScopesTest, WithoutRoomForNotesAllStays) {
-  Object* outside = node();
-  int64_t scope = heap::begin_scope();
-  Object* object = node();
-  heap::scope_notes.count.store(heap::ScopeNotes::kMost + 1);
-  set(outside, 0, object);
-  end(scope, ScopeResult::kKept);
-  expect_here({object});
-  scope = heap::begin_scope();
-  Object *kept = node(), *garbage = node();
-  set(outside, 0, kept);
-  EXPECT_EQ(end(scope).objects, 1u);
-  expect_here({object, kept});
-  expect_gone({garbage});
-}
-
-// One that nothing can be decided of any more, as may be of one that a program forgets, costs others nothing.
-TEST_F(ScopesTest, AScopeThatIsGivenUpNeedsNoNotes) {
-  Object* outside = node();
-  int64_t forgotten = heap::begin_scope();
-  set(outside, 0, node());
-  heap::scope_notes.count.store(heap::ScopeNotes::kMost + 1);
-  int64_t inner = heap::begin_scope();
-  end(inner, ScopeResult::kKept);
-  EXPECT_FALSE(heap::is_noting_stores());
-  for (int i = 0; i < 3; i++) {
-    allocate(&references_type.table, 10'000);
-    EXPECT_FALSE(heap::is_noting_stores());
-    inner = heap::begin_scope();
-    Object *kept = node(), *garbage = node();
-    set(outside, 1, kept);
-    expect_valid("in a scope that can be decided");
-    EXPECT_EQ(end(inner).objects, 1u);
-    expect_here({kept});
-    expect_gone({garbage});
-    size_t left = 0;
-    heap::noted_since(0, &left);
-    EXPECT_EQ(left, 0u);
-  }
-  end(forgotten, ScopeResult::kKept);
-}
-
-// What counts is the pages, however often the program stores there.
-TEST_F(ScopesTest, StoresToTheSamePagesAreNotedOnce) {
-  constexpr size_t kArrays = 200;
-  std::vector<Object*> arrays;
-  for (size_t i = 0; i < kArrays; i++) arrays.push_back(allocate(&references_type.table, 1'000));
-  int64_t scope = heap::begin_scope();
-  Object *kept = node(), *garbage = node();
-  for (size_t i = 0; i < 2 * heap::ScopeNotes::kMost; i++) set(arrays[i % kArrays], 5, kept);
-  EXPECT_LE(heap::scope_notes.count.load(), kArrays);
-  expect_valid("after many stores");
-  EXPECT_EQ(end(scope).objects, 1u);
-  expect_here({kept});
-  expect_gone({garbage});
-}
-
-// A scope in a scope looks at what was noted since it began, however much there was before.
-TEST_F(ScopesTest, AnInnerScopeDoesNotLookAtOlderNotes) {
-  constexpr size_t kArrays = 300;
-  std::vector<Object*> arrays;
-  for (size_t i = 0; i < kArrays; i++) arrays.push_back(allocate(&references_type.table, 1'000));
-  int64_t outer = heap::begin_scope();
-  Object* kept = node();
-  for (Object* array : arrays) set(array, 5, kept);
-  for (int i = 0; i < 3; i++) {
-    uint64_t before = heap::noted_age();
-    int64_t inner = heap::begin_scope();
-    Object *mine = node(), *garbage = node();
-    set(arrays[0], 6, mine);
-    set(arrays[1], 6, mine);
-    set(arrays[1], 6, nullptr);
-    expect_valid("in the inner scope");
-    EXPECT_EQ(end(inner).objects, 1u);
-    expect_gone({garbage});
-    expect_here({mine});
-    size_t looked_at = 0;
-    heap::noted_since(i == 0 ? before + 1 : before, &looked_at);
-    EXPECT_LE(looked_at, 2u);
-    set(arrays[0], 6, nullptr);
-  }
-  for (Object* array : arrays) set(array, 5, nullptr);
-  set(arrays[kArrays - 1], 7, kept);
-  EXPECT_EQ(end(outer).objects, 3u);
-  expect_here({kept});
-  size_t left = 0;
-  heap::noted_since(0, &left);
-  EXPECT_EQ(left, 0u);
 }
 
 // Another thread that has come to an object of the scope, by a field outside, may keep what hangs on it.
@@ -592,8 +349,8 @@ TEST_F(ScopesTest, TheModelAgrees) {
         };
         for (size_t i = 0; i < items.size(); i++) {
           if (items[i].level <= level) reach(i);
-          for (uint64_t root : roots) {
-            if (root == address(items[i].object)) reach(i);
+          for (const Root& root : roots) {
+            if (root.address == address(items[i].object)) reach(i);
           }
         }
         while (!stack.empty()) {

@@ -14,12 +14,13 @@ run_native() {
   run "$build/bin/allocator_tests" > "$artifacts/coverage/tests.log" 2>&1 || { tail -n 40 "$artifacts/coverage/tests.log"; exit 1; }
 }
 
-# one <setting…> -- <case>: a case of the contract in these settings. Programs that end by a signal write no counts.
+# one <setting…> -- <case> <its arguments…>: a case of the contract in these settings. Programs that end by a signal write no counts.
 one() {
   local settings=()
   while [ "$1" != -- ]; do settings+=("$1"); shift; done
-  env "${settings[@]}" FREEHOLD_HEAP_LIMIT=2G timeout -k 5 120 "$artifacts/coverage/Contract/Contract" run "$2" > "$artifacts/coverage/case.log" 2>&1 ||
-    echo "${settings[*]} $2: $(tail -n 1 "$artifacts/coverage/case.log")" >> "$artifacts/coverage/failed-cases.txt"
+  shift
+  env FREEHOLD_HEAP_LIMIT=2G "${settings[@]}" timeout -k 5 120 "$artifacts/coverage/Contract/Contract" run "$@" > "$artifacts/coverage/case.log" 2>&1 ||
+    echo "${settings[*]} $*: $(tail -n 1 "$artifacts/coverage/case.log")" >> "$artifacts/coverage/failed-cases.txt"
 }
 
 run_published() {
@@ -51,6 +52,12 @@ run_published() {
   for case in $(grep '^debug-' "$artifacts/coverage/cases.txt"); do one FREEHOLD_DEBUG=stacks -- "$case"; done
   for case in $(grep -E '^(unreachable-|scope-goes$|reclaim-)' "$artifacts/coverage/cases.txt"); do one FREEHOLD_VERIFY=1 -- "$case"; done
   for case in moving-in-other-thread stops-within-clearing-of-references; do one FREEHOLD_STRESS=preempt:300,seed:1 -- "$case"; done
+  # As tests/Integration.Tests runs them.
+  for case in leaks-found leaks-sites leaks-sites-large leaks-threads leaks-event; do one FREEHOLD_RECLAIM=report -- "$case"; done
+  for case in leaks-found leaks-exact; do one FREEHOLD_RECLAIM=report FREEHOLD_DEBUG=stacks -- "$case"; done
+  for case in $(grep '^pressure-' "$artifacts/coverage/cases.txt"); do one FREEHOLD_HEAP_LIMIT=64M -- "$case"; done
+  for case in small large text dangling threads; do one FREEHOLD_HEAP_LIMIT=64M -- "out-of-memory-$case" $((64 << 20)); done
+  one FREEHOLD_HEAP_LIMIT= -- out-of-memory-refreshed $((200 << 20))
   one FREEHOLD_STATS=1 -- statistics
   # They end at their start, with a message.
   DOTNET_gcConservative=1 "$artifacts/coverage/Contract/Contract" list > "$artifacts/coverage/case.log" 2>&1 || true

@@ -1,6 +1,11 @@
-// Repairs without a map: code whose registers alone lead to an object that was promoted. A handler as the real one, and instructions of every shape.
+// Repairs: code whose registers alone lead to an object that was promoted, with a handler as the real one and instructions of every shape; and managed code, whose
+// maps are the test's.
 #include <signal.h>
 #include <ucontext.h>
+
+#include <map>
+#include <set>
+#include <vector>
 
 #include "core/fault_counters.h"
 #include "heap/forwarding.h"
@@ -10,17 +15,76 @@
 #include "runtime/runtime_imports.h"
 #include "runtime/stale_references.h"
 
-// The runtime's part, which code without a map does not ask.
 extern "C" {
 __thread freehold::runtime::Thread tls_CurrentThread;
 }
 
+namespace freehold::testing {
+
+// The runtime's part: code with maps, for tests that call repair() themselves. Code without a map does not ask.
+struct ManagedCode {
+  struct Slot {
+    uintptr_t* place;
+    bool interior = false;
+  };
+  alignas(64) uint8_t bytes[1024] = {};
+  bool has_map = true;
+  std::set<const uint8_t*> interruptible;
+  std::map<const uint8_t*, std::vector<Slot>> slots;
+  struct Frame {
+    const uint8_t* ip;  // where it goes on
+    uintptr_t stack_pointer;
+  };
+  std::vector<Frame> callers;  // the innermost first
+  size_t unwound = 0;
+  runtime::RuntimeInstance instance = {};
+
+  ManagedCode();
+  ~ManagedCode();
+};
+ManagedCode* managed_code = nullptr;
+
+ManagedCode::ManagedCode() {
+  instance.code_manager = this;
+  instance.managed_start = bytes;
+  instance.managed_size = sizeof bytes;
+  managed_code = this;
+}
+ManagedCode::~ManagedCode() { managed_code = nullptr; }
+
+}  // namespace freehold::testing
+
 namespace freehold::runtime {
-RuntimeInstance* runtime_instance() { abort(); }
-bool find_method_info(void*, void*, MethodInfo*) { abort(); }
-void enumerate_references(void*, MethodInfo*, void*, RegisterDisplay*, void*, bool) { abort(); }
-bool unwind_frame(void*, MethodInfo*, uint32_t, RegisterDisplay*, void**) { abort(); }
-bool is_interruptible(void*, void*) { abort(); }
+
+using testing::managed_code;
+
+RuntimeInstance* runtime_instance() {
+  if (managed_code == nullptr) abort();
+  return &managed_code->instance;
+}
+bool find_method_info(void* manager, void* code, MethodInfo* method) {
+  if (manager != managed_code) abort();
+  if (!is_managed_code(reinterpret_cast<uintptr_t>(code))) abort();
+  method->start = reinterpret_cast<uintptr_t>(managed_code->bytes);
+  return managed_code->has_map;
+}
+void enumerate_references(void*, MethodInfo*, void* code, RegisterDisplay*, void* callback, bool) {
+  auto found = managed_code->slots.find(static_cast<const uint8_t*>(code));
+  if (found == managed_code->slots.end()) return;
+  for (auto [place, interior] : found->second) (*static_cast<void (**)(void*, uintptr_t*, uint32_t)>(callback))(callback, place, interior ? 1 : 0);
+}
+bool unwind_frame(void*, MethodInfo*, uint32_t, RegisterDisplay* display, void** transition) {
+  if (managed_code->unwound == managed_code->callers.size()) {
+    *transition = display;  // native code called it
+    return true;
+  }
+  const testing::ManagedCode::Frame& frame = managed_code->callers[managed_code->unwound++];
+  display->ip = reinterpret_cast<uintptr_t>(frame.ip);
+  display->stack_pointer = frame.stack_pointer;
+  return true;
+}
+bool is_interruptible(void*, void* code) { return managed_code->interruptible.count(static_cast<const uint8_t*>(code)) != 0; }
+
 }  // namespace freehold::runtime
 
 namespace freehold::testing {
@@ -330,6 +394,142 @@ TEST_F(StaleReferencesTest, ThreadStatics) {
   EXPECT_EQ(reinterpret_cast<uint64_t*>(~hidden)[2], current_address(object));
   tls_CurrentThread.thread_static_roots = nullptr;
   tls_CurrentThread.thread_statics = 0;
+}
+
+// Managed code that is to use `address` by the instruction at its byte 512.
+class MappedReferencesTest : public StaleReferencesTest {
+ protected:
+  void SetUp() override {
+    StaleReferencesTest::SetUp();
+    registers_[REG_RSP] = reinterpret_cast<greg_t>(stack_);
+  }
+
+  void put(std::initializer_list<uint8_t> instruction) {
+    std::fill(std::begin(code_.bytes), std::end(code_.bytes), uint8_t{0x90});
+    std::copy(instruction.begin(), instruction.end(), here());
+    registers_[REG_RIP] = reinterpret_cast<greg_t>(here());
+  }
+  uint8_t* here() { return code_.bytes + 512; }
+  bool repair(const uint8_t* address) { return runtime::repair(registers_, reinterpret_cast<uintptr_t>(address), runtime::CodeKind::kMapped); }
+  void set(int number, const void* value) { registers_[number] = reinterpret_cast<greg_t>(value); }
+  uint8_t* get(int number) const { return reinterpret_cast<uint8_t*>(registers_[number]); }
+  uintptr_t* slot(int number) { return reinterpret_cast<uintptr_t*>(&registers_[number]); }
+  uintptr_t name(size_t n) { return reinterpret_cast<uintptr_t>(stale(n) - 16); }
+
+  ManagedCode code_;
+  gregset_t registers_ = {};
+  uintptr_t stack_[4] = {};
+};
+
+constexpr std::initializer_list<uint8_t> kLoadFromRdi = {0x8a, 0x47, 0x07};  // mov al, [rdi + 7]
+
+TEST_F(MappedReferencesTest, TheMapSaysWhatLivesHere) {
+  put(kLoadFromRdi);
+  uintptr_t on_stack = name(1), interior = name(3) + 100, none = 0;
+  set(REG_RDI, stale(2));
+  set(REG_RSI, stale(4));  // a number, for all that the map says
+  code_.slots[here()] = {{slot(REG_RDI), true}, {&on_stack}, {&interior, true}, {&none}};
+  uint64_t repairs = core::fault_counters.repairs.load(), slots = core::fault_counters.slots.load();
+  ASSERT_TRUE(repair(stale(2) + 7));
+  EXPECT_EQ(get(REG_RDI), now(stale(2)));
+  EXPECT_EQ(get(REG_RSI), stale(4));
+  EXPECT_EQ(on_stack, current_address(name(1)));
+  EXPECT_EQ(interior, current_address(name(3)) + 100);
+  EXPECT_EQ(none, 0u);
+  EXPECT_EQ(core::fault_counters.repairs.load(), repairs + 1);
+  EXPECT_EQ(core::fault_counters.slots.load(), slots + 3);
+}
+
+// Some instructions have no map: what lives there lives a few bytes before or behind.
+TEST_F(MappedReferencesTest, AHoleInTheMap) {
+  for (auto [before, behind, is_near] : {std::tuple(30, 20, true), std::tuple(127, 127, true), std::tuple(128, 128, false)}) {
+    put(kLoadFromRdi);
+    uintptr_t first = name(1), second = name(3), far = name(4);
+    set(REG_RDI, stale(2));
+    code_.interruptible = {here() - before, here() - 200, here() + behind, here() + 200};
+    code_.slots = {{here() - before, {{&first}}}, {here() + behind, {{&second}}}, {here() - 200, {{&far}}}, {here() + 200, {{&far}}}};
+    ASSERT_TRUE(repair(stale(2) + 7));
+    EXPECT_EQ(get(REG_RDI), now(stale(2))) << "by its operand";
+    EXPECT_EQ(first, is_near ? current_address(name(1)) : name(1)) << before;
+    EXPECT_EQ(second, is_near ? current_address(name(3)) : name(3)) << behind;
+    EXPECT_EQ(far, name(4));
+  }
+}
+
+TEST_F(MappedReferencesTest, WithoutAMapTheOperandIsMadeCurrent) {
+  put(kLoadFromRdi);
+  code_.has_map = false;
+  set(REG_RDI, stale(2));
+  ASSERT_TRUE(repair(stale(2) + 7));
+  EXPECT_EQ(get(REG_RDI), now(stale(2)));
+}
+
+// Code that meets a page again has it from its callers.
+TEST_F(MappedReferencesTest, CallersThatPassItOn) {
+  put(kLoadFromRdi);
+  uintptr_t of_caller = name(2), of_next = name(3), of_last = name(4), returns[4] = {};
+  auto stack = reinterpret_cast<uintptr_t>(returns);
+  uint8_t elsewhere = 0;
+  // The second return address is the runtime's own, for a stop; the fourth leads to native code.
+  code_.callers = {{code_.bytes + 100, stack + 8}, {&elsewhere, stack + 16}, {code_.bytes + 300, stack + 24}, {&elsewhere, stack + 32}};
+  code_.slots = {{code_.bytes + 100, {{&of_caller}}}, {code_.bytes + 200, {{&of_next}}}, {code_.bytes + 300, {{&of_last}}}};
+  tls_CurrentThread.hijacked_slot = reinterpret_cast<void**>(&returns[1]);
+  tls_CurrentThread.hijacked_address = code_.bytes + 200;
+  for (int fault = 0; fault < 2; fault++) {
+    set(REG_RDI, stale(2));
+    code_.unwound = 0;
+    ASSERT_TRUE(repair(stale(2) + 7));
+  }
+  tls_CurrentThread.forget_hijack();
+  EXPECT_EQ(of_caller, current_address(name(2)));
+  EXPECT_EQ(of_next, current_address(name(3)));
+  EXPECT_EQ(of_last, current_address(name(4)));
+}
+
+// The map makes the base current, and what is added to it was the distance to another object.
+TEST_F(MappedReferencesTest, ADistanceFromACurrentBase) {
+  put({0x8a, 0x04, 0x37});  // mov al, [rdi + rsi]
+  set(REG_RDI, stale(1));
+  registers_[REG_RSI] = stale(3) - stale(1);
+  code_.slots[here()] = {{slot(REG_RDI), true}};
+  ASSERT_TRUE(repair(stale(3)));
+  EXPECT_EQ(get(REG_RDI), now(stale(1)));
+  EXPECT_EQ(get(REG_RDI) + registers_[REG_RSI], now(stale(3)));
+}
+
+TEST_F(MappedReferencesTest, OperandsWithoutABase) {
+  put({0x8a, 0x04, 0x3d, 0, 0, 0, 0});  // mov al, [rdi * 1 + 0]
+  set(REG_RDI, stale(1));
+  ASSERT_TRUE(repair(stale(1)));
+  EXPECT_EQ(get(REG_RDI), now(stale(1)));
+  put({0x8a, 0x04, 0xfd, 8, 0, 0, 0});  // mov al, [rdi * 8 + 8]
+  registers_[REG_RDI] = (reinterpret_cast<greg_t>(stale(1)) - 8) / 8;
+  ASSERT_TRUE(repair(stale(1)));
+  EXPECT_EQ(registers_[REG_RDI] * 8 + 8, reinterpret_cast<greg_t>(now(stale(1))));
+}
+
+TEST_F(MappedReferencesTest, WhatCannotBeRepairedIsLeft) {
+  put({0x90});  // uses no memory
+  set(REG_RDI, stale(1));
+  EXPECT_FALSE(repair(stale(1)));
+  put({0x8a, 0x04, 0x25, 0, 0x10, 0, 0});  // mov al, [0x1000]
+  EXPECT_FALSE(repair(stale(1)));
+  EXPECT_EQ(get(REG_RDI), stale(1));
+}
+
+// Of a large array of references, the elements around what may be an index.
+TEST_F(MappedReferencesTest, ElementsAroundAnIndex) {
+  put(kLoadFromRdi);
+  constexpr size_t kElements = 1000, kIndex = 700;
+  Object* array = allocate(&references_type.table, kElements);
+  uint64_t* elements = reinterpret_cast<uint64_t*>(array) + 2;
+  for (size_t i : {0, 500, 699, 700, 701, 702}) elements[i] = name(2);
+  set(REG_RDI, stale(2));
+  set(REG_RBX, array);
+  registers_[REG_RCX] = kIndex;
+  ASSERT_TRUE(repair(stale(2) + 7));
+  for (size_t i : {0, 699, 700, 701}) EXPECT_EQ(elements[i], current_address(name(2))) << i;
+  for (size_t i : {500, 702}) EXPECT_EQ(elements[i], name(2)) << i;
 }
 
 }  // namespace

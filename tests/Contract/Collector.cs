@@ -11,6 +11,7 @@ internal static class Collector
         yield return new("gc-bytes", _ => Bytes());
         yield return new("gc-info", _ => Info());
         yield return new("gc-calls", _ => Calls());
+        yield return new("gc-no-gc-region", _ => RegionWithoutCollections());
         yield return new("gc-threads", _ => ByThreads());
         yield return new("gc-waits", _ => Waits());
         yield return new("gc-waits-cancelled", _ => WaitsCancelled());
@@ -98,6 +99,39 @@ internal static class Collector
         GC.KeepAlive(GC.AllocateUninitializedArray<byte>(100_000, pinned: true));
         Expect.Throws<OverflowException>(() => GC.KeepAlive(Large(-1)));
         Expect.Throws<OutOfMemoryException>(() => GC.KeepAlive(Large(Array.MaxLength + 1L)));
+    }
+
+    private static int s_called;
+
+    // The callback comes once, when so much was allocated, and not if the region ends before.
+    private static void RegionWithoutCollections()
+    {
+        const int Total = 40_000_000, Threshold = 10_000_000;
+        GCLatencyMode mode = GCSettings.LatencyMode;
+        Action call = () => Interlocked.Increment(ref s_called);
+        Expect.Throws<InvalidOperationException>(() => GC.RegisterNoGCRegionCallback(Threshold, call));
+        Expect.Throws<ArgumentOutOfRangeException>(() => GC.TryStartNoGCRegion(long.MaxValue));
+        Expect.True(!GC.TryStartNoGCRegion(GC.GetGCMemoryInfo().TotalAvailableMemoryBytes), "there is less than all");
+        for (int round = 1; round <= 3; round++)
+        {
+            Expect.True(GC.TryStartNoGCRegion(Total));
+            Expect.Equal(GCLatencyMode.NoGCRegion, GCSettings.LatencyMode);
+            Expect.Throws<InvalidOperationException>(() => GCSettings.LatencyMode = GCLatencyMode.Batch);
+            Expect.Throws<InvalidOperationException>(() => GC.TryStartNoGCRegion(Total));
+            GC.RegisterNoGCRegionCallback(Threshold, call);
+            Expect.Throws<InvalidOperationException>(() => GC.RegisterNoGCRegionCallback(Threshold, call));
+            for (int bytes = 0; bytes < 20_000_000; bytes += 50_000)
+                Heap.Delete(new byte[50_000]);
+            Expect.Eventually(() => Volatile.Read(ref s_called) == round);
+            GC.EndNoGCRegion();
+            Expect.Equal(mode, GCSettings.LatencyMode);
+        }
+        Expect.True(GC.TryStartNoGCRegion(Total));
+        GC.RegisterNoGCRegionCallback(Total, call);
+        GC.EndNoGCRegion();
+        Expect.Throws<InvalidOperationException>(GC.EndNoGCRegion);
+        GC.WaitForPendingFinalizers();  // the thread that would call it
+        Expect.Equal(3, Volatile.Read(ref s_called));
     }
 
     // Each collection is told of before and after, to threads that wait and that can be stopped meanwhile: their references are seen, and made current.

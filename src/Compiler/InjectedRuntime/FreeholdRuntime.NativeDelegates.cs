@@ -3,6 +3,7 @@ using System.Reflection;
 using System.Reflection.Runtime.MethodInfos;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
+using Internal.Runtime;
 
 namespace System.Runtime;
 
@@ -60,5 +61,39 @@ public static unsafe partial class FreeholdRuntime
 
         object target = Il.Reference(ref self);
         return target is NativeFunctionPointerWrapper || (target is Delegate called && MayBeNative(called));
+    }
+
+    /// <summary>
+    /// A call by reflection with the argument of this index pinned, and those behind it. The arguments are refs: to an object reference, or to a value, which may be in a box.
+    /// What the callee gets is current, as a pin has made it.
+    /// </summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    [StackTraceHidden]
+    internal static ref byte CallReflectedNative(nint thunk, void* method, ref byte self, ref byte result, void* arguments, DynamicInvokeInfo info, int index)
+    {
+        if (index >= info._argumentCount)
+        {
+            return ref RawCalliHelper.Call(thunk, method, ref self, ref result, arguments);
+        }
+
+        ByReference* argument = (ByReference*)arguments + index;
+        fixed (byte* place = &argument->Value)
+        {
+            argument->Value = ref *place;
+            const DynamicInvokeInfo.Transform Kind = DynamicInvokeInfo.Transform.ByRef | DynamicInvokeInfo.Transform.Reference;
+            object target = (info._arguments[index].Transform & Kind) == DynamicInvokeInfo.Transform.Reference ? Il.Reference(ref *place) : null;
+            if (target == null)
+            {
+                return ref CallReflectedNative(thunk, method, ref self, ref result, arguments, info, index + 1);
+            }
+
+            fixed (MethodTable** start = &Il.Layout(target).m_pEEType)
+            {
+                target = PinObject(target);
+                TouchObject(target);
+                Il.Object(ref *place) = target;
+                return ref CallReflectedNative(thunk, method, ref self, ref result, arguments, info, index + 1);
+            }
+        }
     }
 }

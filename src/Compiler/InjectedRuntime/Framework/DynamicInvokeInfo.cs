@@ -6,6 +6,17 @@ namespace System.Reflection;
 internal sealed class DynamicInvokeInfo
 {
     internal Transform _returnTransform;
+    internal int _argumentCount;
+    internal ArgumentInfo[] _arguments;
 
-    internal enum Transform;
+    internal enum Transform
+    {
+        ByRef = 0x1,
+        Reference = 0x8,
+    }
+
+    internal struct ArgumentInfo
+    {
+        public extern Transform Transform { get; }
+    }
 }

@@ -16,14 +16,14 @@ public sealed class ReflectedCallPins : IRewritePass
     private const string Kind = "_returnTransform";
     private const string Helper = "System.Runtime.RawCalliHelper";
 
-    // System.Reflection.MethodAttributes.PinvokeImpl; the runtime's own bits end at 0x20. By ref and Reference of an argument are two of them.
-    private const int PInvoke = 0x2000, OwnBits = 0x3F, ByRef = 0x1, Reference = 0x8;
+    // System.Reflection.MethodAttributes.PinvokeImpl; the runtime's own bits end at 0x20.
+    private const int PInvoke = 0x2000, OwnBits = 0x3F;
 
     /// <inheritdoc/>
     public string Name => nameof(ReflectedCallPins);
 
     /// <inheritdoc/>
-    public int Version => 2;
+    public int Version => 3;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => role == AssemblyRole.CoreLib;
@@ -35,7 +35,7 @@ public sealed class ReflectedCallPins : IRewritePass
         FieldDefinition kind = assembly.Field(Info, Kind, Info + "/Transform");
         MethodDefinition call = assembly.Method(Helper, "Call", "System.IntPtr", "System.Void*", "System.Byte&", "System.Byte&", "System.Void*");
         NoteTheKind(assembly, info, kind);
-        MethodDefinition test = assembly.Injected.Method(InjectedRuntime.FullName, "IsReflectedNative"), held = InjectCall(assembly, info, call);
+        MethodDefinition test = assembly.Injected.Method(InjectedRuntime.FullName, "IsReflectedNative"), held = assembly.Injected.Method(InjectedRuntime.FullName, "CallReflectedNative");
 
         foreach (MethodDefinition method in assembly.MethodsWithBody.ToArray())
         {
@@ -128,73 +128,4 @@ public sealed class ReflectedCallPins : IRewritePass
         Code.Ldc_I4 => (int)instruction.Operand,
         _ => null,
     };
-
-    /// <summary>
-    /// <c>ref byte Call(thunk, method, ref this, ref result, ByReference* arguments, info, int index)</c>: pins the argument of this index, and calls itself for the next.
-    /// The arguments are refs: to an object reference, or to a value, which may be in a box.
-    /// </summary>
-    private static MethodDefinition InjectCall(AssemblyUnderRewrite assembly, TypeDefinition info, MethodDefinition call)
-    {
-        TypeSystem types = assembly.Module.TypeSystem;
-        ByReferenceType reference = new(types.Byte);
-        MethodDefinition held = InjectedRuntime.AddMethod(
-            InjectedRuntime.Class(assembly), "CallReflectedNative", MethodAttributes.Assembly, reference, [.. call.Parameters.Select(parameter => parameter.ParameterType), info, types.Int32]);
-        held.ImplAttributes = MethodImplAttributes.NoInlining;
-        held.CustomAttributes.Add(InjectedRuntime.HiddenInStackTraces(assembly.Module));
-        FieldDefinition value = assembly.Field("System.ByReference", "Value", "System.Byte&");
-        FieldDefinition arguments = assembly.Field(Info, "_arguments", Info + "/ArgumentInfo[]");
-        TypeDefinition argument = assembly.Type(Info + "/ArgumentInfo");
-        MethodDefinition transform = argument.Methods.Single(method => method.Name == "get_Transform");
-        VariableDefinition place = new(new PinnedType(reference)), target = new(new PinnedType(types.Object)), slot = new(new PointerType(value.DeclaringType));
-        new[] { place, target, slot }.ToList().ForEach(held.Body.Variables.Add);
-        Instruction go = Instruction.Create(OpCodes.Nop), next = Instruction.Create(OpCodes.Nop);
-        held.Body.Append(
-            Instruction.Create(OpCodes.Ldarg, held.Parameters[6]),
-            Instruction.Create(OpCodes.Ldarg, held.Parameters[5]),
-            Instruction.Create(OpCodes.Ldfld, assembly.Field(Info, "_argumentCount", "System.Int32")),
-            Instruction.Create(OpCodes.Bge, go),
-            Instruction.Create(OpCodes.Ldarg, held.Parameters[4]),
-            Instruction.Create(OpCodes.Ldarg, held.Parameters[6]),
-            Instruction.Create(OpCodes.Conv_I),
-            Instruction.Create(OpCodes.Sizeof, value.DeclaringType),
-            Instruction.Create(OpCodes.Mul),
-            Instruction.Create(OpCodes.Add),
-            Instruction.Create(OpCodes.Stloc, slot),
-            Instruction.Create(OpCodes.Ldloc, slot),
-            Instruction.Create(OpCodes.Ldfld, value),
-            Instruction.Create(OpCodes.Stloc, place),
-            // The pin has made it current: that is what the callee is to get.
-            Instruction.Create(OpCodes.Ldloc, slot),
-            Instruction.Create(OpCodes.Ldloc, place),
-            Instruction.Create(OpCodes.Stfld, value),
-            Instruction.Create(OpCodes.Ldarg, held.Parameters[5]),
-            Instruction.Create(OpCodes.Ldfld, arguments),
-            Instruction.Create(OpCodes.Ldarg, held.Parameters[6]),
-            Instruction.Create(OpCodes.Ldelema, argument),
-            Instruction.Create(OpCodes.Call, transform),
-            Instruction.Create(OpCodes.Ldc_I4, ByRef | Reference),
-            Instruction.Create(OpCodes.And),
-            Instruction.Create(OpCodes.Ldc_I4, Reference),
-            Instruction.Create(OpCodes.Bne_Un, next),
-            Instruction.Create(OpCodes.Ldloc, place),
-            Instruction.Create(OpCodes.Ldind_Ref),
-            Instruction.Create(OpCodes.Stloc, target),
-            Instruction.Create(OpCodes.Ldloc, place),
-            Instruction.Create(OpCodes.Ldloc, target),
-            Instruction.Create(OpCodes.Stind_Ref),
-            next);
-        held.Body.Append(call.Parameters.Select(parameter => Instruction.Create(OpCodes.Ldarg, held.Parameters[parameter.Index])));
-        held.Body.Append(
-            Instruction.Create(OpCodes.Ldarg, held.Parameters[5]),
-            Instruction.Create(OpCodes.Ldarg, held.Parameters[6]),
-            Instruction.Create(OpCodes.Ldc_I4, 1),
-            Instruction.Create(OpCodes.Add),
-            Instruction.Create(OpCodes.Call, held),
-            Instruction.Create(OpCodes.Ret),
-            go);
-        held.Body.Append(call.Parameters.Select(parameter => Instruction.Create(OpCodes.Ldarg, held.Parameters[parameter.Index])));
-        held.Body.Append(Instruction.Create(OpCodes.Call, call), Instruction.Create(OpCodes.Ret));
-        held.Body.EndEdit();
-        return held;
-    }
 }

@@ -34,10 +34,10 @@ internal sealed class DeletionWriter(MethodDefinition method)
             before[place].InsertRange(
                 0,
                 [
-                    Instruction.Create(OpCodes.Ldloc, locals[i]),
+                    Emit.Load(locals[i]),
                     Instruction.Create(OpCodes.Ldnull),
-                    Instruction.Create(OpCodes.Stloc, locals[i]),
-                    Instruction.Create(OpCodes.Call, Helper(plan.Objects[i])),
+                    Emit.Store(locals[i]),
+                    Emit.Call(Helper(plan.Objects[i])),
                 ]);
         }
 
@@ -49,27 +49,27 @@ internal sealed class DeletionWriter(MethodDefinition method)
     private void Keep(Instruction made, VariableDefinition local, ulong arguments, List<Instruction> before, List<Instruction> after)
     {
         after.Add(Instruction.Create(OpCodes.Dup));
-        after.Add(Instruction.Create(OpCodes.Stloc, local));
+        after.Add(Emit.Store(local));
         if (arguments == 0)
         {
             return;
         }
 
         VariableDefinition[] copies = [.. DeletionPlanner.ArgumentTypes((MethodReference)made.Operand).Select(NewLocal)];
-        before.AddRange(copies.Reverse().Select(copy => Instruction.Create(OpCodes.Stloc, copy)));
-        before.AddRange(copies.Select(copy => Instruction.Create(OpCodes.Ldloc, copy)));
+        before.AddRange(copies.Reverse().Select(copy => Emit.Store(copy)));
+        before.AddRange(copies.Select(copy => Emit.Load(copy)));
         for (int i = 0; i < copies.Length; i++)
         {
             if ((arguments >> i & 1) != 0)
             {
-                Instruction next = Instruction.Create(OpCodes.Nop);
+                Instruction next = Emit.Label();
                 after.AddRange(
                 [
-                    Instruction.Create(OpCodes.Ldloc, local),
-                    Instruction.Create(OpCodes.Ldloc, copies[i]),
-                    Instruction.Create(OpCodes.Bne_Un, next),
+                    Emit.Load(local),
+                    Emit.Load(copies[i]),
+                    Emit.JumpUnlessEqual(next),
                     Instruction.Create(OpCodes.Ldnull),
-                    Instruction.Create(OpCodes.Stloc, local),
+                    Emit.Store(local),
                     next,
                 ]);
             }
@@ -92,7 +92,7 @@ internal sealed class DeletionWriter(MethodDefinition method)
             Instruction at = code[i];
             if (before[i] is [Instruction first, ..])
             {
-                Instruction copy = Instruction.Create(OpCodes.Nop);
+                Instruction copy = Emit.Label();
                 (copy.OpCode, copy.Operand) = (at.OpCode, at.Operand);
                 (at.OpCode, at.Operand) = (first.OpCode, first.Operand);
                 body.Instructions.Add(at);

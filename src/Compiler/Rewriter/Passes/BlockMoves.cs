@@ -85,7 +85,7 @@ public sealed class BlockMoves : IRewritePass
 
     /// <summary>The runtime's own safe point: a thread that is to stop stops here, with a frame from which its stack can be walked.</summary>
     private static Instruction Poll(AssemblyUnderRewrite assembly) =>
-        Instruction.Create(OpCodes.Call, assembly.Injected.Method(InjectedRuntime.FullName, "SafePoint"));
+        Emit.Call(assembly.Injected.Method(InjectedRuntime.FullName, "SafePoint"));
 
     /// <summary>What is replaced is a method of Buffer that pins what it is given and hands it to libc.</summary>
     private static void RequirePins(AssemblyUnderRewrite assembly, MethodDefinition method, MethodDefinition native)

@@ -58,21 +58,21 @@ public sealed class ExceptionMapping : IRewritePass
             throw assembly.Unexpected(method, "all locals to be initialised before the exception code is read");
         }
 
-        Instruction create = Instruction.Create(OpCodes.Call, assembly.Injected.Method(InjectedRuntime.FullName, "CreateDanglingReference"));
-        Instruction other = Instruction.Create(OpCodes.Nop);
+        Instruction create = Emit.Call(assembly.Injected.Method(InjectedRuntime.FullName, "CreateDanglingReference"));
+        Instruction other = Emit.Label();
         body.InsertBefore(
             start,
-            Instruction.Create(OpCodes.Ldarg, method.Parameters[0]),
-            Instruction.Create(OpCodes.Ldc_I4, InstructionFaulted),
-            Instruction.Create(OpCodes.Beq, create),
-            Instruction.Create(OpCodes.Ldarg, method.Parameters[0]),
-            Instruction.Create(OpCodes.Ldc_I4, HelperFaulted),
-            Instruction.Create(OpCodes.Bne_Un, other),
-            Instruction.Create(OpCodes.Ldc_I4, 0),
-            Instruction.Create(OpCodes.Stloc, instructionFault),
+            Emit.Load(method.Parameters[0]),
+            Emit.Load(InstructionFaulted),
+            Emit.JumpIfEqual(create),
+            Emit.Load(method.Parameters[0]),
+            Emit.Load(HelperFaulted),
+            Emit.JumpUnlessEqual(other),
+            Emit.Load(0),
+            Emit.Store(instructionFault),
             create,
-            Instruction.Create(OpCodes.Stloc, exception),
-            Instruction.Create(OpCodes.Br, end),
+            Emit.Store(exception),
+            Emit.Jump(end),
             other);
         body.EndEdit();
         statistics.Rewrite(method.FullName);

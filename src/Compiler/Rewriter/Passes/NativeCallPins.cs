@@ -78,7 +78,7 @@ public sealed class NativeCallPins : IRewritePass
     }
 
     private static MethodDefinition Around(AssemblyUnderRewrite assembly, MethodReference called, bool[] pinned) => PinnedArguments.AddMethod(
-        assembly, called.Name, called.ReturnType, [.. called.Parameters.Select(parameter => (parameter.ParameterType, pinned[parameter.Index]))], Instruction.Create(OpCodes.Call, called));
+        assembly, called.Name, called.ReturnType, [.. called.Parameters.Select(parameter => (parameter.ParameterType, pinned[parameter.Index]))], Emit.Call(called));
 
     // Of a text, the delegate's type says whether it is copied; classes with a layout are copied always.
     private static bool DelegatesPin(MethodDefinition native, bool[] pinned) =>
@@ -88,7 +88,7 @@ public sealed class NativeCallPins : IRewritePass
     private static void Implement(AssemblyUnderRewrite assembly, MethodDefinition native, bool[] pinned)
     {
         (TypeReference, bool)[] arguments = [.. native.Parameters.Select(parameter => (parameter.ParameterType, pinned[parameter.Index]))];
-        MethodDefinition method = PinnedArguments.AddMethod(assembly, native.Name, native.ReturnType, arguments, Instruction.Create(OpCodes.Call, native), native.DeclaringType);
+        MethodDefinition method = PinnedArguments.AddMethod(assembly, native.Name, native.ReturnType, arguments, Emit.Call(native), native.DeclaringType);
         foreach (MethodReference implemented in native.Overrides)
         {
             method.Overrides.Add(implemented);
@@ -119,11 +119,11 @@ public sealed class NativeCallPins : IRewritePass
             bool[] pinned = callees.PinsOf(site)!;
             if (site.OpCode.Code == Code.Call)
             {
-                Pin(site, Instruction.Create(OpCodes.Call, called), Arguments(), apart ? called.Name : null, called.ReturnType);
+                Pin(site, Emit.Call(called), Arguments(), apart ? called.Name : null, called.ReturnType);
             }
             else if (NativeDelegatePins.PinsAllOf(site.Next, pinned))
             {
-                body.InsertAfter(site.Next, Instruction.Create(OpCodes.Dup), Instruction.Create(OpCodes.Call, NativeDelegateMark.Set(assembly)));
+                body.InsertAfter(site.Next, Instruction.Create(OpCodes.Dup), Emit.Call(NativeDelegateMark.Set(assembly)));
             }
             else
             {
@@ -138,7 +138,7 @@ public sealed class NativeCallPins : IRewritePass
         void Pin(Instruction site, Instruction call, IReadOnlyList<(TypeReference, bool)> arguments, string? methodApart, TypeReference returns) =>
             body.Replace(site, methodApart is null
                 ? PinnedArguments.Around(locals, arguments, call)
-                : [Instruction.Create(OpCodes.Call, PinnedArguments.AddMethod(assembly, methodApart, returns, arguments, call))]);
+                : [Emit.Call(PinnedArguments.AddMethod(assembly, methodApart, returns, arguments, call))]);
     }
 
     private static bool IsNativeCall(Instruction instruction) =>

@@ -54,11 +54,11 @@ internal static class NativeDelegateMark
         make.Body.BeginEdit();
         make.Body.InsertAfter(
             calls[0].Call,
-            Instruction.Create(OpCodes.Ldarg, make.Body.ThisParameter),
-            Instruction.Create(OpCodes.Ldarg, make.Parameters[1]),
-            Instruction.Create(OpCodes.Ldarg, make.Parameters[0]),
-            Instruction.Create(OpCodes.Callvirt, coreLib.Method("System.Type", "get_IsGenericType")),
-            Instruction.Create(OpCodes.Call, coreLib.Injected.Method(InjectedRuntime.FullName, "MarkReflected")));
+            Emit.Load(make.Body.ThisParameter),
+            Emit.Load(make.Parameters[1]),
+            Emit.Load(make.Parameters[0]),
+            Emit.CallVirtual(coreLib.Method("System.Type", "get_IsGenericType")),
+            Emit.Call(coreLib.Injected.Method(InjectedRuntime.FullName, "MarkReflected")));
         make.Body.EndEdit();
     }
 
@@ -78,7 +78,7 @@ internal static class NativeDelegateMark
             method.Body.BeginEdit();
             foreach (Instruction load in loads)
             {
-                method.Body.InsertAfter(load, Instruction.Create(OpCodes.Call, strip));
+                method.Body.InsertAfter(load, Emit.Call(strip));
             }
 
             method.Body.EndEdit();
@@ -96,7 +96,7 @@ internal static class NativeDelegateMark
         }
 
         make.Body.BeginEdit();
-        make.Body.InsertAfter(calls[0], Instruction.Create(OpCodes.Dup), Instruction.Create(OpCodes.Call, set));
+        make.Body.InsertAfter(calls[0], Instruction.Create(OpCodes.Dup), Emit.Call(set));
         make.Body.EndEdit();
     }
 

@@ -106,39 +106,39 @@ public sealed class NativeDelegatePins : IRewritePass
         body.BeginEdit();
         foreach (Instruction address in addresses)
         {
-            body.InsertAfter(address.Next, Instruction.Create(OpCodes.Dup), Instruction.Create(OpCodes.Call, NativeDelegateMark.Set(assembly)));
+            body.InsertAfter(address.Next, Instruction.Create(OpCodes.Dup), Emit.Call(NativeDelegateMark.Set(assembly)));
         }
 
         foreach ((Instruction call, TypeDefinition type, bool[] pinned) in calls)
         {
             MethodReference invoke = (MethodReference)call.Operand;
-            Instruction again = Instruction.Create(call.OpCode, invoke), native = Instruction.Create(OpCodes.Nop);
+            Instruction again = Instruction.Create(call.OpCode, invoke), native = Emit.Label();
             (TypeReference, bool)[] arguments = [(invoke.DeclaringType, false), .. invoke.Parameters.Select(parameter => (parameter.ParameterType, pinned[parameter.Index]))];
             VariableDefinition[] held = [.. invoke.Parameters.Select(parameter => locals.For(parameter.ParameterType, pinned: false, parameter.Index))];
-            List<Instruction> loads = [.. held.Select(local => Instruction.Create(OpCodes.Ldloc, local))];
-            List<Instruction> code = [.. held.Reverse().Select(local => Instruction.Create(OpCodes.Stloc, local))];
-            code.AddRange([Instruction.Create(OpCodes.Dup), Instruction.Create(OpCodes.Call, NativeDelegateMark.Test(assembly)), Instruction.Create(OpCodes.Brtrue, native), .. loads]);
+            List<Instruction> loads = [.. held.Select(local => Emit.Load(local))];
+            List<Instruction> code = [.. held.Reverse().Select(local => Emit.Store(local))];
+            code.AddRange([Instruction.Create(OpCodes.Dup), Emit.Call(NativeDelegateMark.Test(assembly)), Emit.JumpIfTrue(native), .. loads]);
             if (call.Previous?.OpCode.Code == Code.Tail)
             {
                 code.Add(Instruction.Create(OpCodes.Tail));
             }
 
             Instruction end = call.Next;
-            code.AddRange([again, PinnedArguments.IsInTailPosition(call) ? Instruction.Create(OpCodes.Ret) : Instruction.Create(OpCodes.Br, end), native]);
-            code.AddRange(held.Select(local => Instruction.Create(OpCodes.Ldloc, local)));
+            code.AddRange([again, PinnedArguments.IsInTailPosition(call) ? Emit.Return() : Emit.Jump(end), native]);
+            code.AddRange(held.Select(local => Emit.Load(local)));
             if (hasTailCalls)
             {
                 if (!apart.TryGetValue(type, out MethodDefinition? wrapper))
                 {
-                    wrapper = PinnedArguments.AddMethod(assembly, type.Name, invoke.ReturnType, arguments, Instruction.Create(OpCodes.Callvirt, invoke));
+                    wrapper = PinnedArguments.AddMethod(assembly, type.Name, invoke.ReturnType, arguments, Emit.CallVirtual(invoke));
                     apart.Add(type, wrapper);
                 }
 
-                code.Add(Instruction.Create(OpCodes.Call, wrapper));
+                code.Add(Emit.Call(wrapper));
             }
             else
             {
-                code.AddRange(PinnedArguments.Around(locals, arguments, Instruction.Create(OpCodes.Callvirt, invoke)));
+                code.AddRange(PinnedArguments.Around(locals, arguments, Emit.CallVirtual(invoke)));
             }
 
             body.Replace(call, code);

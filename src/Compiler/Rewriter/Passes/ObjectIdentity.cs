@@ -118,17 +118,17 @@ public sealed class ObjectIdentity : IRewritePass
         foreach (Instruction site in sites)
         {
             string name = site.OpCode.Code is Code.Call or Code.Ceq && site.Next?.OpCode.Code == Code.Ret ? SameObjectValue : SameObject;
-            Instruction call = Instruction.Create(OpCodes.Call, InjectedRuntime.Method(assembly, name, types.Boolean, types.Object, types.Object));
+            Instruction call = Emit.Call(InjectedRuntime.Method(assembly, name, types.Boolean, types.Object, types.Object));
             switch (site.OpCode.Code)
             {
                 case Code.Call or Code.Ceq:
                     body.Replace(site, call);
                     break;
                 case Code.Beq:
-                    body.Replace(site, call, Instruction.Create(OpCodes.Brtrue, (Instruction)site.Operand));
+                    body.Replace(site, call, Emit.JumpIfTrue((Instruction)site.Operand));
                     break;
                 case Code.Bne_Un:
-                    body.Replace(site, call, Instruction.Create(OpCodes.Brfalse, (Instruction)site.Operand));
+                    body.Replace(site, call, Emit.JumpIfFalse((Instruction)site.Operand));
                     break;
                 case Code.Cgt_Un:
                     // "Not equal", as null is the lowest of all; of two references that are not null it has no other sense.

@@ -77,7 +77,7 @@ public sealed class OutgrownArrays : IRewritePass
         body.BeginEdit();
         foreach (Instruction end in body.Instructions.Where(instruction => instruction.OpCode.Code == Code.Ret).ToArray())
         {
-            body.InsertBefore(end, Instruction.Create(OpCodes.Ldarg, body.ThisParameter), Instruction.Create(OpCodes.Call, coreLib.Injected.Method(InjectedRuntime.FullName, "ReadByReflection")));
+            body.InsertBefore(end, Emit.Load(body.ThisParameter), Emit.Call(coreLib.Injected.Method(InjectedRuntime.FullName, "ReadByReflection")));
         }
 
         body.EndEdit();
@@ -124,14 +124,14 @@ public sealed class OutgrownArrays : IRewritePass
             VariableDefinition old = new(reference.FieldType);
             body.Variables.Add(old);
             body.InitLocals = true;
-            Instruction moved = body.InsertBefore(store, Instruction.Create(OpCodes.Ldarg_0), Instruction.Create(OpCodes.Ldfld, reference), Instruction.Create(OpCodes.Stloc, old));
+            Instruction moved = body.InsertBefore(store, Instruction.Create(OpCodes.Ldarg_0), Emit.LoadField(reference), Emit.Store(old));
             body.InsertAfter(
                 moved.OpCode.Code == Code.Stfld ? moved : ResizeAfter(assembly, method, moved),
-                Instruction.Create(OpCodes.Ldloc, old),
+                Emit.Load(old),
                 Instruction.Create(OpCodes.Ldarg_0),
-                Instruction.Create(OpCodes.Ldfld, reference),
+                Emit.LoadField(reference),
                 Instruction.Create(OpCodes.Sizeof, ((ArrayType)reference.FieldType).ElementType),
-                Instruction.Create(OpCodes.Call, InjectedRuntime.Method(assembly, Outgrown, assembly.Module.TypeSystem.Void, Array(assembly), Array(assembly), assembly.Module.TypeSystem.Int32)));
+                Emit.Call(InjectedRuntime.Method(assembly, Outgrown, assembly.Module.TypeSystem.Void, Array(assembly), Array(assembly), assembly.Module.TypeSystem.Int32)));
         }
 
         body.EndEdit();
@@ -170,7 +170,7 @@ public sealed class OutgrownArrays : IRewritePass
 
         MethodDefinition initializer = ModuleInitializer(assembly.Module);
         initializer.Body.BeginEdit();
-        initializer.Body.InsertBefore(initializer.Body.Instructions[0], Instruction.Create(OpCodes.Call, InjectedRuntime.Method(assembly, Keep, assembly.Module.TypeSystem.Void)));
+        initializer.Body.InsertBefore(initializer.Body.Instructions[0], Emit.Call(InjectedRuntime.Method(assembly, Keep, assembly.Module.TypeSystem.Void)));
         initializer.Body.EndEdit();
         statistics.Rewrite($"{assembly.Name} asks for {string.Join(", ", ways)}");
         return true;
@@ -184,7 +184,7 @@ public sealed class OutgrownArrays : IRewritePass
         {
             const MethodAttributes Attributes = MethodAttributes.Private | MethodAttributes.Static | MethodAttributes.HideBySig | MethodAttributes.SpecialName | MethodAttributes.RTSpecialName;
             initializer = new MethodDefinition(".cctor", Attributes, module.TypeSystem.Void);
-            initializer.Body.Append(Instruction.Create(OpCodes.Ret));
+            initializer.Body.Append(Emit.Return());
             type.Methods.Add(initializer);
         }
 

@@ -95,13 +95,13 @@ public sealed class OwnedParts : IRewritePass
     {
         TypeDefinition type = coreLib.Type("System.Object");
         MethodDefinition none = new(Collect, MethodAttributes.Family | MethodAttributes.Virtual | MethodAttributes.NewSlot | MethodAttributes.HideBySig, coreLib.Module.TypeSystem.Void);
-        none.Body.Append(Instruction.Create(OpCodes.Ret));
+        none.Body.Append(Emit.Return());
         none.CustomAttributes.Add(InjectedRuntime.ExportAttribute(coreLib, "FreeholdCollectNoParts"));
         type.Methods.Insert(0, none);  // the first slot of every vtable: heap/owned_parts.h reads it there
 
         MethodDefinition collect = InjectedRuntime.AddMethod(InjectedRuntime.Class(coreLib), "CollectParts", MethodAttributes.Public, coreLib.Module.TypeSystem.Void, coreLib.Module.TypeSystem.Object);
         collect.CustomAttributes.Add(InjectedRuntime.ExportAttribute(coreLib, "FreeholdCollectParts"));
-        collect.Body.Append(Instruction.Create(OpCodes.Ldarg_0), Instruction.Create(OpCodes.Callvirt, none), Instruction.Create(OpCodes.Ret));
+        collect.Body.Append(Instruction.Create(OpCodes.Ldarg_0), Emit.CallVirtual(none), Emit.Return());
 
         // Called from everywhere.
         InjectedRuntime.Import(coreLib, "AddPart", "FreeholdAddPart", coreLib.Module.TypeSystem.Void, coreLib.Module.TypeSystem.Object).IsPublic = true;
@@ -119,7 +119,7 @@ public sealed class OwnedParts : IRewritePass
         if (parts.Length > 0 && type.BaseType.FullName != "System.Object")
         {
             MethodReference inherited = new(Collect, module.TypeSystem.Void, type.BaseType) { HasThis = true };
-            method.Body.Append(Instruction.Create(OpCodes.Ldarg_0), Instruction.Create(OpCodes.Call, inherited));
+            method.Body.Append(Instruction.Create(OpCodes.Ldarg_0), Emit.Call(inherited));
         }
 
         foreach (string part in parts)
@@ -127,7 +127,7 @@ public sealed class OwnedParts : IRewritePass
             new PartEmitter(assembly, method).Emit(part);
         }
 
-        method.Body.Append(Instruction.Create(OpCodes.Ret));
+        method.Body.Append(Emit.Return());
         method.Body.EndEdit();
     }
 
@@ -135,7 +135,7 @@ public sealed class OwnedParts : IRewritePass
     private sealed class PartEmitter(AssemblyUnderRewrite assembly, MethodDefinition method)
     {
         private readonly TypeReference _object = assembly.Module.TypeSystem.Object;
-        private readonly Instruction _end = Instruction.Create(OpCodes.Nop);
+        private readonly Instruction _end = Emit.Label();
 
         public void Emit(string part)
         {
@@ -161,7 +161,7 @@ public sealed class OwnedParts : IRewritePass
                 constructor.Body.BeginEdit();
                 foreach (Instruction end in constructor.Body.Instructions.Where(instruction => instruction.OpCode.Code == Code.Ret).ToArray())
                 {
-                    constructor.Body.InsertBefore(end, Instruction.Create(OpCodes.Ldarg_0), Instruction.Create(OpCodes.Ldc_I4_1), Instruction.Create(OpCodes.Stfld, Of(flag)));
+                    constructor.Body.InsertBefore(end, Instruction.Create(OpCodes.Ldarg_0), Instruction.Create(OpCodes.Ldc_I4_1), Emit.StoreField(Of(flag)));
                 }
 
                 constructor.Body.EndEdit();
@@ -238,11 +238,11 @@ public sealed class OwnedParts : IRewritePass
             else
             {
                 LoadThisField(holder);
-                Append(Instruction.Create(OpCodes.Brfalse, _end));
+                Append(Emit.JumpIfFalse(_end));
                 LoadThisField(holder);
             }
 
-            Append(Instruction.Create(OpCodes.Ldfld, field.DeclaringType.HasGenericParameters ? In(holder.FieldType, field) : assembly.Module.ImportReference(field)));
+            Append(Emit.LoadField(field.DeclaringType.HasGenericParameters ? In(holder.FieldType, field) : assembly.Module.ImportReference(field)));
             return field.FieldType;
         }
 
@@ -262,18 +262,18 @@ public sealed class OwnedParts : IRewritePass
             method.Body.Variables.Add(first);
             method.Body.Variables.Add(node);
             method.Body.Variables.Add(following);
-            Instruction loop = Instruction.Create(OpCodes.Ldloc, node);
-            Append(Instruction.Create(OpCodes.Dup), Instruction.Create(OpCodes.Stloc, first), Instruction.Create(OpCodes.Stloc, node));
+            Instruction loop = Emit.Load(node);
+            Append(Instruction.Create(OpCodes.Dup), Emit.Store(first), Emit.Store(node));
             if (IsA(method.DeclaringType, type))
             {
-                Append(Instruction.Create(OpCodes.Ldloc, first), Instruction.Create(OpCodes.Ldarg_0), Instruction.Create(OpCodes.Beq, _end));  // it has none: what follows are others of its owner's
+                Append(Emit.Load(first), Instruction.Create(OpCodes.Ldarg_0), Emit.JumpIfEqual(_end));  // it has none: what follows are others of its owner's
             }
 
-            Append(loop, Instruction.Create(OpCodes.Brfalse, _end));
-            Append(Instruction.Create(OpCodes.Ldloc, node), Instruction.Create(OpCodes.Ldfld, next), Instruction.Create(OpCodes.Stloc, following));
-            Append(Instruction.Create(OpCodes.Ldloc, node), Call("AddPart"));
-            Append(Instruction.Create(OpCodes.Ldloc, following), Instruction.Create(OpCodes.Ldloc, first), Instruction.Create(OpCodes.Beq, _end));
-            Append(Instruction.Create(OpCodes.Ldloc, following), Instruction.Create(OpCodes.Stloc, node), Instruction.Create(OpCodes.Br, loop));
+            Append(loop, Emit.JumpIfFalse(_end));
+            Append(Emit.Load(node), Emit.LoadField(next), Emit.Store(following));
+            Append(Emit.Load(node), Call("AddPart"));
+            Append(Emit.Load(following), Emit.Load(first), Emit.JumpIfEqual(_end));
+            Append(Emit.Load(following), Emit.Store(node), Emit.Jump(loop));
         }
 
         // before = last = head; if (last == null || last == this) return;
@@ -289,23 +289,23 @@ public sealed class OwnedParts : IRewritePass
                 method.Body.Variables.Add(variable);
             }
 
-            Instruction loop = Instruction.Create(OpCodes.Ldloc, node), belongs = Instruction.Create(OpCodes.Ldloc, node);
-            Append(Instruction.Create(OpCodes.Dup), Instruction.Create(OpCodes.Stloc, last), Instruction.Create(OpCodes.Stloc, before));
-            Append(Instruction.Create(OpCodes.Ldloc, last), Instruction.Create(OpCodes.Brfalse, _end));
+            Instruction loop = Emit.Load(node), belongs = Emit.Load(node);
+            Append(Instruction.Create(OpCodes.Dup), Emit.Store(last), Emit.Store(before));
+            Append(Emit.Load(last), Emit.JumpIfFalse(_end));
             if (IsA(method.DeclaringType, type))
             {
-                Append(Instruction.Create(OpCodes.Ldloc, last), Instruction.Create(OpCodes.Ldarg_0), Instruction.Create(OpCodes.Beq, _end));  // it has none: what follows are others of its owner's
+                Append(Emit.Load(last), Instruction.Create(OpCodes.Ldarg_0), Emit.JumpIfEqual(_end));  // it has none: what follows are others of its owner's
             }
 
-            Append(Instruction.Create(OpCodes.Ldloc, last), Instruction.Create(OpCodes.Ldfld, next), Instruction.Create(OpCodes.Stloc, node));
-            Append(loop, Instruction.Create(OpCodes.Brfalse, _end));
-            Append(Instruction.Create(OpCodes.Ldloc, node), Instruction.Create(OpCodes.Ldfld, parent), Instruction.Create(OpCodes.Ldarg_0), Instruction.Create(OpCodes.Beq, belongs));
-            Append(Instruction.Create(OpCodes.Ldloc, node), Instruction.Create(OpCodes.Ldfld, parent), Instruction.Create(OpCodes.Ldloc, before), Instruction.Create(OpCodes.Bne_Un, _end));
-            Append(belongs, Instruction.Create(OpCodes.Ldfld, next), Instruction.Create(OpCodes.Stloc, following));
-            Append(Instruction.Create(OpCodes.Ldloc, node), Call("AddPart"));
-            Append(Instruction.Create(OpCodes.Ldloc, node), Instruction.Create(OpCodes.Ldloc, last), Instruction.Create(OpCodes.Beq, _end));
-            Append(Instruction.Create(OpCodes.Ldloc, node), Instruction.Create(OpCodes.Stloc, before));
-            Append(Instruction.Create(OpCodes.Ldloc, following), Instruction.Create(OpCodes.Stloc, node), Instruction.Create(OpCodes.Br, loop));
+            Append(Emit.Load(last), Emit.LoadField(next), Emit.Store(node));
+            Append(loop, Emit.JumpIfFalse(_end));
+            Append(Emit.Load(node), Emit.LoadField(parent), Instruction.Create(OpCodes.Ldarg_0), Emit.JumpIfEqual(belongs));
+            Append(Emit.Load(node), Emit.LoadField(parent), Emit.Load(before), Emit.JumpUnlessEqual(_end));
+            Append(belongs, Emit.LoadField(next), Emit.Store(following));
+            Append(Emit.Load(node), Call("AddPart"));
+            Append(Emit.Load(node), Emit.Load(last), Emit.JumpIfEqual(_end));
+            Append(Emit.Load(node), Emit.Store(before));
+            Append(Emit.Load(following), Emit.Store(node), Emit.Jump(loop));
         }
 
         private static bool IsA(TypeDefinition? type, TypeReference ancestor)
@@ -324,15 +324,15 @@ public sealed class OwnedParts : IRewritePass
             TypeReference element = ((ArrayType)Unmodified(array.FieldType)).ElementType;
             VariableDefinition index = new(assembly.Module.TypeSystem.Int32);
             method.Body.Variables.Add(index);
-            Instruction test = Instruction.Create(OpCodes.Ldloc, index), done = Instruction.Create(OpCodes.Nop);
+            Instruction test = Emit.Load(index), done = Emit.Label();
             LoadThisField(array);
-            Append(Instruction.Create(OpCodes.Brfalse, _end));
+            Append(Emit.JumpIfFalse(_end));
             LoadThisField(array);
-            Append(Instruction.Create(OpCodes.Ldlen), Instruction.Create(OpCodes.Conv_I4), Instruction.Create(OpCodes.Stloc, index), test, Instruction.Create(OpCodes.Brfalse, done));
-            Append(Instruction.Create(OpCodes.Ldloc, index), Instruction.Create(OpCodes.Ldc_I4_1), Instruction.Create(OpCodes.Sub), Instruction.Create(OpCodes.Stloc, index));
+            Append(Instruction.Create(OpCodes.Ldlen), Instruction.Create(OpCodes.Conv_I4), Emit.Store(index), test, Emit.JumpIfFalse(done));
+            Append(Emit.Load(index), Instruction.Create(OpCodes.Ldc_I4_1), Instruction.Create(OpCodes.Sub), Emit.Store(index));
             LoadThisField(array);
-            Append(Instruction.Create(OpCodes.Ldloc, index), Instruction.Create(OpCodes.Ldelema, element));
-            Append(Instruction.Create(OpCodes.Ldfld, In(element, Find(element.Resolve(), inner))), Call("AddPart"), Instruction.Create(OpCodes.Br, test), done);
+            Append(Emit.Load(index), Instruction.Create(OpCodes.Ldelema, element));
+            Append(Emit.LoadField(In(element, Find(element.Resolve(), inner))), Call("AddPart"), Emit.Jump(test), done);
             LoadThisField(array);
             Append(Call("AddPart"));
         }
@@ -342,7 +342,7 @@ public sealed class OwnedParts : IRewritePass
         {
             LoadThisField(collection);
             Append(Instruction.Create(OpCodes.Ldarg_0), Instruction.Create(OpCodes.Ldftn, IsChild(collection, parent)));
-            Append(Instruction.Create(OpCodes.Call, InjectedRuntime.Method(assembly, "AddElementsOf", assembly.Module.TypeSystem.Void, _object, _object, assembly.Module.TypeSystem.IntPtr)));
+            Append(Emit.Call(InjectedRuntime.Method(assembly, "AddElementsOf", assembly.Module.TypeSystem.Void, _object, _object, assembly.Module.TypeSystem.IntPtr)));
             LoadThisField(collection);
             Append(Call("AddPart"));
         }
@@ -358,10 +358,10 @@ public sealed class OwnedParts : IRewritePass
             test.Body.Variables.Add(child);
             test.Body.InitLocals = true;
             Instruction no = Instruction.Create(OpCodes.Ldc_I4_0);
-            test.Body.Append(Instruction.Create(OpCodes.Ldarg_0), Instruction.Create(OpCodes.Isinst, element), Instruction.Create(OpCodes.Stloc, child));
-            test.Body.Append(Instruction.Create(OpCodes.Ldloc, child), Instruction.Create(OpCodes.Brfalse, no));
-            test.Body.Append(Instruction.Create(OpCodes.Ldloc, child), Instruction.Create(OpCodes.Ldfld, In(element, Find(element.Resolve(), parent))), Instruction.Create(OpCodes.Ldarg_1));
-            test.Body.Append(Instruction.Create(OpCodes.Ceq), Instruction.Create(OpCodes.Ret), no, Instruction.Create(OpCodes.Ret));
+            test.Body.Append(Instruction.Create(OpCodes.Ldarg_0), Instruction.Create(OpCodes.Isinst, element), Emit.Store(child));
+            test.Body.Append(Emit.Load(child), Emit.JumpIfFalse(no));
+            test.Body.Append(Emit.Load(child), Emit.LoadField(In(element, Find(element.Resolve(), parent))), Instruction.Create(OpCodes.Ldarg_1));
+            test.Body.Append(Instruction.Create(OpCodes.Ceq), Emit.Return(), no, Emit.Return());
             test.Body.EndEdit();
             return test;
         }
@@ -375,12 +375,12 @@ public sealed class OwnedParts : IRewritePass
             }
         }
 
-        private void LoadThisField(FieldDefinition field) => Append(Instruction.Create(OpCodes.Ldarg_0), Instruction.Create(OpCodes.Ldfld, Of(field)));
+        private void LoadThisField(FieldDefinition field) => Append(Instruction.Create(OpCodes.Ldarg_0), Emit.LoadField(Of(field)));
 
         private void Append(params IEnumerable<Instruction> instructions) => method.Body.Append(instructions);
 
         private Instruction Call(string name) =>
-            Instruction.Create(OpCodes.Call, InjectedRuntime.Method(assembly, name, assembly.Module.TypeSystem.Void, _object));
+            Emit.Call(InjectedRuntime.Method(assembly, name, assembly.Module.TypeSystem.Void, _object));
 
         // The one of `a|b` that this version has, of the type or what it derives from.
         private FieldDefinition Find(TypeDefinition type, string names)

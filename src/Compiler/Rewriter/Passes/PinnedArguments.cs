@@ -53,12 +53,12 @@ internal static class PinnedArguments
         List<Instruction> code = [];
         for (int i = arguments.Count - 1; i >= first; i--)
         {
-            code.Add(Instruction.Create(OpCodes.Stloc, held[i]));
+            code.Add(Emit.Store(held[i]));
         }
 
         for (int i = first; i < arguments.Count; i++)
         {
-            code.Add(Instruction.Create(OpCodes.Ldloc, held[i]));
+            code.Add(Emit.Load(held[i]));
         }
 
         code.Add(call);
@@ -68,8 +68,8 @@ internal static class PinnedArguments
             {
                 // As the end of a fixed statement in C#.
                 code.AddRange(held[i].VariableType is PinnedType { ElementType: ByReferenceType }
-                    ? [Instruction.Create(OpCodes.Ldc_I4, 0), Instruction.Create(OpCodes.Conv_U), Instruction.Create(OpCodes.Stloc, held[i])]
-                    : [Instruction.Create(OpCodes.Ldnull), Instruction.Create(OpCodes.Stloc, held[i])]);
+                    ? [Emit.Load(0), Instruction.Create(OpCodes.Conv_U), Emit.Store(held[i])]
+                    : [Instruction.Create(OpCodes.Ldnull), Emit.Store(held[i])]);
             }
         }
 
@@ -89,11 +89,11 @@ internal static class PinnedArguments
         method.CustomAttributes.Add(InjectedRuntime.HiddenInStackTraces(owner.Module));
         foreach (ParameterDefinition parameter in method.Parameters)
         {
-            method.Body.Append(Instruction.Create(OpCodes.Ldarg, parameter));
+            method.Body.Append(Emit.Load(parameter));
         }
 
         method.Body.Append(Around(new Locals(method.Body), arguments, call));
-        method.Body.Append(Instruction.Create(OpCodes.Ret));
+        method.Body.Append(Emit.Return());
         method.Body.EndEdit();
         return method;
     }

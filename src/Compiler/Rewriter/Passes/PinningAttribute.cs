@@ -41,10 +41,10 @@ internal static class PinningAttribute
         Instruction give = Instruction.Create(OpCodes.Ldftn, pinning);
         if (delegatesPin)
         {
-            address.Body.Append(Instruction.Create(OpCodes.Ldarg_1), Instruction.Create(OpCodes.Brtrue_S, give), Instruction.Create(OpCodes.Ldc_I4_0), Instruction.Create(OpCodes.Conv_I), Instruction.Create(OpCodes.Ret));
+            address.Body.Append(Instruction.Create(OpCodes.Ldarg_1), Instruction.Create(OpCodes.Brtrue_S, give), Instruction.Create(OpCodes.Ldc_I4_0), Instruction.Create(OpCodes.Conv_I), Emit.Return());
         }
 
-        address.Body.Append(give, Instruction.Create(OpCodes.Ret));
+        address.Body.Append(give, Emit.Return());
         type.Methods.Add(address);
         native.CustomAttributes.Add(new CustomAttribute(constructor));
     }
@@ -61,7 +61,7 @@ internal static class PinningAttribute
     {
         MethodDefinition constructor = new(
             ".ctor", MethodAttributes.Public | MethodAttributes.HideBySig | MethodAttributes.SpecialName | MethodAttributes.RTSpecialName, module.TypeSystem.Void);
-        constructor.Body.Append(Instruction.Create(OpCodes.Ldarg_0), Instruction.Create(OpCodes.Call, parent), Instruction.Create(OpCodes.Ret));
+        constructor.Body.Append(Instruction.Create(OpCodes.Ldarg_0), Emit.Call(parent), Emit.Return());
         type.Methods.Add(constructor);
         return constructor;
     }
@@ -95,14 +95,14 @@ internal static class PinningAttribute
         Instruction first = get.Body.Instructions[0];
         Instruction original = get.Body.InsertBefore(
             first,
-            Instruction.Create(OpCodes.Ldarg, get.Body.ThisParameter),
-            Instruction.Create(OpCodes.Ldc_I4, 1),
-            Instruction.Create(OpCodes.Call, find),
-            Instruction.Create(OpCodes.Stloc, pinning),
-            Instruction.Create(OpCodes.Ldloc, pinning),
-            Instruction.Create(OpCodes.Nop),
-            Instruction.Create(OpCodes.Ldloc, pinning),
-            Instruction.Create(OpCodes.Ret));
+            Emit.Load(get.Body.ThisParameter),
+            Emit.Load(1),
+            Emit.Call(find),
+            Emit.Store(pinning),
+            Emit.Load(pinning),
+            Emit.Label(),
+            Emit.Load(pinning),
+            Emit.Return());
         Instruction test = get.Body.Instructions[5];
         (test.OpCode, test.Operand) = (OpCodes.Brfalse, original);
         get.Body.EndEdit();

@@ -209,22 +209,22 @@ public sealed class ReferenceComparisons : IRewritePass
                     body.Replace(site, Call(Greater));
                     break;
                 case Code.Beq:
-                    body.Replace(site, Call(Same), Instruction.Create(OpCodes.Brtrue, target));
+                    body.Replace(site, Call(Same), Emit.JumpIfTrue(target));
                     break;
                 case Code.Bne_Un:
-                    body.Replace(site, Call(Same), Instruction.Create(OpCodes.Brfalse, target));
+                    body.Replace(site, Call(Same), Emit.JumpIfFalse(target));
                     break;
                 case Code.Blt or Code.Blt_Un:
-                    body.Replace(site, Call(Less), Instruction.Create(OpCodes.Brtrue, target));
+                    body.Replace(site, Call(Less), Emit.JumpIfTrue(target));
                     break;
                 case Code.Bge or Code.Bge_Un:
-                    body.Replace(site, Call(Less), Instruction.Create(OpCodes.Brfalse, target));
+                    body.Replace(site, Call(Less), Emit.JumpIfFalse(target));
                     break;
                 case Code.Bgt or Code.Bgt_Un:
-                    body.Replace(site, Call(Greater), Instruction.Create(OpCodes.Brtrue, target));
+                    body.Replace(site, Call(Greater), Emit.JumpIfTrue(target));
                     break;
                 case Code.Ble or Code.Ble_Un:
-                    body.Replace(site, Call(Greater), Instruction.Create(OpCodes.Brfalse, target));
+                    body.Replace(site, Call(Greater), Emit.JumpIfFalse(target));
                     break;
                 default:
                     body.Replace(site, Call(Difference));
@@ -248,22 +248,22 @@ public sealed class ReferenceComparisons : IRewritePass
         MethodDefinition named = assembly.Injected.Method(InjectedRuntime.FullName, method.Name + "Named");
         MethodBody body = method.Body;
         body.BeginEdit();
-        Instruction start = Instruction.Create(OpCodes.Nop);
+        Instruction start = Emit.Label();
         body.InsertBefore(
             body.Instructions[0],
-            Instruction.Create(OpCodes.Ldarg, method.Parameters[0]),
+            Emit.Load(method.Parameters[0]),
             Instruction.Create(OpCodes.Conv_U),
-            Instruction.Create(OpCodes.Ldarg, method.Parameters[1]),
+            Emit.Load(method.Parameters[1]),
             Instruction.Create(OpCodes.Conv_U),
             Instruction.Create(OpCodes.Or),
             Instruction.Create(OpCodes.Conv_I4),
             Instruction.Create(OpCodes.Ldc_I4_0),
             Instruction.Create(OpCodes.Bge, start),
-            Instruction.Create(OpCodes.Ldarg, method.Parameters[0]),
-            Instruction.Create(OpCodes.Ldarg, method.Parameters[1]),
-            Instruction.Create(OpCodes.Ldarg, method.Parameters[2]),
-            Instruction.Create(OpCodes.Call, named),
-            Instruction.Create(OpCodes.Ret),
+            Emit.Load(method.Parameters[0]),
+            Emit.Load(method.Parameters[1]),
+            Emit.Load(method.Parameters[2]),
+            Emit.Call(named),
+            Emit.Return(),
             start);
         body.EndEdit();
         statistics.Rewrite(method.FullName);

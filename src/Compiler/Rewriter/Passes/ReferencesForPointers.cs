@@ -186,7 +186,7 @@ public sealed class ReferencesForPointers : IRewritePass
 
             VariableDefinition own = new(local.VariableType);
             body.Variables.Add(own);
-            Instruction[] copies = [.. end.Select(_ => Instruction.Create(OpCodes.Nop))];
+            Instruction[] copies = [.. end.Select(_ => Emit.Label())];
             foreach ((Instruction copy, Instruction original) in copies.Zip(end))
             {
                 copy.OpCode = original.OpCode;

@@ -68,23 +68,23 @@ public sealed class ReflectedCallPins : IRewritePass
     private static void Replace(MethodBody body, PinnedArguments.Locals locals, Instruction site, MethodDefinition call, MethodDefinition test, MethodDefinition held)
     {
         VariableDefinition[] arguments = [.. call.Parameters.Select(parameter => locals.For(parameter.ParameterType, pinned: false, parameter.Index))];
-        Instruction native = Instruction.Create(OpCodes.Nop), end = Instruction.Create(OpCodes.Nop);
+        Instruction native = Emit.Label(), end = Emit.Label();
         body.Replace(
             site,
             [
-                .. arguments.Reverse().Select(local => Instruction.Create(OpCodes.Stloc, local)),
-                Instruction.Create(OpCodes.Ldarg, body.ThisParameter),
-                Instruction.Create(OpCodes.Ldloc, arguments[2]),
-                Instruction.Create(OpCodes.Call, test),
-                Instruction.Create(OpCodes.Brtrue, native),
-                .. arguments.Select(local => Instruction.Create(OpCodes.Ldloc, local)),
-                Instruction.Create(OpCodes.Call, call),
-                Instruction.Create(OpCodes.Br, end),
+                .. arguments.Reverse().Select(local => Emit.Store(local)),
+                Emit.Load(body.ThisParameter),
+                Emit.Load(arguments[2]),
+                Emit.Call(test),
+                Emit.JumpIfTrue(native),
+                .. arguments.Select(local => Emit.Load(local)),
+                Emit.Call(call),
+                Emit.Jump(end),
                 native,
-                .. arguments.Select(local => Instruction.Create(OpCodes.Ldloc, local)),
-                Instruction.Create(OpCodes.Ldarg, body.ThisParameter),
-                Instruction.Create(OpCodes.Ldc_I4, 0),
-                Instruction.Create(OpCodes.Call, held),
+                .. arguments.Select(local => Emit.Load(local)),
+                Emit.Load(body.ThisParameter),
+                Emit.Load(0),
+                Emit.Call(held),
                 end,
             ]);
     }
@@ -113,9 +113,9 @@ public sealed class ReflectedCallPins : IRewritePass
         constructor.Body.BeginEdit();
         constructor.Body.InsertBefore(
             stores[0],
-            Instruction.Create(OpCodes.Ldarg, constructor.Parameters[0]),
-            Instruction.Create(OpCodes.Callvirt, assembly.Method("System.Reflection.MethodBase", "get_Attributes")),
-            Instruction.Create(OpCodes.Ldc_I4, PInvoke),
+            Emit.Load(constructor.Parameters[0]),
+            Emit.CallVirtual(assembly.Method("System.Reflection.MethodBase", "get_Attributes")),
+            Emit.Load(PInvoke),
             Instruction.Create(OpCodes.And),
             Instruction.Create(OpCodes.Or));
         constructor.Body.EndEdit();

@@ -43,7 +43,7 @@ public sealed class SyncEntry : IRewritePass
 
         MethodDefinition drain = assembly.Method("System.Runtime.__Finalizer", "DrainQueue");
         drain.Body.BeginEdit();
-        drain.Body.Instructions.Insert(0, Instruction.Create(OpCodes.Call, releaseDead));
+        drain.Body.Instructions.Insert(0, Emit.Call(releaseDead));
         drain.Body.EndEdit();
         statistics.Rewrite(drain.FullName);
         return true;
@@ -75,10 +75,10 @@ public sealed class SyncEntry : IRewritePass
         [
             Instruction.Create(OpCodes.Ldarg_0),
             Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Ldfld, waiting),
+            Emit.LoadField(waiting),
             Instruction.Create(OpCodes.Ldc_I4_1),
             Instruction.Create(operation),
-            Instruction.Create(OpCodes.Stfld, waiting),
+            Emit.StoreField(waiting),
         ];
     }
 

@@ -68,9 +68,9 @@ public sealed class TouchBeforePin : IRewritePass
         method.Body.BeginEdit();
         method.Body.InsertBefore(
             method.Body.Instructions[0],
-            Instruction.Create(OpCodes.Ldarg, key),
+            Emit.Load(key),
             Instruction.Create(OpCodes.Box, key.ParameterType),
-            Instruction.Create(OpCodes.Call, Touch(assembly, assembly.Module.TypeSystem.Object)));
+            Emit.Call(Touch(assembly, assembly.Module.TypeSystem.Object)));
         method.Body.EndEdit();
         statistics.Rewrite(method.FullName);
     }
@@ -95,16 +95,16 @@ public sealed class TouchBeforePin : IRewritePass
             }
 
             VariableDefinition local = (VariableDefinition)store.Operand;
-            Instruction[] before = pinned.ElementType.IsByReference ? [Instruction.Create(OpCodes.Ldloc, local)] : [];
+            Instruction[] before = pinned.ElementType.IsByReference ? [Emit.Load(local)] : [];
             body.InsertAfter(
                 store,
                 [
                     .. before,
-                    Instruction.Create(OpCodes.Ldloc, local),
-                    Instruction.Create(OpCodes.Call, Pin(assembly, pinned.ElementType)),
-                    Instruction.Create(OpCodes.Stloc, local),
-                    Instruction.Create(OpCodes.Ldloc, local),
-                    Instruction.Create(OpCodes.Call, Touch(assembly, pinned.ElementType)),
+                    Emit.Load(local),
+                    Emit.Call(Pin(assembly, pinned.ElementType)),
+                    Emit.Store(local),
+                    Emit.Load(local),
+                    Emit.Call(Touch(assembly, pinned.ElementType)),
                 ]);
             statistics.Rewrite(method.FullName);
             changed = true;
@@ -152,7 +152,7 @@ public sealed class TouchBeforePin : IRewritePass
             assembly,
             create,
             create.Parameters[0],
-            skip => [Instruction.Create(OpCodes.Ldarg, create.Parameters[1]), Instruction.Create(OpCodes.Ldc_I4, PinnedHandle), Instruction.Create(OpCodes.Bne_Un, skip)]);
+            skip => [Emit.Load(create.Parameters[1]), Emit.Load(PinnedHandle), Emit.JumpUnlessEqual(skip)]);
 
         MethodDefinition set = assembly.Method(Handle, "set_Target", "System.Object");
         PinTarget(
@@ -161,10 +161,10 @@ public sealed class TouchBeforePin : IRewritePass
             set.Parameters[0],
             skip =>
             [
-                Instruction.Create(OpCodes.Ldarg, set.Body.ThisParameter),
-                Instruction.Create(OpCodes.Ldfld, assembly.Field(Handle, "_handle", "System.IntPtr")),
-                Instruction.Create(OpCodes.Call, assembly.Method(Handle, "IsPinned", "System.IntPtr")),
-                Instruction.Create(OpCodes.Brfalse, skip),
+                Emit.Load(set.Body.ThisParameter),
+                Emit.LoadField(assembly.Field(Handle, "_handle", "System.IntPtr")),
+                Emit.Call(assembly.Method(Handle, "IsPinned", "System.IntPtr")),
+                Emit.JumpIfFalse(skip),
             ]);
         if (generic is not null)
         {
@@ -188,7 +188,7 @@ public sealed class TouchBeforePin : IRewritePass
         body.Variables.Add(local);
         body.InitLocals = true;
         body.BeginEdit();
-        body.InsertAfter(targets[0], Instruction.Create(OpCodes.Stloc, local), Instruction.Create(OpCodes.Ldloc, local));
+        body.InsertAfter(targets[0], Emit.Store(local), Emit.Load(local));
         body.EndEdit();
     }
 
@@ -229,15 +229,15 @@ public sealed class TouchBeforePin : IRewritePass
         body.Variables.Add(local);
         body.InitLocals = true;
         body.BeginEdit();
-        Instruction start = Instruction.Create(OpCodes.Nop);
+        Instruction start = Emit.Label();
         body.InsertBefore(
             body.Instructions[0],
             [
                 .. unlessPinned(start),
-                Instruction.Create(OpCodes.Ldarg, target),
-                Instruction.Create(OpCodes.Stloc, local),
-                Instruction.Create(OpCodes.Ldloc, local),
-                Instruction.Create(OpCodes.Starg, target),
+                Emit.Load(target),
+                Emit.Store(local),
+                Emit.Load(local),
+                Emit.Store(target),
                 start,
             ]);
         body.EndEdit();

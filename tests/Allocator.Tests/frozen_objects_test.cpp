@@ -20,15 +20,16 @@ class FrozenObjectsTest : public HeapTest {
     uint8_t* at(size_t word) { return reinterpret_cast<uint8_t*>(memory.data() + word); }
   };
   static inline std::vector<Segment> segments;
+  static inline bool are_being_filled;  // behind the last object of a segment is room for more
 
   static void for_each(void (*fn)(uint8_t*, uint8_t*, void*), void* argument) {
-    for (Segment& segment : segments) fn(segment.at(1), segment.at(segment.used), argument);
+    for (Segment& segment : segments) fn(segment.at(1), are_being_filled ? segment.at(segment.memory.size()) : segment.at(segment.used), argument);
   }
   // Objects of any size, in the order of their addresses.
   void add(Segment& segment, size_t count) {
     for (size_t i = 0; i < count; i++) {
       size_t words = 3 + random_() % (random_() % 64 == 0 ? 2'000 : 20);
-      if (segment.used + words > segment.memory.size()) return;
+      if (segment.used + words >= segment.memory.size()) return;
       auto* object = reinterpret_cast<Object*>(segment.at(segment.used));
       object->length = static_cast<uint32_t>(words * 8 - bytes_type.table.base_size);
       object->type = &bytes_type.table;
@@ -53,6 +54,7 @@ class FrozenObjectsTest : public HeapTest {
 };
 
 TEST_F(FrozenObjectsTest, AreFoundWhenNotedAndLater) {
+  are_being_filled = false;
   segments.assign(70, {});  // more than there is room for
   for (Segment& segment : segments) segment.memory.assign(200'000 / segments.size() * 10, 0);
   for (Segment& segment : segments) add(segment, 100);
@@ -67,7 +69,20 @@ TEST_F(FrozenObjectsTest, AreFoundWhenNotedAndLater) {
   expect_found();
 }
 
+TEST_F(FrozenObjectsTest, AreFoundInSegmentsThatAreBeingFilled) {
+  are_being_filled = true;
+  segments.assign(3, {});
+  for (Segment& segment : segments) segment.memory.assign(100'000, 0);
+  for (int round = 0; round < 3; round++) {
+    for (Segment& segment : segments) add(segment, 100);
+    expect_found();
+    heap::note_frozen(for_each);
+    expect_found();
+  }
+}
+
 TEST_F(FrozenObjectsTest, AreFoundWithoutMemoryForNotes) {
+  are_being_filled = false;
   segments.assign(3, {});
   for (Segment& segment : segments) segment.memory.assign(100'000, 0);
   for (Segment& segment : segments) add(segment, 400);

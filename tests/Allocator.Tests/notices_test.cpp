@@ -1,10 +1,28 @@
 // What the program is told of: shortage of memory, once until there is some again, and growth.
 #include "heap/notices.h"
 
+#include <algorithm>
 #include <thread>
 
 #include "heap/accounting.h"
 #include "heap_fixture.h"
+#include "os/meshing.h"
+
+namespace freehold::testing {
+
+// Stands in for the meshing malloc, which the tests are not linked with.
+struct MeshingMalloc {
+  uint64_t used = 0, cached = 0;
+};
+MeshingMalloc meshing_malloc;
+
+}  // namespace freehold::testing
+
+void freehold_mesh_figures(uint64_t* values, int32_t count) {
+  std::fill_n(values, count, 0);
+  values[0] = freehold::testing::meshing_malloc.used;
+  values[1] = freehold::testing::meshing_malloc.cached;
+}
 
 namespace freehold::testing {
 namespace {
@@ -102,6 +120,22 @@ TEST_F(NoticesTest, WhatTheProcessMayHaveCountsToo) {
   EXPECT_EQ(given(), 0u);
   fill(4);
   EXPECT_EQ(given(), heap::kPressure);
+}
+
+TEST_F(NoticesTest, SoDoesTheMemoryOfTheMeshingMalloc) {
+  heap::listen(heap::kPressure);
+  heap::set_process_memory(kLimit);
+  fill(3);
+  meshing_malloc = {kLimit / 8 * 2, kLimit / 8};
+  EXPECT_EQ(given(), 0u);
+  meshing_malloc.used = kLimit / 8 * 4;
+  heap::give_notice();
+  NoticeGiven notice;
+  ASSERT_TRUE(heap::take_notice(&notice));
+  EXPECT_EQ(notice.notices, heap::kPressure);
+  EXPECT_EQ(notice.native, kLimit / 8 * 5);
+  EXPECT_EQ(notice.process_memory, kLimit);
+  meshing_malloc = {};
 }
 
 TEST_F(NoticesTest, GrowthIsToldInReportMode) {

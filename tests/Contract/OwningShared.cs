@@ -145,20 +145,27 @@ internal static class OwningShared
         }
     }
 
+    // By a writer and read by a reader, which are both deleted.
+    private static MemoryStream Written(Encoding encoding)
+    {
+        var stream = new MemoryStream();
+        var writer = new StreamWriter(stream, encoding, 128, leaveOpen: true);
+        writer.Write("text");
+        writer.Flush();
+        Heap.Delete(writer);
+        stream.Position = 0;
+        var reader = new StreamReader(stream, encoding, false, 128, leaveOpen: true);
+        Expect.Equal("text", reader.ReadToEnd());
+        Heap.Delete(reader);
+        return stream;
+    }
+
     private static void Decoders()
     {
         var encoding = new Shifted();
         for (int i = 0; i < 500; i++)
         {
-            var stream = new MemoryStream();
-            var writer = new StreamWriter(stream, encoding, 128, leaveOpen: true);
-            writer.Write("text");
-            writer.Flush();
-            Heap.Delete(writer);
-            stream.Position = 0;
-            var reader = new StreamReader(stream, encoding, false, 128, leaveOpen: true);
-            Expect.Equal("text", reader.ReadToEnd());
-            Heap.Delete(reader);
+            MemoryStream stream = Written(encoding);
             stream.Position = 0;
             var binary = new BinaryReader(stream, encoding, leaveOpen: true);
             Expect.Equal('t', binary.ReadChar());
@@ -187,15 +194,7 @@ internal static class OwningShared
         var encoding = new Cached();
         for (int i = 0; i < 500; i++)
         {
-            var stream = new MemoryStream();
-            var writer = new StreamWriter(stream, encoding, 128, leaveOpen: true);
-            writer.Write("text");
-            writer.Flush();
-            Heap.Delete(writer);
-            stream.Position = 0;
-            var reader = new StreamReader(stream, encoding, false, 128, leaveOpen: true);
-            Expect.Equal("text", reader.ReadToEnd());
-            Heap.Delete(reader);
+            MemoryStream stream = Written(encoding);
             Heap.Delete(stream);
             if (i % 100 == 0)
                 Heap.Compact();

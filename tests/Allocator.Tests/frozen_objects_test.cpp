@@ -73,6 +73,7 @@ TEST_F(FrozenObjectsTest, AreFoundInSegmentsThatAreBeingFilled) {
   are_being_filled = true;
   segments.assign(3, {});
   for (Segment& segment : segments) segment.memory.assign(100'000, 0);
+  heap::note_frozen(for_each);
   for (int round = 0; round < 3; round++) {
     for (Segment& segment : segments) add(segment, 100);
     expect_found();

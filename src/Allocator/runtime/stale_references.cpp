@@ -267,7 +267,7 @@ void for_each_field(const greg_t* registers, uintptr_t object, size_t* budget, F
     auto* elements = reinterpret_cast<uint64_t*>(object + 2 * core::kHeaderSize);
     for (int number : kRegisters) {
       auto index = static_cast<uint64_t>(registers[number]);
-      if (index >= length || seen >= left) continue;
+      if (index >= length || seen >= *budget) continue;
       for (uint64_t i = index == 0 ? 0 : index - 1; i <= index + 1 && i < length; i++, seen++) function(&elements[i]);
     }
   }

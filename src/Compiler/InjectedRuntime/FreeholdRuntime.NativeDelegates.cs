@@ -77,7 +77,8 @@ public static unsafe partial class FreeholdRuntime
         }
 
         ByReference* argument = (ByReference*)arguments + index;
-        fixed (byte* place = &argument->Value)
+        ref byte value = ref argument->Value;
+        fixed (byte* place = &value)
         {
             argument->Value = ref *place;
             const DynamicInvokeInfo.Transform Kind = DynamicInvokeInfo.Transform.ByRef | DynamicInvokeInfo.Transform.Reference;

@@ -124,7 +124,7 @@ public sealed class OwnedParts : IRewritePass
 
         foreach (string part in parts)
         {
-            new PartEmitter(assembly, method).Emit(part);
+            new PartEmitter(assembly, method).Name(part);
         }
 
         method.Body.Append(Emit.Return());
@@ -137,7 +137,7 @@ public sealed class OwnedParts : IRewritePass
         private readonly TypeReference _object = assembly.Module.TypeSystem.Object;
         private readonly Instruction _end = Emit.Label();
 
-        public void Emit(string part)
+        public void Name(string part)
         {
             string[] conditions = part.Split('?');
             foreach (string condition in conditions[..^1])

@@ -209,22 +209,22 @@ public sealed class ReferenceComparisons : IRewritePass
                     body.Replace(site, Call(Greater));
                     break;
                 case Code.Beq:
-                    body.Replace(site, Call(Same), Emit.JumpIfTrue(target));
+                    body.Replace(site, Call(Same), Emit.JumpIfTrue(target!));
                     break;
                 case Code.Bne_Un:
-                    body.Replace(site, Call(Same), Emit.JumpIfFalse(target));
+                    body.Replace(site, Call(Same), Emit.JumpIfFalse(target!));
                     break;
                 case Code.Blt or Code.Blt_Un:
-                    body.Replace(site, Call(Less), Emit.JumpIfTrue(target));
+                    body.Replace(site, Call(Less), Emit.JumpIfTrue(target!));
                     break;
                 case Code.Bge or Code.Bge_Un:
-                    body.Replace(site, Call(Less), Emit.JumpIfFalse(target));
+                    body.Replace(site, Call(Less), Emit.JumpIfFalse(target!));
                     break;
                 case Code.Bgt or Code.Bgt_Un:
-                    body.Replace(site, Call(Greater), Emit.JumpIfTrue(target));
+                    body.Replace(site, Call(Greater), Emit.JumpIfTrue(target!));
                     break;
                 case Code.Ble or Code.Ble_Un:
-                    body.Replace(site, Call(Greater), Emit.JumpIfFalse(target));
+                    body.Replace(site, Call(Greater), Emit.JumpIfFalse(target!));
                     break;
                 default:
                     body.Replace(site, Call(Difference));

@@ -167,6 +167,23 @@ TEST_P(AddressesTest, AnAllocationScansBeforeItFails) {
   expect_valid("at the end");
 }
 
+// Blocks that only what throws an exception may have are used up, go, and are there for the next time.
+TEST_P(AddressesTest, TheReserveIsUsedAgain) {
+  for (int time = 0; time < 3; time++) {
+    use_up();
+    std::set<size_t> reserve;
+    for (int tries = 0; tries < 1'000; tries++) {
+      heap::thread_heap.emergency = 256 << 10;
+      Object* object = allocate_and_delete();
+      if (object == nullptr) break;
+      reserve.insert(core::arena.block_index(number(object)));
+    }
+    EXPECT_GE(reserve.size(), core::kBlocksPerGroup) << time;
+    heap::thread_heap.emergency = 0;
+    for (int i = 0; i < 2; i++) heap::collect();
+  }
+}
+
 TEST_P(AddressesTest, NamesKeepTheirGroup) {
   Object* live = holder();
   Object* readable = holder();

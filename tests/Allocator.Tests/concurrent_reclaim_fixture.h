@@ -62,11 +62,16 @@ class ConcurrentReclaimTest : public HeapTest {
   static inline void (*at_frozen)() = nullptr;
   static inline void (*while_marking)() = nullptr;  // on the marker, once it marks beside the threads
   static inline bool can_stop = true, stopped_now = false;
-  static inline bool alone = false;  // the child of a fork: the other threads stand for ever
+  static inline int refused_stops = 0;  // that come next
+  static inline bool alone = false;     // the child of a fork: the other threads stand for ever
   static inline int stops = 0;
 
   static constexpr heap::RootSupport kSupport = {[](void (*stopped)(void*), void* argument) {
                                                    if (!can_stop) return false;
+                                                   if (refused_stops != 0) {
+                                                     refused_stops--;
+                                                     return false;
+                                                   }
                                                    wanted++;
                                                    std::unique_lock guard(running, std::defer_lock);
                                                    if (!alone) guard.lock();
@@ -120,6 +125,7 @@ class ConcurrentReclaimTest : public HeapTest {
     frozen.clear();
     in_stop = at_roots = at_frozen = while_marking = nullptr;
     can_stop = true;
+    refused_stops = 0;
     stopped_now = alone = false;
     stops = 0;
     heap::set_root_support(&kSupport);

@@ -385,6 +385,44 @@ TEST_F(ConcurrentReclaimTest, EntriesOfLocksWaitForTheirRelease) {
   EXPECT_EQ(heap::take_dead_lock(), 0u);
 }
 
+// The stop that was to end it is refused, as in the child of a fork that another thread made meanwhile: the marking leaves nothing behind.
+TEST_F(ConcurrentReclaimTest, WithoutTheLastStopNothingIsDecided) {
+  core::knobs.reclaim_concurrent = true;
+  Object* lost = node();
+  while_marking = [] { refused_stops = 1; };
+  int64_t deleted = heap::reclaim();
+  EXPECT_EQ(heap::concurrent_reclaim_counters.abandoned.load(), 1u);
+  EXPECT_FALSE(heap::is_marking());
+  EXPECT_EQ(refused_stops, 0);
+  // One with the threads stopped may have followed.
+  EXPECT_TRUE(deleted == 1 || !heap::is_deleted(lost));
+  Object* next = node();
+  EXPECT_GE(heap::reclaim(), 1);
+  EXPECT_TRUE(heap::is_deleted(next));
+  expect_valid("after both");
+}
+
+// Arrays that have blocks of their own, more than there is room for on any list.
+TEST_F(ConcurrentReclaimTest, HugeArraysThatAreMetAtOnce) {
+  heap::marking_bounds = {1, 0, 0, 0, 1};
+  for (bool finalizable : {false, true}) {
+    std::vector<Object*> leaves;
+    Object* top = allocate(&references_type.table, 8);
+    for (size_t i = 0; i < 8; i++) {
+      Object* huge = allocate(&references_type.table, 300'000);
+      leaves.push_back(node());
+      store(huge, 2 + 100'000 + i, leaves.back());
+      store(top, 2 + i, huge);
+    }
+    if (finalizable) node({top}, &finalizable_node_type.table);
+    else mine_ = {top};
+    uint64_t again = heap::concurrent_reclaim_counters.blocks_again.load();
+    EXPECT_EQ(heap::reclaim(), 0);
+    EXPECT_GT(heap::concurrent_reclaim_counters.blocks_again.load(), again);
+    for (Object* leaf : leaves) EXPECT_FALSE(heap::is_deleted(leaf));
+  }
+}
+
 // A tree in which each node has three: far more than the stack holds are known at a time. And a list, of which each leads to the next.
 TEST_F(ConcurrentReclaimTest, MoreThanTheStackHolds) {
   constexpr uint32_t kMany = 3'000'000;

@@ -234,6 +234,24 @@ TEST_F(LeaksTest, WithoutMemoryNothingIsRemembered) {
   EXPECT_EQ(leaks()[&node_type.table].share(2), 1);
 }
 
+// No room for more samples: later ones take the place of others.
+TEST_F(LeaksTest, WithoutMemoryForMoreSamplesTheyAreReplaced) {
+  constexpr size_t kInFirstStep = (64 << 10) / sizeof(heap::AllocationSample);
+  for (size_t i = 0; i < kInFirstStep - 100; i++) allocate_at(1, &bytes_type.table, 8'000'000);
+  while (samples() < kInFirstStep) allocate_at(1, &bytes_type.table, 8'000'000);
+  heap::retire(&context_);
+  for (int tries = 0; tries < 1000; tries++) {
+    // In a block that is there already: an allocation in it asks the kernel for nothing.
+    allocate_at(2, &node_type.table);
+    os::inject_failures("mmap:1+,mprotect:1+");
+    for (int i = 0; i < 40'000; i++) allocate_at(2, &node_type.table);
+    os::inject_failures("mmap:18446744073709551615,mprotect:18446744073709551615");
+    if (leaks()[&node_type.table].share(2) > 0) break;
+  }
+  EXPECT_EQ(samples(), kInFirstStep);
+  EXPECT_GT(leaks()[&node_type.table].samples, 0u);
+}
+
 class OtherModesTest : public LeaksTest {
   void configure(core::Knobs& knobs) override {
     LeaksTest::configure(knobs);

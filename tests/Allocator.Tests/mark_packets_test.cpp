@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "heap/marker.h"
+
 namespace freehold::testing {
 namespace {
 
@@ -213,6 +215,30 @@ TEST(MarkPacketsTest, HelpersAreToldThatItIsAbandoned) {
     EXPECT_EQ(packets->take(items, &ended), 0u);
     EXPECT_TRUE(ended);
   }
+}
+
+// A marker that works for a team forgets what it has, and scans none of it.
+TEST(MarkPacketsTest, AMarkerIsToldThatItIsAbandoned) {
+  auto* packets = new heap::MarkPackets();
+  packets->begin(10);
+  uintptr_t items[kItems] = {1};
+  ASSERT_TRUE(packets->give(items, 1));
+  std::atomic<bool> joined{false};
+  std::thread helper([&] {
+    auto marker = std::make_unique<heap::Marker>(*packets);
+    uintptr_t mine[kItems];
+    ASSERT_EQ(packets->join(mine), 1u);
+    for (uintptr_t nowhere = 8; nowhere <= 80; nowhere += 8) marker->push(nowhere);
+    joined = true;
+    while (!packets->is_abandoned()) std::this_thread::yield();
+    EXPECT_TRUE(marker->work(UINT64_MAX, true));
+    EXPECT_EQ(marker->scanned(), 0u);
+    EXPECT_EQ(packets->take_or_leave(mine), 0u);
+  });
+  while (!joined) std::this_thread::yield();
+  packets->abandon();
+  helper.join();
+  EXPECT_FALSE(packets->is_abandoned());
 }
 
 // Wherever helpers are: none works behind it, and what they had is forgotten.

@@ -97,6 +97,18 @@ TEST_F(OutgrownArraysTest, TwiceNotedOrDeletedBeforeIsHarmless) {
   for (size_t i = 0; i < 4; i++) EXPECT_EQ(*element(i), 0u);
 }
 
+// A thread that has noted it has not written its type yet.
+TEST_F(OutgrownArraysTest, WhatIsNoObjectYetIsNotNoted) {
+  Object* gone = bytes();
+  note(0, reinterpret_cast<Object*>(context_.alloc_ptr));
+  note(1, gone);
+  ASSERT_TRUE(heap::delete_outgrown(&list_, 2, true, &result_));
+  EXPECT_EQ(*element(0), 0u);
+  EXPECT_TRUE(heap::is_deleted(gone));
+  EXPECT_NE(bytes(), nullptr);
+  expect_valid("after a note of nothing");
+}
+
 TEST_F(OutgrownArraysTest, TwiceNotedAndHeldStaysOnce) {
   Object* twice = bytes();
   note(0, twice);

@@ -1,4 +1,7 @@
 // What scopes note of stores: how much, for which of them, and what happens where notes have no room.
+#include <random>
+#include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -150,6 +153,50 @@ TEST_F(ScopesTest, AnInnerScopeDoesNotLookAtOlderNotes) {
   size_t left = 0;
   heap::noted_since(0, &left);
   EXPECT_EQ(left, 0u);
+}
+
+// Any pages, many of which meet at one place of the table: each is noted, once.
+TEST_F(ScopesTest, PagesThatMeetInTheTableAreNotedEach) {
+  constexpr size_t kPages = 200'000;
+  int64_t scope = heap::begin_scope();
+  std::mt19937_64 random(1);
+  std::set<uint64_t> pages;
+  while (pages.size() < kPages) pages.insert(random() >> 12 | 1);
+  size_t before = heap::scope_notes.count.load();
+  for (int again = 0; again < 2; again++) {
+    for (uint64_t page : pages) heap::note_scope_pages(page * core::kPageSize, 1);
+    EXPECT_EQ(heap::scope_notes.count.load() - before, kPages);
+  }
+  heap::scope_notes.count.store(heap::ScopeNotes::kMost + 1);  // nobody is to look there
+  heap::leave_scope(scope);
+}
+
+// So many notes that taking them over needs more memory: wherever that ends, what is kept outside stays.
+TEST_F(ScopesTest, WithoutMemoryForWhatWasNotedAllStays) {
+  constexpr size_t kPages = 5'000, kWords = core::kPageSize / sizeof(uint64_t);
+  Object* outside = allocate(&references_type.table, kPages * kWords);
+  int kept_scopes = 0;
+  for (int call = 1;; call++) {
+    int64_t scope = heap::begin_scope();
+    ASSERT_NE(scope, 0);
+    Object *kept = node(), *garbage = node();
+    for (size_t page = 0; page < kPages; page++) set(outside, 1 + page * kWords, kept);
+    ASSERT_TRUE(os::inject_failures(("mprotect:" + std::to_string(call) + "+").c_str()));
+    ScopeDeletion result;
+    uint64_t none = 0;
+    ScopeResult answer = heap::end_scope(scope, &none, &result);
+    os::inject_failures("mprotect:18446744073709551615");
+    expect_here({kept});
+    if (answer == ScopeResult::kDeleted) {
+      expect_gone({garbage});
+      break;
+    }
+    ASSERT_EQ(answer, ScopeResult::kKept);
+    heap::leave_scope(scope);
+    expect_here({garbage});
+    kept_scopes++;
+  }
+  EXPECT_GT(kept_scopes, 1);
 }
 
 }  // namespace

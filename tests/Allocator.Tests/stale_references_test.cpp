@@ -508,6 +508,23 @@ TEST_F(MappedReferencesTest, OperandsWithoutABase) {
   EXPECT_EQ(registers_[REG_RDI] * 8 + 8, reinterpret_cast<greg_t>(now(stale(1))));
 }
 
+// Which of the two registers is the pointer shows where each leads.
+TEST_F(MappedReferencesTest, BasesThatAreNumbers) {
+  put({0x8a, 0x04, 0x37});  // mov al, [rdi + rsi]
+  registers_[REG_RDI] = 12;
+  set(REG_RSI, stale(1));
+  ASSERT_TRUE(repair(stale(1) + 12));
+  EXPECT_EQ(registers_[REG_RDI], 12);
+  EXPECT_EQ(get(REG_RSI), now(stale(1)));
+  put({0x8a, 0x04, 0xf7});  // mov al, [rdi + rsi * 8]: the address of a table, less that of its first index
+  registers_[REG_RDI] = reinterpret_cast<greg_t>(stale(1)) - 8 * 1'000'000;
+  registers_[REG_RSI] = 1'000'000;
+  uint8_t* base = get(REG_RDI);
+  ASSERT_NE(heap::whereabouts_of(reinterpret_cast<uintptr_t>(base)), Whereabouts::kMoved);
+  ASSERT_TRUE(repair(stale(1)));
+  EXPECT_EQ(get(REG_RDI) + registers_[REG_RSI] * 8, now(stale(1)));
+}
+
 TEST_F(MappedReferencesTest, WhatCannotBeRepairedIsLeft) {
   put({0x90});  // uses no memory
   set(REG_RDI, stale(1));

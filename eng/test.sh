@@ -3,6 +3,7 @@
 #   artifacts/native/bin/*_tests      GoogleTest executables, their tests in random order: the log begins with the command, which has the seed
 #   tests/*.Tests/*.csproj            xUnit projects
 #   tests/*/run.sh                    anything else that ends with a line 'N passed, N failed'
+#   eng/test.sh --at-once [part of a name…]     native suites in as many parts at a time as there are processors: for ./build.sh check
 # Output goes to artifacts/logs/<suite>.log. A suite that ends with an error, or without having run a test, counts as a failure.
 set -euo pipefail
 source "$(dirname "$0")/common.sh"
@@ -40,6 +41,11 @@ wanted() {
 
 sum() { awk '{ total += $1 } END { print total + 0 }'; }
 
+parts=1
+if [ "${1:-}" = --at-once ]; then
+  parts=$(nproc)
+  shift
+fi
 only=("$@")
 eng/pack.sh
 eng/prerequisites.sh native
@@ -51,7 +57,16 @@ for binary in "$artifacts"/native/bin/*_tests; do
   suite=$(basename "$binary")
   [ -x "$binary" ] && wanted "$suite" || continue
   code=0
-  run "$binary" --gtest_shuffle "--gtest_random_seed=$((RANDOM + 1))" > "$logs/$suite.log" 2>&1 || code=$?
+  seed=$((RANDOM + 1))
+  running=()
+  rm -f "$logs/$suite".part*.log
+  for ((part = 0; part < parts; part++)); do
+    run env "GTEST_TOTAL_SHARDS=$parts" "GTEST_SHARD_INDEX=$part" "$binary" --gtest_shuffle "--gtest_random_seed=$seed" > "$logs/$suite.part$part.log" 2>&1 &
+    running+=($!)
+  done
+  for process in "${running[@]}"; do wait "$process" || code=$?; done
+  cat "$logs/$suite".part*.log > "$logs/$suite.log"
+  rm "$logs/$suite".part*.log
   record "$suite" "$code" "$(grep -c '^\[       OK \]' "$logs/$suite.log" || true)" "$(grep -c '^\[  FAILED  \].*ms)' "$logs/$suite.log" || true)"
 done
 

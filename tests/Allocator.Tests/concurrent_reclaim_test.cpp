@@ -407,9 +407,10 @@ TEST_F(ConcurrentReclaimTest, HugeArraysThatAreMetAtOnce) {
   heap::marking_bounds = {1, 0, 0, 0, 1};
   for (bool finalizable : {false, true}) {
     std::vector<Object*> leaves;
-    Object* top = allocate(&references_type.table, 8);
-    for (size_t i = 0; i < 8; i++) {
-      Object* huge = allocate(&references_type.table, 300'000);
+    constexpr uint32_t kArrays = 40;
+    Object* top = allocate(&references_type.table, kArrays);
+    for (size_t i = 0; i < kArrays; i++) {
+      Object* huge = allocate(&references_type.table, 200'000);
       leaves.push_back(node());
       store(huge, 2 + 100'000 + i, leaves.back());
       store(top, 2 + i, huge);

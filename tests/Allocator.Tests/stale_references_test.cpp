@@ -310,7 +310,8 @@ TEST_F(StaleReferencesTest, ReadsOfTheLibrary) {
     memcpy(buffer.data(), old, size);
     EXPECT_EQ(buffer[size - 1], expected(size - 1));
     EXPECT_EQ(memcmp(buffer.data(), stale(6), size), 0);
-#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)  // theirs looks at all memory between the name that it was given and the one that it has found
+    // The sanitizers' own looks at all memory between the name that it was given and the one that it has found.
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
     auto* found = static_cast<uint8_t*>(memchr(stale(6), expected(size - 1), size));
     ASSERT_NE(found, nullptr);
     EXPECT_EQ(*found, expected(size - 1));

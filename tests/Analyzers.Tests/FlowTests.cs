@@ -34,6 +34,8 @@ public sealed class FlowTests
     [InlineData("async Task M(Node a) { Heap.Delete(a); await Task.Yield(); {|FH1001:a|}.Use(); }")]
     [InlineData("IEnumerable<int> M(Node a) { Heap.Delete(a); yield return {|FH1001:a|}.Value; }")]
     [InlineData("void M(StringBuilder a) { Heap.Delete(a); string s = $\"{{|FH1001:a|}}\"; }")]
+    [InlineData("void M(Node a) { Heap.Delete(a); lock ({|FH1001:a|}) { } }")]
+    [InlineData("void M(Node a) { Heap.Delete(a); Monitor.Enter({|FH1001:a|}); }")]
     // On some path.
     [InlineData("void M(Node a) { if (Node.Coin) { Heap.Delete(a); } {|FH1002:a|}.Use(); }")]
     [InlineData("void M(Node a) { try { Heap.Delete(a); } catch (DoubleDeleteException) { {|FH1002:a|}.Use(); } }")]
@@ -74,6 +76,8 @@ public sealed class FlowTests
     // A comparison of references never throws, a test for null neither.
     [InlineData("void M(Node a, Node b) { Heap.Delete(a); if (a == b || a != null || a is null || ReferenceEquals(a, b)) { } GC.KeepAlive(a); }")]
     [InlineData("string M(Node a) { Heap.Delete(a); return nameof(a); }")]
+    // A thread can leave the lock of a deleted object.
+    [InlineData("void M(Node a) { Monitor.Enter(a); Heap.Delete(a); Monitor.Exit(a); }")]
     [InlineData("void M(out Node a) { a = new Node(); Heap.Delete(a); Make(out a); a.Use(); } void Make(out Node a) => a = null;")]
     [InlineData("void M(Node a) { Heap.Delete(a); Make(out a); a.Use(); } void Make(out Node a) => a = null;")]
     [InlineData("void M(Node a, Node b) { Heap.Delete(a); (a, b) = (b, new Node()); a.Use(); b.Use(); }")]

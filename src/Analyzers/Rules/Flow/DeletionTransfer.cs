@@ -254,7 +254,7 @@ internal sealed class DeletionTransfer(ControlFlowGraph graph, FlowVariables var
         {
             // A thread can leave the lock of a deleted object; what compares references never throws.
             string name = call.TargetMethod.Name;
-            bool harmless = (call.IsImplicit && name is "Exit" or "Enter" && call.TargetMethod.ContainingType.Name == "Monitor")
+            bool harmless = (name == "Exit" && call.TargetMethod.ContainingType.Name == "Monitor")
                 || (name == "ReferenceEquals" && call.TargetMethod.ContainingType.SpecialType == SpecialType.System_Object)
                 || (name == "KeepAlive" && call.TargetMethod.ContainingType.Name == "GC");
             if (harmless)

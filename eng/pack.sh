@@ -23,11 +23,12 @@ build=(run dotnet build -c Release -v quiet -nologo -clp:NoSummary)
 "${build[@]}" "$root/src/Libraries/System.Heap/System.Heap.csproj"
 "${build[@]}" "$root/src/Libraries/Collections/Freehold.Collections.csproj"
 "${build[@]}" "$root/src/Compiler/Tasks/Freehold.Tasks.csproj"
+"${build[@]}" "$root/src/Analyzers/CodeFixes/Freehold.Analyzers.CodeFixes.csproj"
 rm -rf "$artifacts/rewriter.new"
 run dotnet publish -c Release -v quiet -nologo -clp:NoSummary -p:UseAppHost=false -o "$artifacts/rewriter.new" "$root/src/Compiler/Rewriter"
 
 rm -rf "$stage"
-mkdir -p "$stage"/{aspnetcore,lib/net9.0,tools/net10.0,tools/rewriter,tools/linux-x64,tools/runtime-patches,docs}
+mkdir -p "$stage"/{analyzers/dotnet/cs,aspnetcore,lib/net9.0,tools/net10.0,tools/rewriter,tools/linux-x64,tools/runtime-patches,docs/analyzers}
 cp -r "$root/src/Package/build" "$root/src/Package/buildTransitive" "$stage/"
 cp "$root/src/Libraries/AspNetCore/UseHeapScopes.cs" "$stage/aspnetcore/"
 cp "$root/src/Libraries/System.Heap/bin/Release/net9.0/Freehold".{dll,pdb,xml} "$stage/lib/net9.0/"
@@ -43,7 +44,9 @@ for version_of_runtime in "${runtimes[@]}"; do
   cp "$native/$version_of_runtime/libfreehold.a" "$stage/tools/linux-x64/$version_of_runtime/"
   cp "$root/runtime-patches/$version_of_runtime"/*.json "$stage/tools/runtime-patches/$version_of_runtime/"
 done
+cp "$root/src/Analyzers/CodeFixes/bin/Release/netstandard2.0/Freehold.Analyzers"*.dll "$stage/analyzers/dotnet/cs/"
 cp "$root/docs/errors.md" "$stage/docs/"
+cp "$root/docs/analyzers"/*.md "$stage/docs/analyzers/"
 cp "$root/LICENSE" "$stage/"
 if [ -f "$root/README.md" ]; then cp "$root/README.md" "$stage/"; fi
 

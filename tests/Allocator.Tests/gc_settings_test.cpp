@@ -215,8 +215,8 @@ TEST_F(GcSettingsTest, MemoryFigures) {
   EXPECT_EQ(pauses[0], 0u) << "there was no collection";
 
   is_in_group = true;
-  full_collection_begins();
-  full_collection_ends(true);
+  collection_begins(heap::ReclaimScope::kAll);
+  collection_ends(heap::ReclaimScope::kAll, true);
   fill_memory_info(info, static_cast<int32_t>(CollectionKind::kFullBlocking));
   EXPECT_EQ(*info.memory_load, kMemory / 100 * 70) << "of the group";
   EXPECT_EQ(*info.index, 1u);

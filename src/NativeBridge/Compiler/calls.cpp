@@ -300,6 +300,17 @@ void come_inside_after(CallBase& call) {
   builder.CreateCall(runtime_function(module, "__freehold_returned", builder.getVoidTy(), {word}), {before});
 }
 
+// No bridge can stand between setjmp's kind and its caller, whose frame it returns to. What such a function is given it may use until then (getcontext).
+void give_kept_addresses(CallBase& call) {
+  Module& module = *call.getModule();
+  PointerType* pointer = PointerType::getUnqual(module.getContext());
+  for (Use& argument : call.args()) {
+    if (!argument->getType()->isPointerTy() || is_raw(argument) || call.isByValArgument(call.getArgOperandNo(&argument))) continue;
+    IRBuilder<> builder(&call);
+    argument.set(builder.CreateCall(runtime_function(module, "__freehold_kept", pointer, {pointer}), {argument.get()}));
+  }
+}
+
 }  // namespace
 
 PreservedAnalyses CallsPass::run(Module& module, ModuleAnalysisManager&) {
@@ -318,7 +329,10 @@ PreservedAnalyses CallsPass::run(Module& module, ModuleAnalysisManager&) {
       }
     }
   }
-  for (CallBase* call : returning_twice) come_inside_after(*call);
+  for (CallBase* call : returning_twice) {
+    if (leaf_of(*call) == nullptr) give_kept_addresses(*call);
+    come_inside_after(*call);
+  }
   for (LandingPadInst* pad : pads) {
     IRBuilder<> builder(&*pad->getParent()->getFirstInsertionPt());
     builder.CreateCall(runtime_function(module, "__freehold_landed", builder.getVoidTy(), {}));

@@ -64,7 +64,7 @@ bool is_raw(const Value* pointer, SmallPtrSetImpl<const Value*>& seen) {
     if (callee == nullptr || !callee->isDeclaration()) return false;
     StringRef name = callee->getName();
     return name == "__errno_location" || name == "__ctype_b_loc" || name == "__ctype_tolower_loc" || name == "__ctype_toupper_loc" ||
-           name == "__cxa_allocate_exception" || name == "__cxa_begin_catch" || name == "__cxa_get_exception_ptr";
+           name == "__cxa_allocate_exception";
   }
   return false;
 }
@@ -75,7 +75,8 @@ bool may_be_difference(const Value* index, unsigned depth = 0) {
   if (isa<Constant>(index)) return false;
   if (isa<PtrToIntInst>(index)) return true;
   auto* instruction = dyn_cast<Instruction>(index);
-  if (instruction == nullptr || depth == 6) return false;
+  if (instruction == nullptr) return false;
+  if (depth == 6) return true;
   if (!isa<BinaryOperator>(instruction) && !isa<CastInst>(instruction) && !isa<SelectInst>(instruction) && !isa<PHINode>(instruction)) return false;
   return any_of(instruction->operands(), [&](const Use& operand) { return may_be_difference(operand, depth + 1); });
 }

@@ -41,7 +41,8 @@ bool ends_translations(const llvm::Instruction& instruction);
 
 // Calls whose pointers the translate step turns into addresses in place: the callee neither waits, nor calls back, nor keeps them.
 struct Leaf {
-  enum Result : uint8_t { kPlain, kFirst, kInFirst };  // kFirst: returns its first argument; kInFirst: null, or an address in its object
+  // kNone: returns no pointer; kFirst: its first argument; kInFirst: null, or an address in the first one's object; kOwn: what is none of its arguments'
+  enum Result : uint8_t { kNone, kFirst, kInFirst, kOwn };
   Result result;
 };
 const Leaf* leaf_of(const llvm::CallBase& call);

@@ -13,34 +13,33 @@ namespace {
 
 // clang-format off: lists of words, filled.
 
-// They take time only for the bytes they are given.
+// They take time only for the bytes they are given, and no lock: who holds one may wait until this thread is outside.
 const StringMap<Leaf>& leaves() {
   static const StringMap<Leaf> map = [] {
     StringMap<Leaf> all;
     auto add = [&](Leaf::Result result, std::initializer_list<const char*> names) {
       for (const char* name : names) all[name] = Leaf{result};
     };
-    add(Leaf::kPlain, {"strlen", "strnlen", "memcmp", "bcmp", "strcmp", "strncmp", "strcasecmp", "strncasecmp", "strcoll", "strspn", "strcspn",
+    add(Leaf::kNone, {"strlen", "strnlen", "memcmp", "bcmp", "strcmp", "strncmp", "strcasecmp", "strncasecmp", "strcoll", "strspn", "strcspn",
                        "strxfrm", "bcopy", "bzero", "explicit_bzero", "atoi", "atol", "atoll", "atof", "swab", "ffs", "wcslen", "wcscmp", "wcsncmp",
                        "wmemcmp", "wcsnlen", "frexp", "frexpf", "frexpl", "modf", "modff", "modfl", "sincos", "sincosf", "sincosl", "remquo",
                        "strverscmp", "__isoc99_sscanf", "sscanf", "__isoc23_sscanf", "snprintf", "sprintf", "mblen", "mbtowc", "wctomb", "mbrtowc", "wcrtomb", "mbrlen",
-                       "mbsinit", "isatty", "clock_gettime", "gettimeofday", "time", "gmtime_r", "mktime", "timegm", "localtime_r", "strftime",
+                       "mbsinit", "isatty", "clock_gettime", "gettimeofday", "time",
                        "div", "nan", "nanf", "lgamma_r", "lgammaf_r", "pthread_equal", "sigemptyset", "sigfillset", "sigaddset", "sigdelset",
                        "sigismember", "__atomic_load", "__atomic_store", "__atomic_exchange", "__atomic_compare_exchange", "__atomic_is_lock_free",
                        "pthread_mutex_unlock", "pthread_mutex_trylock", "pthread_mutex_init", "pthread_mutex_destroy", "pthread_spin_unlock",
                        "pthread_cond_init", "pthread_cond_signal", "pthread_cond_broadcast", "pthread_rwlock_unlock", "pthread_rwlock_init",
                        "pthread_attr_init", "pthread_attr_destroy", "pthread_mutexattr_init", "pthread_mutexattr_settype", "sem_post", "sem_init",
-                       "inet_pton", "regfree", "erand48", "nrand48", "jrand48", "drand48_r", "random_r", "ungetc", "iswctype", "setjmp",
-                       "_setjmp", "__sigsetjmp", "longjmp", "siglongjmp", "_longjmp", "__longjmp_chk",
-                       // They return addresses that are no object's (context.cpp).
-                       "__errno_location", "__ctype_b_loc", "__ctype_tolower_loc", "__ctype_toupper_loc", "__cxa_allocate_exception",
-                       "__cxa_free_exception", "__cxa_begin_catch", "__cxa_get_exception_ptr"});
+                       "inet_pton", "regfree", "erand48", "nrand48", "jrand48", "drand48_r", "random_r", "iswctype", "setjmp",
+                       "_setjmp", "__sigsetjmp", "longjmp", "siglongjmp", "_longjmp", "__longjmp_chk"});
+    // Of these an address is no object's. A caught exception that is a pointer is what was thrown.
+    add(Leaf::kOwn, {"__errno_location", "__ctype_b_loc", "__ctype_tolower_loc", "__ctype_toupper_loc", "__cxa_allocate_exception",
+                     "__cxa_free_exception", "__cxa_begin_catch", "__cxa_get_exception_ptr"});
     add(Leaf::kFirst, {"memcpy", "memmove", "memset", "strcpy", "strncpy", "strcat", "strncat", "wcscpy", "wcsncpy", "wcscat", "wmemcpy", "wmemmove",
                        "wmemset", "memfrob", "__memcpy_chk", "__memmove_chk", "__memset_chk", "__strcpy_chk", "__strcat_chk", "__strncpy_chk",
-                       "__strncat_chk", "asctime_r", "ctime_r"});
+                       "__strncat_chk"});
     add(Leaf::kInFirst, {"strchr", "strrchr", "strstr", "strpbrk", "memchr", "memrchr", "rawmemchr", "strchrnul", "stpcpy", "stpncpy", "mempcpy",
-                         "memmem", "strcasestr", "memccpy", "wcschr", "wcsrchr", "wcsstr", "wmemchr", "wcspbrk", "__stpcpy_chk", "basename",
-                         "inet_ntop", "strerror_r"});
+                         "memmem", "strcasestr", "memccpy", "wcschr", "wcsrchr", "wcsstr", "wmemchr", "wcspbrk", "__stpcpy_chk"});
     return all;
   }();
   return map;
@@ -59,16 +58,17 @@ const StringMap<Known>& known() {
     add({1u << 4, false}, {"qsort_r"});
     add({0, true}, {"putenv", "setvbuf", "setbuf", "setbuffer", "setlinebuf", "open_memstream", "fmemopen", "fopencookie", "aio_read", "aio_write",
                     "lio_listio", "mlock", "mprotect", "madvise", "mlock2", "initstate", "setstate", "initstate_r", "setstate_r", "hsearch_r",
-                    "pthread_attr_setstack", "makecontext", "swapcontext", "io_submit", "mremap", "shmat", "openlog"});
+                    "pthread_attr_setstack", "getpwuid_r", "getpwnam_r", "getgrgid_r", "getgrnam_r", "mmap", "mmap64", "getcontext", "makecontext", "swapcontext", "io_submit", "mremap", "shmat", "openlog"});
     add({0, false},
-        {"printf", "fprintf", "dprintf", "vprintf", "vfprintf", "vsprintf", "vsnprintf", "asprintf", "vasprintf", "puts", "fputs", "fputc", "putc",
+        {"asctime_r", "basename", "ctime_r", "gmtime_r", "inet_ntop", "localtime_r", "mktime", "strerror_r", "strftime", "timegm", "ungetc",
+         "printf", "fprintf", "dprintf", "vprintf", "vfprintf", "vsprintf", "vsnprintf", "asprintf", "vasprintf", "puts", "fputs", "fputc", "putc",
          "putchar", "fputs_unlocked", "fwrite_unlocked", "fgetc", "getc", "getchar", "fgets", "gets", "fread", "fwrite", "fopen", "fopen64", "freopen",
          "fdopen", "fclose", "fflush", "fseek", "fseeko", "fseeko64", "ftell", "ftello", "rewind", "fgetpos", "fsetpos", "feof", "ferror", "clearerr", "fileno",
          "perror", "remove", "rename", "tmpfile", "tmpnam", "scanf", "fscanf", "vscanf", "vfscanf", "vsscanf", "__isoc99_fscanf", "__isoc99_scanf",
          "popen", "pclose", "open", "open64", "openat", "creat", "close", "read", "write", "pread", "pwrite", "pread64", "pwrite64", "lseek", "lseek64", "stat", "lstat",
          "fstat", "stat64", "lstat64", "fstat64", "fstatat", "fstatat64", "access", "faccessat", "unlink", "unlinkat", "link", "symlink", "readlink", "readlinkat", "mkdir", "mkdirat",
          "rmdir", "chdir", "fchdir", "getcwd", "chmod", "fchmod", "chown", "lchown", "fchown", "utime", "utimes", "futimens", "utimensat", "truncate",
-         "ftruncate", "ftruncate64", "fsync", "fdatasync", "dup", "dup2", "dup3", "pipe", "pipe2", "fcntl", "fcntl64", "ioctl", "flock", "lockf", "mmap", "mmap64", "munmap", "msync",
+         "ftruncate", "ftruncate64", "fsync", "fdatasync", "dup", "dup2", "dup3", "pipe", "pipe2", "fcntl", "fcntl64", "ioctl", "flock", "lockf", "munmap", "msync",
          "opendir", "fdopendir", "readdir", "readdir64", "closedir", "rewinddir", "telldir", "seekdir", "dirfd", "socket", "bind", "listen", "accept",
          "accept4", "connect", "send", "sendto", "recv", "recvfrom", "shutdown", "getsockopt", "setsockopt", "getsockname", "getpeername", "socketpair",
          "select", "pselect", "poll", "ppoll", "epoll_create", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait", "eventfd", "getaddrinfo",
@@ -85,7 +85,7 @@ const StringMap<Known>& known() {
          "pthread_spin_lock", "pthread_spin_init", "pthread_spin_destroy", "sem_wait", "sem_timedwait", "sem_trywait", "sem_destroy", "sem_getvalue", "sched_yield",
          "pthread_setname_np", "pthread_getname_np", "pthread_attr_setstacksize", "pthread_attr_getstacksize", "pthread_attr_setdetachstate", "pthread_kill",
          "getpid", "getppid", "getuid", "geteuid", "getgid", "getegid", "setuid", "setgid", "setsid", "getpwnam", "getpwuid", "getgrnam", "getgrgid",
-         "getpwuid_r", "getpwnam_r", "getgrgid_r", "getgroups", "fork", "wait", "waitpid", "wait3", "wait4", "umask", "nice", "sysconf", "pathconf", "getpagesize",
+         "getgroups", "fork", "wait", "waitpid", "wait3", "wait4", "umask", "nice", "sysconf", "pathconf", "getpagesize",
          "uname", "sysinfo", "ttyname", "tcgetattr", "tcsetattr", "cfsetispeed", "getopt", "getopt_long", "getopt_long_only", "glob", "globfree", "fnmatch", "regcomp",
          "regexec", "regerror", "wordexp", "wordfree", "ftw", "nftw", "scandir", "alphasort", "mkstemp", "mkstemp64", "mkostemp", "mkdtemp", "realpath",
          "dirname", "syslog", "vsyslog", "closelog", "mbstowcs", "wcstombs", "btowc", "wctob", "fgetwc", "fputwc", "fgetws", "fputws", "fwprintf", "swprintf",
@@ -145,6 +145,18 @@ const StringMap<StringRef>& replacements() {
       {"iconv", "__freehold_iconv"},
       {"sigaction", "__freehold_sigaction"},
       {"signal", "__freehold_signal"},
+      {"pthread_sigmask", "__freehold_pthread_sigmask"},
+      {"sigprocmask", "__freehold_sigprocmask"},
+      {"vprintf", "__freehold_vprintf"},
+      {"vfprintf", "__freehold_vfprintf"},
+      {"vdprintf", "__freehold_vdprintf"},
+      {"__vprintf_chk", "__freehold_vprintf_chk"},
+      {"__vfprintf_chk", "__freehold_vfprintf_chk"},
+      {"__vdprintf_chk", "__freehold_vdprintf_chk"},
+      {"vwarn", "__freehold_vwarn"},
+      {"vwarnx", "__freehold_vwarnx"},
+      {"verr", "__freehold_verr"},
+      {"verrx", "__freehold_verrx"},
       {"sigaltstack", "__freehold_sigaltstack"},
       {"bsd_signal", "__freehold_signal"},
       {"ssignal", "__freehold_signal"},

@@ -75,7 +75,7 @@ class Translator {
   // A leaf returned an address in the object of its first argument: the result is the handle again.
   void restore_result(CallBase& call, Value* handle) {
     const Leaf* leaf = leaf_of(call);
-    if (leaf == nullptr || leaf->result == Leaf::kPlain || !call.getType()->isPointerTy() || call.use_empty()) return;
+    if (leaf == nullptr || leaf->result == Leaf::kNone || leaf->result == Leaf::kOwn || !call.getType()->isPointerTy() || call.use_empty()) return;
     Value* address = call.getArgOperand(0);
     if (address == handle) return;
     if (leaf->result == Leaf::kFirst) {
@@ -89,9 +89,7 @@ class Translator {
     Type* word = builder.getInt64Ty();
     Value* distance = builder.CreateSub(builder.CreatePtrToInt(&call, word), builder.CreatePtrToInt(address, word));
     Value* inside = builder.CreateIntToPtr(builder.CreateAdd(builder.CreatePtrToInt(handle, word), distance), call.getType());
-    // What is outside of the object is not the object's: inet_ntop and strerror_r return constant strings too.
-    Value* is_inside = builder.CreateICmpULT(builder.CreateAdd(distance, builder.getInt64(0)), builder.getInt64(uint64_t{1} << 32));
-    Value* result = builder.CreateSelect(builder.CreateAnd(is_inside, builder.CreateIsNotNull(&call)), inside, &call);
+    Value* result = builder.CreateSelect(builder.CreateIsNotNull(&call), inside, &call);
     for (Use* use : uses) use->set(result);
   }
 

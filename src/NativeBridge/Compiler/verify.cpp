@@ -18,6 +18,12 @@ PreservedAnalyses VerifyPass::run(Module& module, ModuleAnalysisManager&) {
     if (is_left_alone(function) || function.hasFnAttribute("freehold-bridge")) continue;
     for (Instruction& instruction : instructions(function)) {
       if (is_translate(&instruction)) translations++;
+      if (auto* call = dyn_cast<CallBase>(&instruction)) {
+        const Leaf* leaf = leaf_of(*call);
+        if (leaf != nullptr && leaf->result == Leaf::kNone && call->getType()->isPointerTy()) {
+          error(instruction, Twine("where the pointer that '") + call->getCalledFunction()->getName() + "' returns comes from is not known");
+        }
+      }
       for_each_address(instruction, [&](Use& use) {
         accesses++;
         if (!is_raw(use)) error(instruction, Twine("an access was not translated: '") + instruction.getOpcodeName() + "'");

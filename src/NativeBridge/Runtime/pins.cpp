@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "os.h"
+#include "signal_masks.h"
 
 namespace freehold::bridge {
 
@@ -34,6 +35,8 @@ void Pins::drop_below(uintptr_t address) noexcept {
 }
 
 void Pins::grow(uint32_t wanted) noexcept {
+  // A handler would push into the array that goes, or the one that is not there yet.
+  signal_masks::NoSignals no_signals;
   uint32_t count = capacity();
   while (count < wanted) count *= 2;
   size_t size = (count * sizeof(Pin) + os::kPageSize - 1) & ~(os::kPageSize - 1);

@@ -9,6 +9,7 @@
 #include "faults.h"
 #include "handle_table.h"
 #include "runtime.h"
+#include "signal_masks.h"
 #include "threads.h"
 
 using namespace freehold::bridge;
@@ -23,8 +24,16 @@ T* address(T* pointer) noexcept {
   return reinterpret_cast<T*>(HandleTable::translate(reinterpret_cast<uint64_t>(pointer)));
 }
 
+// The kernel takes the mask back when the handler returns.
+struct Remembered {
+  uint64_t before = signal_masks::unblock_faults();
+  ~Remembered() { signal_masks::remember(before); }
+};
+
 void dispatch(int signal, siginfo_t* information, void* context) {
   auto* handler = reinterpret_cast<void (*)(int, siginfo_t*, void*)>(handlers[signal].load(std::memory_order_acquire));
+  // The handler's own mask, or the one that it was waited with, may block them.
+  Remembered mask;
   Thread* thread = threads::known();
   if (thread == nullptr || threads::is_outside(*thread)) return handler(signal, information, context);
   if (thread->entering != 0) {

@@ -15,6 +15,7 @@
 
 #include "handle_table.h"
 #include "runtime.h"
+#include "signal_masks.h"
 #include "threads.h"
 
 using namespace freehold::bridge;
@@ -46,6 +47,8 @@ Jump real_jump(size_t index) noexcept {
 [[noreturn]] void jump(size_t index, const __jmp_buf_tag* there, int value) noexcept {
   // Its object may move as soon as the thread is outside.
   __jmp_buf_tag copy = *there;
+  // The mask that comes back has none of them blocked.
+  if (copy.__mask_was_saved != 0) signal_masks::remember(0);
   Jump real = real_jump(index);
   Thread* thread = threads::known();
   if (thread != nullptr && !threads::is_outside(*thread)) threads::leave_frames(*thread, stack_pointer_in(copy));
@@ -99,6 +102,9 @@ int __freehold_sigaltstack(const stack_t* wanted, stack_t* before) {
 
 // What is called, if the program has put code into an object: its address, which stays.
 void* __freehold_code(void* callee) { return kept(callee); }
+
+// For a callee that no record can be kept for.
+void* __freehold_kept(void* pointer) { return kept(pointer); }
 
 // Around a call of makecontext: `handles` has what the program has put there.
 void __freehold_before_makecontext(ucontext_t* context, void** handles) {

@@ -7,6 +7,7 @@
 #include "faults.h"
 #include "os.h"
 #include "scoped_pins.h"
+#include "signal_masks.h"
 
 using freehold::bridge::ThreadWord;
 
@@ -52,22 +53,8 @@ void keep_longest(std::atomic<uint64_t>& longest, uint64_t time) noexcept {
 }
 
 // A handler on a thread that holds `world` would wait for itself.
-sigset_t block_signals() noexcept {
-  sigset_t wanted, before;
-  faults::fill_but_faults(wanted);
-  pthread_sigmask(SIG_SETMASK, &wanted, &before);
-  return before;
-}
-class NoSignals {
- public:
-  NoSignals() noexcept : before_(block_signals()) {}
-  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  NoSignals(const NoSignals&) = delete;
-  NoSignals& operator=(const NoSignals&) = delete;
-
- private:
-  sigset_t before_;
-};
+using signal_masks::block_signals;
+using signal_masks::NoSignals;
 
 void pin_stopped(uint64_t handle, bool pin) noexcept {
   if (!HandleTable::is_live(handle)) return;
@@ -137,6 +124,7 @@ void forget(void* pointer) noexcept {
 
 Thread* make_known() noexcept {
   constexpr size_t kSize = (sizeof(Thread) + os::kPageSize - 1) & ~(os::kPageSize - 1);
+  signal_masks::unblock_faults();
   NoSignals no_signals;
   if (mine != nullptr) return mine;  // a handler was first
   lock_world_as_newcomer();

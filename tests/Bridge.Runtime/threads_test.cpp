@@ -1,5 +1,10 @@
 #include <gtest/gtest.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 
@@ -514,6 +519,21 @@ TEST(FaultsDeathTest, AUseAfterFreeIsReported) {
 }
 
 TEST(FaultsDeathTest, OtherFaultsAreNotTakenOver) { EXPECT_EXIT(sum(reinterpret_cast<int*>(64), 1), testing::KilledBySignal(SIGSEGV), ""); }
+
+// A filter that comes after the start: without the barrier a thread might be taken for stopped.
+TEST(ThreadsDeathTest, ARefusedBarrierEndsTheProcess) {
+  auto stop_without_barrier = [] {
+    sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
+                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    sock_fprog program = {static_cast<unsigned short>(std::size(code)), code};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) _exit(1);
+    threads::stop();
+    threads::resume();
+    _exit(2);
+  };
+  if (!freehold::os::membarrier()) GTEST_SKIP() << "the kernel has no membarrier";
+  EXPECT_DEATH(stop_without_barrier(), "the kernel refuses membarrier");
+}
 
 TEST(Interposed, FreeTakesHandlesAndAddressesOfObjects) {
   void* first;

@@ -67,6 +67,37 @@ bool is_rejected(Intrinsic::ID id) {
   }
 }
 
+// The arguments of inline assembly that are addresses. Where the text exchanges values a pointer in a register may be such a value: then an address is
+// an operand in memory, or one that the text has in parentheses.
+void for_each_address_of_assembly(CallBase& call, function_ref<void(Use&)> visit) {
+  auto* assembly = cast<InlineAsm>(call.getCalledOperand());
+  StringRef text = assembly->getAsmString();
+  // Without text it only hides values from the compiler: handles stay what they are.
+  if (text.trim().empty()) return;
+  bool exchanges = text.contains_insensitive("xchg") || text.contains_insensitive("xadd");
+  InlineAsm::ConstraintInfoVector constraints = assembly->ParseConstraints();
+  SmallVector<bool, 8> is_address(constraints.size(), !exchanges);
+  bool inside = false;
+  for (size_t i = 0; exchanges && i < text.size(); i++) {
+    if (text[i] == '(' && (i == 0 || text[i - 1] != '$')) inside = true;
+    if (text[i] == ')') inside = false;
+    if (!inside || text[i] != '$') continue;
+    StringRef rest = text.drop_front(i + 1);
+    rest.consume_front("{");
+    unsigned number;
+    if (rest.consumeInteger(10, number) || number >= constraints.size()) continue;
+    is_address[number] = true;
+    if (constraints[number].MatchingInput >= 0) is_address[static_cast<unsigned>(constraints[number].MatchingInput)] = true;
+  }
+  unsigned argument = 0;
+  for (unsigned i = 0; i < constraints.size(); i++) {
+    const InlineAsm::ConstraintInfo& one = constraints[i];
+    if (one.Type != InlineAsm::isInput && !one.isIndirect) continue;
+    Use& use = call.getArgOperandUse(argument++);
+    if (is_pointer(use) && (one.isIndirect || is_address[i])) visit(use);
+  }
+}
+
 }  // namespace
 
 void for_each_address(Instruction& instruction, function_ref<void(Use&)> visit) {
@@ -110,14 +141,7 @@ void for_each_address(Instruction& instruction, function_ref<void(Use&)> visit) 
     }
     return;
   }
-  if (call.isInlineAsm()) {
-    // Without text it only hides values from the compiler: handles stay what they are.
-    if (StringRef(cast<InlineAsm>(call.getCalledOperand())->getAsmString()).trim().empty()) return;
-    for (Use& argument : call.args()) {
-      if (is_pointer(argument)) visit(argument);
-    }
-    return;
-  }
+  if (call.isInlineAsm()) return for_each_address_of_assembly(call, visit);
   bool leaf = leaf_of(call) != nullptr;
   for (unsigned i = 0; i < call.arg_size(); i++) {
     // A byval argument is copied by the call itself.

@@ -31,6 +31,7 @@ constexpr size_t kWorthIt = size_t{4} << 20;  // bytes
 
 void Defragmenter::initialize() noexcept {
   if (knobs.statistics) atexit(statistics::print);
+  pthread_atfork(nullptr, nullptr, [] { defragmenter.after_fork_in_child(); });
   if (knobs.stress == 0) return;
   heap.overwrite_moved();
   threads::always_poll();

@@ -24,6 +24,8 @@ class Defragmenter {
  public:
   // Reads the settings (knobs.h). Ends the process on one that is not allowed.
   void initialize() noexcept;
+  // Its thread is not there.
+  void after_fork_in_child() noexcept { started_.store(false, std::memory_order_relaxed); }
   // Starts the thread, once. Any thread may call it.
   void start() noexcept;
 

@@ -120,7 +120,7 @@ uint32_t __freehold_enter_compiled() {
   threads::enter(thread);
   return 1;
 }
-void __freehold_leave_compiled() { threads::leave(threads::current()); }
+void __freehold_leave_compiled() { threads::leave_entry(threads::current()); }
 
 // A landing pad: the unwinder, which is outside, has given control back.
 void __freehold_landed() {

@@ -20,6 +20,7 @@ namespace freehold::bridge::threads {
 namespace {
 
 thread_local Thread* mine __attribute__((tls_model("initial-exec"))) = nullptr;
+thread_local bool ending __attribute__((tls_model("initial-exec"))) = false;  // forget() has run
 thread_local bool inside_at_fork __attribute__((tls_model("initial-exec"))) = false;
 
 constexpr unsigned kLetInPauses = 500;  // of 20 microseconds each
@@ -102,6 +103,7 @@ void let_waiting_in() noexcept {
 // The thread ends. It may yet run compiled code, in destructors that come later: that makes it known again.
 void forget(void* pointer) noexcept {
   auto* thread = static_cast<Thread*>(pointer);
+  ending = true;
   if (is_outside(*thread)) enter(*thread);
   // pthread_exit and cancellation leave frames, and handlers, without a word.
   thread->pins.clear();
@@ -228,6 +230,12 @@ void enter(Thread& thread) noexcept {
 
 void leave(Thread& thread) noexcept { outside_of(thread).store(1, std::memory_order_release); }
 
+void leave_entry(Thread& thread) noexcept {
+  if (!ending || thread.pins.depth() != 0 || thread.handlers != 0) return leave(thread);
+  pthread_setspecific(exit_key, nullptr);
+  forget(&thread);
+}
+
 // A handler that interrupts this may use the same place: so it is written once more.
 void begin_handler(Thread& thread, uintptr_t stack_pointer) noexcept {
   uint32_t depth = thread.handlers;
@@ -267,7 +275,12 @@ void ask_all_to_stop() noexcept {
   began_at = os::nanoseconds();
   for_each([](Thread& thread) { thread.stop->fetch_or(kStop, std::memory_order_relaxed); });
   if (has_barrier) {
-    os::membarrier();
+    // Once requested, it does not fail, unless the program has forbidden it since.
+    if (!os::membarrier()) {
+      os::fail(
+          "freehold: the kernel refuses membarrier, which it has allowed at the start: threads cannot be stopped. Allow the call in the program's filter of "
+          "system calls (seccomp), or install the filter before the program starts\n");
+    }
   } else {
     std::atomic_thread_fence(std::memory_order_seq_cst);
   }

@@ -59,6 +59,8 @@ Thread* known() noexcept;
 void enter(Thread& thread) noexcept;
 // From inside to outside.
 void leave(Thread& thread) noexcept;
+// The same at the end of what an outside caller has called. A thread that ends may come back in a destructor when no other will tell: it is forgotten.
+void leave_entry(Thread& thread) noexcept;
 bool is_outside(const Thread& thread) noexcept;
 // A stop has begun that waits for the thread if it is inside.
 bool is_asked_to_stop(const Thread& thread) noexcept;
@@ -107,7 +109,7 @@ class Inside {
     if (was_outside_) enter(thread_);
   }
   ~Inside() {
-    if (was_outside_) leave(thread_);
+    if (was_outside_) leave_entry(thread_);
   }
   Inside(const Inside&) = delete;
   Inside& operator=(const Inside&) = delete;

@@ -36,6 +36,49 @@ static struct node* follow_in_place(struct node* node) {
   __asm__("mov (%0), %0" : "+r"(node) : : "memory");
   return node;
 }
+// What is exchanged is data, a handle like the one in memory; the place is an address, as an operand in memory or in a register.
+static struct node* exchange(struct node** place, struct node* with) {
+  __asm__ volatile("xchg %0, %1" : "+r"(with), "+m"(*place) : : "memory");
+  return with;
+}
+static struct node* exchange_there(struct node** place, struct node* with) {
+  __asm__ volatile("xchg %0, (%1)" : "+r"(with) : "r"(place) : "memory");
+  return with;
+}
+static int replace(struct node** place, struct node* old, struct node* with) {
+  char equal;
+  __asm__ volatile("lock cmpxchg %3, %1; sete %0" : "=q"(equal), "+m"(*place), "+a"(old) : "r"(with) : "memory", "cc");
+  return equal;
+}
+static char* advance(char** place, long count) {
+  __asm__ volatile("lock xadd %0, %1" : "+r"(count), "+m"(*place) : : "memory", "cc");
+  return (char*)count;
+}
+static int churn(void);
+static int exchanges(int round) {
+  struct node** place = malloc(sizeof *place);
+  struct node *one = malloc(sizeof *one), *two = malloc(sizeof *two);
+  one->value = round;
+  two->value = round + 1;
+  *place = one;
+  struct node* was = exchange(place, two);
+  churn();
+  int right = was == one && *place == two && was->value == round && (*place)->value == round + 1;
+  right &= exchange_there(place, one) == two && *place == one;
+  churn();
+  right &= !replace(place, two, one) && replace(place, one, two) && *place == two && (*place)->value == round + 1;
+  char** text = malloc(sizeof *text);
+  char* start = *text = strdup("exchange");
+  right &= advance(text, 2) == start && *text == start + 2;
+  churn();
+  right &= **text == 'c';
+  free(start);
+  free(text);
+  free(one);
+  free(two);
+  free(place);
+  return right;
+}
 static int churn(void) {
   int total = 0;
   for (int i = 0; i < 50; i++) {
@@ -66,7 +109,7 @@ int main(void) {
     *end = 0;
     churn();
     right += hidden == text && *hidden == 'a' && later == text + 4 && *later == 'm' && other == text + 3 && *other == 'e' && end == to + 8 &&
-             rest == text + 8 && strcmp(to, text) == 0 && found == second && found->value == round && found_in_place == second && follow(second) == NULL;
+             rest == text + 8 && strcmp(to, text) == 0 && found == second && found->value == round && found_in_place == second && follow(second) == NULL && exchanges(round);
     free(first);
     free(found);
     free(to);

@@ -24,6 +24,28 @@ T* same_object(const T* handle, const T* start, T* found) noexcept {
 
 constexpr int kMostVectors = 1024;  // IOV_MAX
 
+// Room for vectors of addresses; only few are on the stack, which may be small.
+class Vectors {
+ public:
+  explicit Vectors(size_t count) noexcept : all_(few_) {
+    if (count <= kFew) return;
+    size_ = (count * sizeof(iovec) + os::kPageSize - 1) & ~(os::kPageSize - 1);
+    all_ = static_cast<iovec*>(os::map(size_));
+  }
+  ~Vectors() {
+    if (size_ != 0 && all_ != nullptr) os::unmap(all_, size_);
+  }
+  Vectors(const Vectors&) = delete;
+  Vectors& operator=(const Vectors&) = delete;
+  iovec* all() noexcept { return all_; }
+
+ private:
+  static constexpr size_t kFew = 32;
+  size_t size_ = 0;
+  iovec* all_;
+  iovec few_[kFew];
+};
+
 template <typename Call>
 ssize_t with_vectors(const iovec* vectors, int count, Call call) noexcept {
   if (count < 0 || count > kMostVectors) {
@@ -31,8 +53,9 @@ ssize_t with_vectors(const iovec* vectors, int count, Call call) noexcept {
     return -1;
   }
   OutCall out(static_cast<size_t>(count));
-  iovec copy[kMostVectors];
-  if (!out.has_memory()) {
+  Vectors vectors_of_addresses(static_cast<size_t>(count));
+  iovec* copy = vectors_of_addresses.all();
+  if (!out.has_memory() || copy == nullptr) {
     errno = ENOMEM;
     return -1;
   }
@@ -43,18 +66,18 @@ ssize_t with_vectors(const iovec* vectors, int count, Call call) noexcept {
 
 template <typename Call>
 ssize_t with_message(msghdr* message, Call call) noexcept {
-  OutCall fixed(3);
   msghdr copy = *address(message);
   if (copy.msg_iovlen > static_cast<size_t>(kMostVectors)) {
     errno = EMSGSIZE;
     return -1;
   }
   OutCall out(copy.msg_iovlen + 4);
-  if (!out.has_memory()) {
+  Vectors vectors_of_addresses(copy.msg_iovlen);
+  iovec* vectors = vectors_of_addresses.all();
+  if (!out.has_memory() || vectors == nullptr) {
     errno = ENOMEM;
     return -1;
   }
-  iovec vectors[kMostVectors];
   const iovec* from = address(copy.msg_iov);
   for (size_t i = 0; i < copy.msg_iovlen; i++) vectors[i] = {out.pin(static_cast<char*>(from[i].iov_base)), from[i].iov_len};
   void* name = copy.msg_name;
@@ -71,7 +94,8 @@ ssize_t with_message(msghdr* message, Call call) noexcept {
   return result;
 }
 
-// Strings of an argument vector as addresses, and what else the call takes: `fixed`, which become addresses too.
+// Strings of an argument vector and of an environment as addresses, and what else the call takes: `fixed`, which become addresses too. The program may
+// have set `environ` to an array of its own.
 template <size_t count, typename Call>
 int with_strings(const void* (&fixed)[count], char* const* first, char* const* second, Call call) noexcept {
   auto length = [](char* const* list) {
@@ -181,6 +205,12 @@ ssize_t __freehold_writev(int file, const iovec* vectors, int count) {
 ssize_t __freehold_readv(int file, const iovec* vectors, int count) {
   return with_vectors(vectors, count, [=](const iovec* copy) { return readv(file, copy, count); });
 }
+ssize_t __freehold_pwritev(int file, const iovec* vectors, int count, off_t offset) {
+  return with_vectors(vectors, count, [=](const iovec* copy) { return pwritev(file, copy, count, offset); });
+}
+ssize_t __freehold_preadv(int file, const iovec* vectors, int count, off_t offset) {
+  return with_vectors(vectors, count, [=](const iovec* copy) { return preadv(file, copy, count, offset); });
+}
 ssize_t __freehold_sendmsg(int socket, const msghdr* message, int flags) {
   msghdr copy = *address(message);
   return with_message(&copy, [=](msghdr* header) { return sendmsg(socket, header, flags); });
@@ -191,11 +221,22 @@ ssize_t __freehold_recvmsg(int socket, msghdr* message, int flags) {
 
 int __freehold_execv(const char* path, char* const* arguments) {
   const void* fixed[] = {path};
-  return with_strings(fixed, arguments, nullptr, [&](char** list, char**) { return execv(static_cast<const char*>(fixed[0]), list); });
+  return with_strings(fixed, arguments, environ,
+                      [&](char** list, char** variables) { return execve(static_cast<const char*>(fixed[0]), list, variables); });
 }
 int __freehold_execvp(const char* file, char* const* arguments) {
   const void* fixed[] = {file};
-  return with_strings(fixed, arguments, nullptr, [&](char** list, char**) { return execvp(static_cast<const char*>(fixed[0]), list); });
+  return with_strings(fixed, arguments, environ,
+                      [&](char** list, char** variables) { return execvpe(static_cast<const char*>(fixed[0]), list, variables); });
+}
+int __freehold_execvpe(const char* file, char* const* arguments, char* const* environment) {
+  const void* fixed[] = {file};
+  return with_strings(fixed, arguments, environment,
+                      [&](char** list, char** variables) { return execvpe(static_cast<const char*>(fixed[0]), list, variables); });
+}
+int __freehold_fexecve(int file, char* const* arguments, char* const* environment) {
+  const void* fixed[] = {nullptr};
+  return with_strings(fixed, arguments, environment, [&](char** list, char** variables) { return fexecve(file, list, variables); });
 }
 int __freehold_execve(const char* path, char* const* arguments, char* const* environment) {
   const void* fixed[] = {path};

@@ -89,6 +89,15 @@ int main(void) {
     vectors[i].iov_len = (size_t)sprintf(vectors[i].iov_base, "line %d\n", i);
   }
   printf("%zd\n", writev(file, vectors, 3));
+  for (int i = 0; i < 3; i++) memset(vectors[i].iov_base, 0, vectors[i].iov_len);
+  printf("%zd %s", preadv(file, vectors, 3, 1), (char*)vectors[1].iov_base);
+  printf("%zd\n", pwritev(file, vectors, 2, 1));
+  // More of them than fit on the stack, and more than there may be.
+  struct iovec* many = malloc(1025 * sizeof *many);
+  for (int i = 0; i < 1025; i++) many[i] = (struct iovec){strdup("x"), 0};
+  many[1000].iov_len = 1;
+  printf("%zd\n", pwritev(file, many, 1024, 0));
+  printf("%zd\n", pwritev(file, many, 1025, 0));
   lseek(file, 0, SEEK_SET);
   char* buffer = calloc(1, 128);
   printf("%zd\n", read(file, buffer, 127));
@@ -132,6 +141,29 @@ int main(void) {
   strftime(buffer, 128, "%Y-%m-%d", when);
   puts(buffer);
   fflush(stdout);
+  char** variables_of_program = malloc(2 * sizeof *variables_of_program);
+  variables_of_program[0] = strdup("WORD=environ");
+  variables_of_program[1] = NULL;
+  for (int i = 0; i < 4; i++) {
+    pid_t child = fork();
+    if (child == 0) {
+      char** arguments = malloc(4 * sizeof *arguments);
+      arguments[0] = strdup("sh");
+      arguments[1] = strdup("-c");
+      arguments[2] = strdup("echo its word: $WORD");
+      arguments[3] = NULL;
+      if (i < 2) {
+        extern char** environ;
+        environ = variables_of_program;
+      }
+      if (i == 0) execv("/bin/sh", arguments);
+      if (i == 1) execvp("/bin/sh", arguments);
+      if (i == 2) execvpe("/bin/sh", arguments, variables_of_program);
+      if (i == 3) fexecve(open("/bin/sh", O_RDONLY), arguments, variables_of_program);
+      _exit(1);
+    }
+    waitpid(child, NULL, 0);
+  }
   pid_t child = fork();
   if (child == 0) {
     char** arguments = malloc(4 * sizeof *arguments);

@@ -221,13 +221,11 @@ ssize_t __freehold_recvmsg(int socket, msghdr* message, int flags) {
 
 int __freehold_execv(const char* path, char* const* arguments) {
   const void* fixed[] = {path};
-  return with_strings(fixed, arguments, environ,
-                      [&](char** list, char** variables) { return execve(static_cast<const char*>(fixed[0]), list, variables); });
+  return with_strings(fixed, arguments, environ, [&](char** list, char** variables) { return execve(static_cast<const char*>(fixed[0]), list, variables); });
 }
 int __freehold_execvp(const char* file, char* const* arguments) {
   const void* fixed[] = {file};
-  return with_strings(fixed, arguments, environ,
-                      [&](char** list, char** variables) { return execvpe(static_cast<const char*>(fixed[0]), list, variables); });
+  return with_strings(fixed, arguments, environ, [&](char** list, char** variables) { return execvpe(static_cast<const char*>(fixed[0]), list, variables); });
 }
 int __freehold_execvpe(const char* file, char* const* arguments, char* const* environment) {
   const void* fixed[] = {file};

@@ -109,7 +109,8 @@ int main(void) {
     *end = 0;
     churn();
     right += hidden == text && *hidden == 'a' && later == text + 4 && *later == 'm' && other == text + 3 && *other == 'e' && end == to + 8 &&
-             rest == text + 8 && strcmp(to, text) == 0 && found == second && found->value == round && found_in_place == second && follow(second) == NULL && exchanges(round);
+             rest == text + 8 && strcmp(to, text) == 0 && found == second && found->value == round && found_in_place == second && follow(second) == NULL &&
+             exchanges(round);
     free(first);
     free(found);
     free(to);

@@ -38,26 +38,26 @@ static void show(const char* name, const char* result, const char* start) {
   }
 }
 // `expression` uses a, the first argument, and b, the second.
-#define EACH(name, first, second, expression, origin)             \
-  for (int which = 0; which < 4; which++) {                       \
-    char one[200] = first, other[200] = second;                   \
-    char* a = (which & 1) != 0 ? in_heap(one, sizeof one) : one;  \
+#define EACH(name, first, second, expression, origin)                  \
+  for (int which = 0; which < 4; which++) {                            \
+    char one[200] = first, other[200] = second;                        \
+    char* a = (which & 1) != 0 ? in_heap(one, sizeof one) : one;       \
     char* b = (which & 2) != 0 ? in_heap(other, sizeof other) : other; \
-    const char* found = expression;                               \
-    show(name, found, origin);                                    \
-    if (a != one) free(a);                                        \
-    if (b != other) free(b);                                      \
+    const char* found = expression;                                    \
+    show(name, found, origin);                                         \
+    if (a != one) free(a);                                             \
+    if (b != other) free(b);                                           \
   }
-#define WIDE(name, expression)                                                  \
-  for (int which = 0; which < 4; which++) {                                     \
-    wchar_t one[50] = L"wide text", other[50] = L"te";                          \
-    wchar_t* a = (which & 1) != 0 ? in_heap(one, sizeof one) : one;             \
-    wchar_t* b = (which & 2) != 0 ? in_heap(other, sizeof other) : other;       \
-    const wchar_t* found = expression;                                          \
-    move_all();                                                                 \
+#define WIDE(name, expression)                                                                            \
+  for (int which = 0; which < 4; which++) {                                                               \
+    wchar_t one[50] = L"wide text", other[50] = L"te";                                                    \
+    wchar_t* a = (which & 1) != 0 ? in_heap(one, sizeof one) : one;                                       \
+    wchar_t* b = (which & 2) != 0 ? in_heap(other, sizeof other) : other;                                 \
+    const wchar_t* found = expression;                                                                    \
+    move_all();                                                                                           \
     printf("%s %ld %d\n", name, found == NULL ? -1 : (long)(found - a), found == NULL ? 0 : (int)*found); \
-    if (a != one) free(a);                                                      \
-    if (b != other) free(b);                                                    \
+    if (a != one) free(a);                                                                                \
+    if (b != other) free(b);                                                                              \
   }
 
 static void strings(void) {
@@ -128,7 +128,9 @@ static void users(void) {
     struct group* group = malloc(sizeof *group);
     struct passwd* found = NULL;
     struct group* found_group = NULL;
-    int error = which == 0 ? getpwuid_r(0, entry, buffer, 10000, &found) : which == 1 ? getpwnam_r("root", entry, buffer, 10000, &found) : getgrgid_r(0, group, buffer, 10000, &found_group);
+    int error = which == 0   ? getpwuid_r(0, entry, buffer, 10000, &found)
+                : which == 1 ? getpwnam_r("root", entry, buffer, 10000, &found)
+                             : getgrgid_r(0, group, buffer, 10000, &found_group);
     move_all();
     if (which < 2) {
       printf("%d %d %s %s %d\n", error, found == entry, entry->pw_name, entry->pw_dir, found->pw_uid);

@@ -71,14 +71,15 @@ bool is_raw(const Value* pointer, SmallPtrSetImpl<const Value*>& seen) {
 
 // The index may be the difference of two pointers: programs adjust pointers so when a block has moved, from one object to another, whatever C
 // says. Then the root is not the object.
-bool may_be_difference(const Value* index, unsigned depth = 0) {
+bool may_be_difference(const Value* index, SmallPtrSetImpl<const Value*>& seen) {
+  constexpr unsigned kMost = 64;
   if (isa<Constant>(index)) return false;
   if (isa<PtrToIntInst>(index)) return true;
   auto* instruction = dyn_cast<Instruction>(index);
-  if (instruction == nullptr) return false;
-  if (depth == 6) return true;
+  if (instruction == nullptr || !seen.insert(index).second) return false;  // a cycle of phis adds nothing
   if (!isa<BinaryOperator>(instruction) && !isa<CastInst>(instruction) && !isa<SelectInst>(instruction) && !isa<PHINode>(instruction)) return false;
-  return any_of(instruction->operands(), [&](const Use& operand) { return may_be_difference(operand, depth + 1); });
+  if (seen.size() > kMost) return true;
+  return any_of(instruction->operands(), [&](const Use& operand) { return may_be_difference(operand, seen); });
 }
 
 }  // namespace
@@ -116,7 +117,8 @@ bool is_raw(const Value* pointer) {
 }
 
 bool stays_in_object(const GetElementPtrInst* gep) {
-  return !gep->getType()->isVectorTy() && none_of(gep->indices(), [](const Use& index) { return may_be_difference(index); });
+  SmallPtrSet<const Value*, 16> seen;
+  return !gep->getType()->isVectorTy() && none_of(gep->indices(), [&](const Use& index) { return may_be_difference(index, seen); });
 }
 
 bool ends_translations(const Instruction& instruction) {

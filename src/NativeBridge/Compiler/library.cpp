@@ -58,7 +58,8 @@ const StringMap<Known>& known() {
     add({1u << 4, false}, {"qsort_r"});
     add({0, true}, {"putenv", "setvbuf", "setbuf", "setbuffer", "setlinebuf", "open_memstream", "fmemopen", "fopencookie", "aio_read", "aio_write",
                     "lio_listio", "mlock", "mprotect", "madvise", "mlock2", "initstate", "setstate", "initstate_r", "setstate_r", "hsearch_r",
-                    "pthread_attr_setstack", "getpwuid_r", "getpwnam_r", "getgrgid_r", "getgrnam_r", "mmap", "mmap64", "getcontext", "makecontext", "swapcontext", "io_submit", "mremap", "shmat", "openlog"});
+                    "pthread_attr_setstack", "getpwuid_r", "getpwnam_r", "getgrgid_r", "getgrnam_r", "mmap", "mmap64", "getcontext", "makecontext",
+                    "swapcontext", "io_submit", "mremap", "shmat", "openlog"});
     add({0, false},
         {"asctime_r", "basename", "ctime_r", "gmtime_r", "inet_ntop", "localtime_r", "mktime", "strerror_r", "strftime", "timegm", "ungetc",
          "printf", "fprintf", "dprintf", "vprintf", "vfprintf", "vsprintf", "vsnprintf", "asprintf", "vasprintf", "puts", "fputs", "fputc", "putc",

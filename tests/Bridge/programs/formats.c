@@ -78,7 +78,7 @@ static unsigned hash_of_file(int file) {
 }
 
 int main(void) {
-  const size_t lengths[] = {1, 4095, 4096, 100000};
+  const size_t lengths[] = {1, 4095, 4096, 9000};
   const int modes[] = {_IONBF, _IOLBF, _IOFBF};
   char* format = strdup("<%s|%d|%s>\n");
   for (int i = 0; i < 4; i++) {
@@ -106,7 +106,7 @@ int main(void) {
     free(text);
   }
   fflush(stdout);
-  char* text = text_of(30000);
+  char* text = text_of(9000);
   int closed = open("/dev/null", O_RDONLY);
   errno = 0;
   printf("%d", to_file(closed, "%s", text));

@@ -133,9 +133,9 @@ static void users(void) {
                              : getgrgid_r(0, group, buffer, 10000, &found_group);
     move_all();
     if (which < 2) {
-      printf("%d %d %s %s %d\n", error, found == entry, entry->pw_name, entry->pw_dir, found->pw_uid);
+      printf("%d %d %s %s %d\n", error, found != NULL, entry->pw_name, entry->pw_dir, found->pw_uid);
     } else {
-      printf("%d %d %s %d\n", error, found_group == group, group->gr_name, found_group->gr_gid);
+      printf("%d %d %s %d\n", error, found_group != NULL, group->gr_name, found_group->gr_gid);
     }
     free(buffer);
     free(entry);

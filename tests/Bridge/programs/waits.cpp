@@ -110,6 +110,7 @@ void stops() {
 }  // namespace
 
 int main() {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
   take_turns();
   wait_with_a_limit();
   at_thread_exit();

@@ -56,13 +56,7 @@ public sealed class AssemblyRewriter : IDisposable
             return false;
         }
 
-        ReaderParameters reading = new()
-        {
-            AssemblyResolver = _resolver,
-            ReadSymbols = true,
-            SymbolReaderProvider = new DefaultSymbolReaderProvider(throwIfNoSymbol: false),
-        };
-        using ModuleDefinition module = Read(input, reading);
+        using ModuleDefinition module = ReadWithSymbols(input) ?? Read(input, new ReaderParameters { AssemblyResolver = _resolver });
         AssemblyUnderRewrite assembly = new(module, role, _names);
         // First: the analysis has seen the code as it is now.
         bool changed = role == AssemblyRole.Application && Deletion is not null && Deletion.Run(module, input);
@@ -141,13 +135,45 @@ public sealed class AssemblyRewriter : IDisposable
         }
     }
 
+    /// <summary>Null when there is a symbol file and it cannot be read: that is no reason not to publish. One of another build counts as none.</summary>
+    private ModuleDefinition? ReadWithSymbols(string path)
+    {
+        ModuleDefinition? module = null;
+        try
+        {
+            module = ModuleDefinition.ReadModule(path, new ReaderParameters
+            {
+                AssemblyResolver = _resolver,
+                ReadSymbols = true,
+                ThrowIfSymbolsAreNotMatching = false,
+                SymbolReaderProvider = new DefaultSymbolReaderProvider(throwIfNoSymbol: false),
+            });
+            if (module.HasSymbols)
+            {
+                // Cecil reads them with each method's body: what is broken is to be found here.
+                foreach (MethodDefinition method in module.GetTypes().SelectMany(type => type.Methods).Where(method => method.HasBody))
+                {
+                    _ = method.DebugInformation.HasSequencePoints;
+                }
+            }
+
+            return module;
+        }
+        catch (Exception)
+        {
+            // Whatever a reader of any format throws at any bytes. If it is the assembly that is broken, the next read says so.
+            module?.Dispose();
+            return null;
+        }
+    }
+
     private static ModuleDefinition Read(string path, ReaderParameters parameters)
     {
         try
         {
             return ModuleDefinition.ReadModule(path, parameters);
         }
-        catch (Exception failure) when (failure is BadImageFormatException or SymbolsNotMatchingException)
+        catch (Exception failure) when (failure is BadImageFormatException)
         {
             throw new RewriteException($"{Path.GetFileName(path)}: cannot be read: {failure.Message}");
         }

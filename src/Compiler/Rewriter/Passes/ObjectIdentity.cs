@@ -36,7 +36,19 @@ public sealed class ObjectIdentity : IRewritePass
             foreach (Instruction site in method.Body.Instructions.Where(candidate => IdentitySites.IsComparison(candidate) || IdentitySites.IsReferenceEquals(candidate)))
             {
                 StackTypes types = assembly.StackTypesOf(method);
-                if (!types.IsReachable(site) || !ComparesObjects(assembly, method, types, site))
+                if (!types.IsReachable(site))
+                {
+                    continue;
+                }
+
+                // ilc makes a method that throws of one that uses such a value. In the framework nothing is missing.
+                if (assembly.Role == AssemblyRole.Application && types.Operands(site).Any(operand => (operand & StackValue.Unresolved) != 0))
+                {
+                    statistics.Skip(method.FullName, "with a value of a type that is not there");
+                    continue;
+                }
+
+                if (!ComparesObjects(assembly, method, types, site))
                 {
                     continue;
                 }

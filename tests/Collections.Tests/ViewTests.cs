@@ -92,6 +92,29 @@ public sealed class ViewTests
     }
 
     [Fact]
+    public void AnEnumerationThatHasEndedStaysAtItsEnd()
+    {
+        foreach (int count in (int[])[0, 1, 4095, 4096, 4097, 10_000])
+        {
+            TreeListEnumerator<int> list = new TreeList<int>(Enumerable.Range(0, count)).GetEnumerator();
+            TreeArrayEnumerator<int> array = new TreeArray<int>([.. Enumerable.Range(0, count)]).GetEnumerator();
+            int seen = 0;
+            while (list.MoveNext() & array.MoveNext())
+            {
+                Assert.Equal(seen, list.Current);
+                Assert.Equal(seen++, array.Current);
+            }
+
+            Assert.Equal(count, seen);
+            for (int i = 0; i < 3; i++)
+            {
+                Assert.False(list.MoveNext());
+                Assert.False(array.MoveNext());
+            }
+        }
+    }
+
+    [Fact]
     public void CurrentBeforeTheFirstStepIsNoElement()
     {
         Assert.Throws<NullReferenceException>(() => new TreeArray<int>(5).GetEnumerator().Current);

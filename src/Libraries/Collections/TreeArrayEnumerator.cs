@@ -34,9 +34,8 @@ public ref struct TreeArrayEnumerator<T>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public bool MoveNext()
     {
-        if (_left != 0)
+        if (--_left >= 0)
         {
-            _left--;
             _current = ref Unsafe.Add(ref _current, 1);
             return true;
         }
@@ -44,6 +43,7 @@ public ref struct TreeArrayEnumerator<T>
         Span<T> chunk = _sequence.ChunkFrom(_next, _end, _version);
         if (chunk.IsEmpty)
         {
+            _left = 0;
             return false;
         }
 

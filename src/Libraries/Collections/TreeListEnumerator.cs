@@ -29,9 +29,8 @@ public ref struct TreeListEnumerator<T>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public bool MoveNext()
     {
-        if (_version == _list.Version && _left != 0)
+        if (_version == _list.Version && --_left >= 0)
         {
-            _left--;
             _current = ref Unsafe.Add(ref _current, 1);
             return true;
         }
@@ -39,6 +38,7 @@ public ref struct TreeListEnumerator<T>
         Span<T> chunk = _list.ChunkFrom(_next, _list.Count, _version);
         if (chunk.IsEmpty)
         {
+            _left = 0;
             return false;
         }
 

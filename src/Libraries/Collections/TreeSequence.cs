@@ -87,7 +87,18 @@ public abstract partial class TreeSequence<T> : IReadOnlyList<T>
 
     /// <summary>Without the check of the index: nothing outside of a leaf is reached, but what is there may be no element.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    internal ref T At(int index) => ref Unsafe.Add(ref MemoryMarshal.GetArrayDataReference(LeafAt(index >> Leaf<T>.Shift)), index & Leaf<T>.Mask);
+    internal ref T At(int index)
+    {
+        T[]? leaf = LeafAt(index >> Leaf<T>.Shift);
+
+        // There is one, unless another thread shortens the sequence. Without this the compiler checks for null by a read of the array's header: one more line of the cache for each random access.
+        if (leaf is null)
+        {
+            Throw.Modified();
+        }
+
+        return ref Unsafe.Add(ref MemoryMarshal.GetArrayDataReference(leaf), index & Leaf<T>.Mask);
+    }
 
     /// <summary>What follows in one leaf, from an index on, up to so many elements. The range must be one of the sequence.</summary>
     /// <remarks>Not made of the array: that would check its type, as an array of references may be one of a derived type.</remarks>

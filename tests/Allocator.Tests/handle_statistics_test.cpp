@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "runtime/abi.h"
+#include "runtime/native_handles.h"
 
 namespace freehold::testing {
 namespace {
@@ -16,7 +16,7 @@ TEST(HandleStatistics, AreThoseOfTheLibraryIfThereIsOne) {
   uint64_t values[kFigures + 1];
   auto ask = [&values] {
     std::fill(std::begin(values), std::end(values), 7);
-    freehold_get_handle_statistics(values, kFigures);
+    runtime::read_handle_figures(values, kFigures);
     EXPECT_EQ(values[kFigures], 7u) << "as many as were asked for";
   };
   ask();

@@ -1,9 +1,11 @@
 // What the program is told of: shortage of memory, once until there is some again, and growth.
 #include "heap/notices.h"
+#include "Platform/memory_budget.h"
 
 #include <algorithm>
 #include <thread>
 
+#include "Platform/memory_budget.h"
 #include "heap/accounting.h"
 #include "heap_fixture.h"
 #include "os/meshing.h"
@@ -126,6 +128,10 @@ TEST_F(NoticesTest, SoDoesTheMemoryOfTheMeshingMalloc) {
   heap::listen(heap::kPressure);
   heap::set_process_memory(kLimit);
   fill(3);
+  // As the meshing malloc joins, and stays.
+  static constexpr os::BudgetOwner owner = {"test", []() noexcept { return meshing_malloc.used + meshing_malloc.cached; }, [](os::GiveBack) noexcept {},
+                                            []() noexcept { return true; }};
+  os::join_budget(owner);
   meshing_malloc = {kLimit / 8 * 2, kLimit / 8};
   EXPECT_EQ(given(), 0u);
   meshing_malloc.used = kLimit / 8 * 4;

@@ -1,6 +1,5 @@
 // What the program is told of: shortage of memory, once until there is some again, and growth.
 #include "heap/notices.h"
-#include "Platform/memory_budget.h"
 
 #include <algorithm>
 #include <thread>

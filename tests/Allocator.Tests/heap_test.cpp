@@ -66,6 +66,22 @@ TEST_F(HeapTest, FinalizerAndSyncEntryComeFirst) {
   EXPECT_EQ(heap::delete_object(hashed), DeleteResult::kDeleted);
 }
 
+// Whoever marks it says when its lock is free: until then it is deleted for users, and whole for the heap.
+TEST_F(HeapTest, WhatWaitsForItsLockIsDeletedOnce) {
+  Object* object = allocate(&small_type.table);
+  EXPECT_FALSE(heap::is_postponed(object));
+  *object->sync_word() |= core::kSyncPostponed | core::kSyncIsHashOrIndex | 5;
+  EXPECT_TRUE(heap::is_postponed(object));
+  EXPECT_FALSE(heap::is_deleted(object));
+  EXPECT_EQ(heap::delete_object(object), DeleteResult::kAlreadyDeleted);
+  EXPECT_EQ(heap::delete_itself(object), DeleteResult::kAlreadyDeleted);
+  EXPECT_EQ(heap::delete_postponed(object), DeleteResult::kHasSyncEntry) << "a lock that was made just then";
+  *object->sync_word() = core::kSyncPostponed;
+  EXPECT_EQ(heap::delete_postponed(object), DeleteResult::kDeleted);
+  EXPECT_TRUE(heap::is_deleted(object));
+  EXPECT_EQ(heap::delete_postponed(object), DeleteResult::kAlreadyDeleted);
+}
+
 // A finalizer may delete its own object, or one whose finalizer is further out: the deletion that runs the finalizer is the one that counts.
 TEST_F(HeapTest, WhatIsFinalizedIsDeletedOnceByTheDeletionThatRunsTheFinalizer) {
   Object *outer = allocate(&finalizable_type.table), *inner = allocate(&finalizable_type.table), *other = allocate(&finalizable_type.table);

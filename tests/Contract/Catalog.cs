@@ -21,6 +21,7 @@ internal static class Catalog
         .. Pinning.All(),
         .. ForeignMemory.All(),
         .. Locking.All(),
+        .. LockingOfDeleted.All(),
         .. TailCalls.All(),
         .. Weak.All(),
         .. Unreachable.All(),

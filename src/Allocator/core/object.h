@@ -20,6 +20,7 @@ inline constexpr size_t kObjectAlignment = 8;
 inline constexpr uint32_t kDeletedBit = 1u << 0;
 inline constexpr uint32_t kFillerBit = 1u << 1;
 
+inline constexpr uint32_t kSyncPostponed = 1u << 31;  // deleted, but its lock is in use: it goes when the lock is free
 inline constexpr uint32_t kSyncFinalizerRun = 1u << 30;
 inline constexpr uint32_t kSyncIsHashOrIndex = 1u << 27;
 inline constexpr uint32_t kSyncIsHash = 1u << 26;

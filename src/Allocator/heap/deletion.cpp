@@ -31,8 +31,9 @@ FREEHOLD_MODULE_STATE(state);
 // From where a thread meets a deleted object to the exception that it makes next. Debug mode.
 [[gnu::tls_model("initial-exec")]] thread_local constinit History met_history = {};
 
-// What is left to be done: all; all but the finalizer; not the parts either; or not the entry of the table of locks either.
-enum class Deletion : uint8_t { kWhole, kFinalized, kItself, kKeepingLock };
+// What is left to be done: all; all but the finalizer; not the parts either; the same of an object that had to wait for its lock; or not
+// the entry of the table of locks either.
+enum class Deletion : uint8_t { kWhole, kFinalized, kItself, kPostponed, kKeepingLock };
 
 // The part of deletion behind the deleted bit: pages of its own die at once. `type` is needed in debug mode.
 [[gnu::noinline]] DeleteResult finish_large(uint8_t* start, const MethodTable* type, size_t size) noexcept {
@@ -113,7 +114,7 @@ bool finish(const Target& target, DeleteResult* result) noexcept {
 bool try_to_delete(void* object, uint64_t head, const MethodTable* type, Deletion deletion, DeleteResult* result) noexcept {
   Target target = {object, static_cast<uint32_t>(head), static_cast<uint32_t>(head >> 32), type, 0};
   if (!read_size(object, type, &target.size)) return false;
-  if ((target.header & core::kDeletedBit) != 0) {
+  if ((target.header & core::kDeletedBit) != 0 || ((target.sync & core::kSyncPostponed) != 0 && deletion < Deletion::kPostponed)) {
     *result = already_deleted(reinterpret_cast<uintptr_t>(object));
     return true;
   }
@@ -137,7 +138,7 @@ bool try_to_delete(void* object, uint64_t head, const MethodTable* type, Deletio
     *result = DeleteResult::kOwnsParts;
     return true;
   }
-  if ((target.sync & (core::kSyncIsHashOrIndex | core::kSyncIsHash)) == core::kSyncIsHashOrIndex && deletion != Deletion::kKeepingLock) {
+  if (core::has_lock(target.sync) && deletion != Deletion::kKeepingLock) {
     *result = DeleteResult::kHasSyncEntry;
     return true;
   }
@@ -226,7 +227,18 @@ DeleteResult delete_part(void* object) noexcept {
   if (result == DeleteResult::kAlreadyDeleted) thread_heap.double_deletes--;
   return result;
 }
+DeleteResult delete_postponed(void* object) noexcept { return delete_indirectly(object, Deletion::kPostponed); }
 DeleteResult delete_keeping_lock(void* object) noexcept { return delete_any(object, Deletion::kKeepingLock); }
+
+bool is_postponed(const void* object) noexcept {
+  if (!arena.contains(reinterpret_cast<uintptr_t>(object))) return false;
+  uint32_t sync;
+  while (!core::try_load(static_cast<const uint32_t*>(object) - 1, &sync)) {
+    object = find_again(const_cast<void*>(object));
+    if (object == nullptr) return false;
+  }
+  return (sync & core::kSyncPostponed) != 0;
+}
 
 void note_dangling_fault(uintptr_t address) noexcept {
   state.dangling_faults.fetch_add(1, std::memory_order_relaxed);

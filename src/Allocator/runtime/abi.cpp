@@ -51,7 +51,7 @@ void freehold_begin_finalizer(void* running) noexcept { freehold::heap::begin_fi
 
 void freehold_end_finalizer(const void* running) noexcept { freehold::heap::end_finalizer(static_cast<const freehold::heap::RunningFinalizer*>(running)); }
 
-int32_t freehold_delete_keeping_lock(void* object) noexcept { return static_cast<int32_t>(freehold::heap::delete_keeping_lock(object)); }
+int32_t freehold_delete_postponed(void* object) noexcept { return static_cast<int32_t>(freehold::heap::delete_postponed(object)); }
 
 void* freehold_finalizer(void* object) noexcept {
   uint64_t type;
@@ -70,7 +70,7 @@ int32_t freehold_read_stack(uint32_t stack, uintptr_t* addresses, int32_t capaci
   return static_cast<int32_t>(freehold::heap::read_stack(stack, addresses, static_cast<size_t>(capacity)));
 }
 
-int32_t freehold_is_deleted(void* object) noexcept { return freehold::heap::is_deleted(object) ? 1 : 0; }
+int32_t freehold_is_deleted(void* object) noexcept { return freehold::heap::is_deleted(object) || freehold::heap::is_postponed(object) ? 1 : 0; }
 
 void* freehold_pin(void* address) noexcept { return freehold::heap::pin(address); }
 

@@ -24,6 +24,7 @@ public static class PassManifest
         new BlockMoves(),
         new StringHashes(),
         new ReferencesForPointers(),
+        new LockEntries(),
         new NativeCallPins(),
         new NativeDelegatePins(),
         new ReflectedCallPins(),

@@ -56,12 +56,17 @@ internal static class Deletion
     {
         if (result == DeleteResult.HasSyncEntry)
         {
-            // A lock that is held, or that another thread makes just now, outlives the object.
-            result = NativeHeap.ReleaseSyncEntry(obj) ? NativeHeap.DeleteItself(obj) : DeleteResult.HasSyncEntry;
-            if (result == DeleteResult.HasSyncEntry)
+            PostponedDeletions.Retry();
+            do
             {
-                result = NativeHeap.DeleteKeepingLock(obj);
+                result = NativeHeap.ReleaseSyncEntry(obj, again: false) switch
+                {
+                    NativeHeap.LockRelease.Released => NativeHeap.DeleteItself(obj),
+                    NativeHeap.LockRelease.Postponed => PostponedDeletions.Add(obj),
+                    _ => DeleteResult.AlreadyDeleted,
+                };
             }
+            while (result == DeleteResult.HasSyncEntry);  // another thread has made a lock just then
         }
 
         if (result == DeleteResult.MayBePinned)

@@ -103,6 +103,7 @@ public static class Heap
         }
 
         OutgrownArrays.DeleteAll();
+        PostponedDeletions.Retry(int.MaxValue);
         long deleted = NativeHeap.Reclaim();
         NativeHeap.ReleaseDeadLocks();
         return deleted >= 0 ? deleted : throw UnreachableObjects.NoMemory();

@@ -32,10 +32,18 @@ internal static unsafe partial class NativeHeap
         return history;
     }
 
-    /// <summary>Injected into CoreLib by the rewriter: frees the object's entry of the runtime's table of locks.</summary>
+    /// <summary>What <see cref="ReleaseSyncEntry"/> answers; the numbers are those of src/Compiler/InjectedRuntime/Framework/SyncTable.cs.</summary>
+    internal enum LockRelease
+    {
+        Released = 0,
+        Postponed = 1,
+        AlreadyPostponed = 2,
+    }
+
+    /// <summary>Injected into CoreLib by the rewriter: frees the object's entry of the runtime's table of locks; or marks the object, when the lock is in use.</summary>
     [RuntimeImport("*", "FreeholdReleaseSyncEntry")]
     [MethodImpl(MethodImplOptions.InternalCall)]
-    internal static extern bool ReleaseSyncEntry(object obj);
+    internal static extern LockRelease ReleaseSyncEntry(object obj, bool again);
 
     /// <summary>Injected too: frees the entries of objects that a search has deleted. The finalizer thread does so by itself, later.</summary>
     [RuntimeImport("*", "FreeholdReleaseDeadLocks")]

@@ -10,4 +10,6 @@ internal sealed class Condition
     /// </summary>
     [Injected]
     internal int _freeholdWaiting;
+
+    public extern void SignalAll();
 }

@@ -14,4 +14,8 @@ internal sealed class Lock
     internal extern void Exit(int thread);
 
     internal extern bool TryEnterOneShot(int thread);
+
+    internal extern bool TryEnterSlow(int milliseconds, int thread);
+
+    internal extern bool GetIsHeldByCurrentThread(int thread);
 }

@@ -19,38 +19,63 @@ internal static class SyncTable
     [Injected]
     private const int OtherHeaderBits = unchecked((int)0xF0000000);
 
+    /// <summary>The object's deletion waits until its lock is free (core/object.h).</summary>
+    [Injected]
+    private const int HeaderIsPostponed = unchecked((int)0x80000000);
+
+    /// <summary>What FreeholdReleaseSyncEntry answers: NativeHeap.LockRelease.</summary>
+    [Injected]
+    private const int Released = 0, Postponed = 1, AlreadyPostponed = 2;
+
     private static Lock s_lock;
     private static Entry[] s_entries;
     private static int s_freeEntryList;
 
-    /// <summary>Gives an object's entry back, before the object is deleted. False, and nothing is changed, when its lock is held or waited for.</summary>
+    /// <summary>Gives an object's entry back, before the object is deleted; or, when its lock is held or waited for, marks the object: its deletion is postponed.</summary>
+    /// <param name="obj">The object.</param>
+    /// <param name="again">Whether its deletion was postponed before.</param>
+    /// <returns>Released, Postponed or AlreadyPostponed.</returns>
     /// <remarks>
     /// The hash code goes back into the header: a deleted object whose page is still there has it like any other.
     /// The lock is taken for the check so that nobody can enter between check and detachment; the finally block matters because the header's
-    /// page may die under a racing second Delete, and that throws. The Lock is deleted, not reused: a thread that read it from the table just
-    /// before and enters it late meets a deleted object, as the contract says, instead of holding a lock that belongs to somebody else.
-    /// Who is in <c>Monitor.Wait</c> takes that Lock again and lets go of the one in the table: it must be the same.
+    /// page may die under a racing second Delete, and that throws. The Lock is deleted, not reused, and the free entry goes on leading to it: a thread that took
+    /// the index or the Lock just before, and enters late, sees then that it is the object's no more.
+    /// Who is in <c>Monitor.Wait</c> is woken, since nobody need pulse a deleted object, and takes that Lock again: it must be the one in the table.
     /// Its AutoResetEvent, made only when a thread had to sleep, is left: the thread that signalled it last may still be inside Set.
     /// </remarks>
     [Injected]
     [RuntimeExport("FreeholdReleaseSyncEntry")]
-    internal static unsafe bool FreeholdReleaseSyncEntry(object obj)
+    internal static unsafe int FreeholdReleaseSyncEntry(object obj, bool again)
     {
-        bool released = true;
+        int answer = Released;
         Lock detached = null, entered = null;
+        Condition condition = null;
         int thread = 0;
         // The four bytes before the MethodTable pointer.
         ref int header = ref Il.Subtract(ref RuntimeHelpers.GetMethodTableRef(obj), sizeof(int));
         s_lock.Enter();
         try
         {
-            if (ObjectHeader.GetSyncEntryIndex(header, out int index))
+            int old = header;
+            if ((old & HeaderIsPostponed) != 0 && !again)
+            {
+                answer = AlreadyPostponed;
+            }
+            else if (ObjectHeader.GetSyncEntryIndex(old, out int index))
             {
                 ref Entry entry = ref s_entries[index];
                 Lock candidate = entry.Lock;
                 thread = Environment.CurrentManagedThreadId;
-                if (candidate.TryEnterOneShot(thread) && (entered = candidate)._state == HeldAndUncontended
-                    && !(Monitor.s_conditionTable.TryGetValue(obj, out Condition condition) && condition._freeholdWaiting != 0))
+                if (candidate.TryEnterOneShot(thread))
+                {
+                    entered = candidate;
+                    if (!Monitor.s_conditionTable.TryGetValue(obj, out condition) || condition._freeholdWaiting == 0)
+                    {
+                        condition = null;
+                    }
+                }
+
+                if (entered is not null && entered._state == HeldAndUncontended && condition is null)
                 {
                     int hash = entry.HashCode;
                     if (hash != 0)
@@ -58,7 +83,6 @@ internal static class SyncTable
                         hash |= HeaderHoldsHash;
                     }
 
-                    int old;
                     do
                     {
                         old = header;
@@ -69,14 +93,23 @@ internal static class SyncTable
                 }
                 else
                 {
-                    released = false;
+                    answer = Postponed;
+                    do
+                    {
+                        old = header;
+                    }
+                    while (Interlocked.CompareExchange(ref header, old | HeaderIsPostponed, old) != old);
                 }
             }
         }
         finally
         {
-            entered?.Exit(thread);
             s_lock.Exit();
+            if (entered is not null)
+            {
+                condition?.SignalAll();
+                entered.Exit(thread);
+            }
         }
 
         if (detached is not null)
@@ -84,8 +117,111 @@ internal static class SyncTable
             FreeholdRuntime.Delete(detached);
         }
 
-        return released;
+        return answer;
     }
+
+    /// <summary>The hash code of an object whose header held this index: of another object, if the entry was given back meanwhile. Zero: none yet.</summary>
+    [Injected]
+    internal static int FreeholdGetHashCode(int index, object obj)
+    {
+        while (true)
+        {
+            int hash = s_entries[index].HashCode;
+            int header = Header(obj);
+            bool hasEntry = ObjectHeader.GetSyncEntryIndex(header, out int now);
+            if (!hasEntry)
+            {
+                return (header & HeaderHoldsHash) == HeaderHoldsHash ? now : 0;
+            }
+
+            if (now == index)
+            {
+                return hash;
+            }
+
+            index = now;
+        }
+    }
+
+    /// <summary>Sets the hash code of an object, if it has none.</summary>
+    [Injected]
+    internal static int FreeholdSetHashCode(int index, int hash, object obj)
+    {
+        s_lock.Enter();
+        try
+        {
+            // While the lock is held nobody gives an entry back.
+            if (ObjectHeader.GetSyncEntryIndex(Header(obj), out index))
+            {
+                ref Entry entry = ref s_entries[index];
+                if (entry.HashCode == 0)
+                {
+                    entry.HashCode = hash;
+                }
+
+                return entry.HashCode;
+            }
+        }
+        finally
+        {
+            s_lock.Exit();
+        }
+
+        return ObjectHeader.GetHashCode(obj);
+    }
+
+    /// <summary>Lock.TryEnterOneShot, of an object's lock. False also when the lock is the object's no more: the slow path finds the right one.</summary>
+    [Injected]
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    internal static bool FreeholdTryEnterOneShot(Lock candidate, int thread, object obj) =>
+        candidate.TryEnterOneShot(thread) && (IsLockOf(candidate, obj) || Leave(candidate));
+
+    /// <summary>Lock.TryEnterSlow, of an object's lock. It does not wait for one that has become another object's.</summary>
+    [Injected]
+    internal static bool FreeholdTryEnterSlow(Lock candidate, int milliseconds, int thread, object obj)
+    {
+        while (true)
+        {
+            if (IsLockOf(candidate, obj))
+            {
+                if (!candidate.TryEnterSlow(milliseconds, thread))
+                {
+                    return false;
+                }
+
+                if (IsLockOf(candidate, obj))
+                {
+                    return true;
+                }
+
+                candidate.Exit();
+            }
+
+            FreeholdRuntime.TouchObject(obj);
+            candidate = ObjectHeader.GetLockObject(obj);
+        }
+    }
+
+    /// <summary>Lock.GetIsHeldByCurrentThread, of an object's lock.</summary>
+    [Injected]
+    internal static bool FreeholdIsHeld(Lock candidate, int thread, object obj) => candidate.GetIsHeldByCurrentThread(thread) && IsLockOf(candidate, obj);
+
+    [Injected]
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private static bool IsLockOf(Lock candidate, object obj) =>
+        ObjectHeader.GetSyncEntryIndex(Header(obj), out int index) && s_entries[index].Lock == candidate;
+
+    [Injected]
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static bool Leave(Lock entered)
+    {
+        entered.Exit();
+        return false;
+    }
+
+    [Injected]
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private static unsafe int Header(object obj) => Il.Subtract(ref RuntimeHelpers.GetMethodTableRef(obj), sizeof(int));
 
     /// <summary>
     /// For objects that no root reached and that the heap deleted while the threads stood still: the finalizer thread calls it before it runs finalizers.
@@ -100,6 +236,8 @@ internal static class SyncTable
             s_lock.Enter();
             try
             {
+                // No root reached the object, so no thread can be on the way to this entry.
+                s_entries[index].Lock = null;
                 Free(ref s_entries[index], index);
             }
             finally
@@ -113,7 +251,6 @@ internal static class SyncTable
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     private static void Free(ref Entry entry, int index)
     {
-        entry.Lock = null;
         entry.Next = s_freeEntryList;
         s_freeEntryList = index;
     }
@@ -122,7 +259,7 @@ internal static class SyncTable
     {
         public Lock Lock;
 
-        public extern int HashCode { get; }
+        public extern int HashCode { get; set; }
 
         public extern int Next { set; }
     }

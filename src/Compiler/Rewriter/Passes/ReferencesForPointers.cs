@@ -11,6 +11,7 @@ namespace Freehold.Rewriter.Passes;
 /// such a pointer and using it would find the object moved and the old address retired. And a pin that it is told of is too dear for <c>lock</c>.
 /// The heap's objects own the bytes before the address that references have (an object at <c>p</c> owns <c>[p - 8, p - 8 + size)</c>), so that a ref to the
 /// header at <c>p - 4</c> is an interior reference like any other: faults repair it, and so do the stops of the threads.
+/// The pins also kept the objects alive: <see cref="LockEntries"/> sees to that.
 /// </summary>
 public sealed class ReferencesForPointers : IRewritePass
 {

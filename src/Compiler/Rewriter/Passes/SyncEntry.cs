@@ -8,8 +8,8 @@ namespace Freehold.Rewriter.Passes;
 /// Gives an object's entry of <c>SyncTable</c> back before the object is deleted. Stock entries are freed by a finalizable collector object that
 /// hangs on the owner by a dependent handle; without a collector that finalizer never runs, so the pass
 /// <list type="number">
-/// <item>injects <c>SyncTable.FreeholdReleaseSyncEntry(object)</c>, exported under that name: detaches the entry from the header, puts it on the
-/// free list and deletes its Lock. It answers false and changes nothing when the lock is held or waited for;</item>
+/// <item>injects <c>SyncTable.FreeholdReleaseSyncEntry(object, bool)</c>, exported under that name: detaches the entry from the header, puts it on the
+/// free list and deletes its Lock. When the lock is held or waited for, it marks the object, whose deletion then waits until the lock is free;</item>
 /// <item>makes <c>SyncTable.AssignEntry</c> create neither the collector nor the handle: both would only leak;</item>
 /// <item>makes <c>Condition.Wait</c> count the threads between their letting go of the lock and their holding it again, pulsed or not;</item>
 /// <item>injects <c>SyncTable.FreeholdReleaseDeadLocks()</c>, exported too, for objects that no root reached and that the heap deleted while the threads
@@ -27,7 +27,7 @@ public sealed class SyncEntry : IRewritePass
     public string Name => nameof(SyncEntry);
 
     /// <inheritdoc/>
-    public int Version => 6;
+    public int Version => 7;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => role == AssemblyRole.CoreLib;

@@ -53,7 +53,12 @@ internal static class PostponedDeletions
                 if (IsDone(obj))
                 {
                     int last = s_count - 1;
-                    s_objects[s_next] = s_objects[last];
+                    if (s_next != last)
+                    {
+                        // Not of itself: the store asks for the type of an object that is gone.
+                        s_objects[s_next] = s_objects[last];
+                    }
+
                     s_objects[last] = null;
                     s_count = last;
                 }

@@ -109,6 +109,22 @@ TEST_F(GraphDeletionTest, EntriesOfLocksWaitForTheirRelease) {
   EXPECT_EQ(heap::take_dead_lock(), 7u);
 }
 
+// Another thread may be in its lock: the caller finds out.
+TEST_F(GraphDeletionTest, ARootWithALockIsLeftToTheCaller) {
+  Object *child = node(), *root = node({child});
+  *root->sync_word() = core::kSyncIsHashOrIndex | 7;
+  GraphDeletion result;
+  EXPECT_EQ(remove(root, &result), GraphResult::kDeleted);
+  EXPECT_EQ(result.root_has_lock, 1u);
+  EXPECT_EQ(result.objects, 2u);
+  EXPECT_TRUE(heap::is_deleted(child));
+  EXPECT_FALSE(heap::is_deleted(root));
+  EXPECT_EQ(heap::take_dead_lock(), 0u);
+  *root->sync_word() |= core::kSyncPostponed;
+  EXPECT_EQ(remove(root, &result), GraphResult::kGone);
+  EXPECT_FALSE(heap::is_deleted(root));
+}
+
 TEST_F(GraphDeletionTest, WithoutMemoryNothingGoes) {
   Object *child = node(), *root = node({child});
   GraphDeletion result;

@@ -15,7 +15,7 @@ internal static class LockingOfDeleted
     public static IEnumerable<Case> All()
     {
         yield return new("lock-deleted-held", _ => Held());
-        yield return new("lock-deleted-meanwhile", arguments => Meanwhile(arguments is [string rounds] ? int.Parse(rounds) : 2_000));
+        yield return new("lock-deleted-meanwhile", arguments => Meanwhile(arguments is [string rounds] ? int.Parse(rounds) : 200));
     }
 
     // The holder needs the header to let go, and the others need the holder to do so. Memory of a large object would go at once; so would that of any object in debug mode.
@@ -23,13 +23,21 @@ internal static class LockingOfDeleted
     {
         foreach (Func<object> create in (Func<object>[])[() => new byte[2_000_000], () => new byte[60_000], () => new Small()])
         {
-            foreach (Action<object> enter in (Action<object>[])[Monitor.Enter, o => Expect.True(Monitor.TryEnter(o, s_deadline))])
-                HeldAndWaitedFor(create(), enter);
-            WaitedForInVain(create());
+            foreach (Action<object> delete in (Action<object>[])[Heap.Delete, o => Heap.DeleteGraph(o)])
+            {
+                foreach (Action<object> enter in (Action<object>[])[Monitor.Enter, o => Expect.True(Monitor.TryEnter(o, s_deadline))])
+                    HeldAndWaitedFor(create(), enter, delete);
+                WaitedForInVain(create(), delete);
+                WaitedForInVain(create(), gate =>
+                {
+                    lock (gate)
+                        delete(gate);
+                });
+            }
         }
     }
 
-    private static void HeldAndWaitedFor(object gate, Action<object> enter)
+    private static void HeldAndWaitedFor(object gate, Action<object> enter, Action<object> delete)
     {
         using var inside = new ManualResetEventSlim();
         using var go = new ManualResetEventSlim();
@@ -49,8 +57,9 @@ internal static class LockingOfDeleted
             Monitor.Exit(gate);
         });
         UntilItWaits(waiter);
-        Heap.Delete(gate);
+        delete(gate);
         Expect.Throws<DoubleDeleteException>(() => Heap.Delete(gate));
+        Expect.Throws<DoubleDeleteException>(() => Heap.DeleteGraph(gate));
         go.Set();
         Expect.True(holder.Join(s_deadline), "the holder ends");
         Expect.True(waiter.Join(s_deadline), "the waiter ends");
@@ -79,7 +88,7 @@ internal static class LockingOfDeleted
     }
 
     // Nobody pulses a deleted object.
-    private static void WaitedForInVain(object gate)
+    private static void WaitedForInVain(object gate, Action<object> delete)
     {
         Exception? failure = null;
         var thread = new Thread(() =>
@@ -99,7 +108,7 @@ internal static class LockingOfDeleted
         });
         thread.Start();
         UntilItWaits(thread);
-        Heap.Delete(gate);
+        delete(gate);
         Expect.True(thread.Join(s_deadline), "who waits ends");
         Expect.True(failure is null, $"{failure}");
         DeletedAtLast(gate);

@@ -29,11 +29,11 @@ DeleteResult delete_itself(void* object) noexcept;
 // As delete_object(), for what another object owned: that it is gone already is nobody's mistake, and no double delete in the statistics.
 DeleteResult delete_part(void* object) noexcept;
 // The same, whatever the runtime's table of locks has for the object: a lock that is held stays usable, its entry is not reused. Neither kNeedsFinalizer nor kOwnsParts.
-// For an object that FreeholdReleaseSyncEntry has marked (core::kSyncPostponed), when its lock is free.
+DeleteResult delete_keeping_lock(void* object) noexcept;
+// As delete_itself(), for an object that FreeholdReleaseSyncEntry has marked (core::kSyncPostponed), when its lock is free.
 DeleteResult delete_postponed(void* object) noexcept;
 // Whether it was marked: deleted, though its memory has to wait for its lock.
 bool is_postponed(const void* object) noexcept;
-DeleteResult delete_keeping_lock(void* object) noexcept;
 
 // A fault at `address` is answered by a DanglingReferenceException: counts it and, in debug mode, notes what is known of the object. Signal-safe.
 void note_dangling_fault(uintptr_t address) noexcept;

@@ -3,6 +3,7 @@
 #include "core/arena.h"
 #include "core/knobs.h"
 #include "core/object.h"
+#include "heap/forwarding.h"
 #include "heap/pin_release.h"
 #include "heap/pins.h"
 #include "heap/reachability.h"
@@ -16,7 +17,7 @@ using core::Object;
 namespace {
 
 struct Deletion {
-  const uint64_t* array;
+  const uint64_t *root, *array;
   GraphDeletion* result;
   bool gone;
 };
@@ -37,8 +38,10 @@ void found(Object* const* objects, size_t count, void* argument) noexcept {
     if (walked.type->has_finalizer() && (*object->sync_word() & core::kSyncFinalizerRun) == 0) list_finalizable(*deletion.array, result->finalizable++, object);
   });
   if (result->finalizable != 0) return;
+  auto* root = reinterpret_cast<Object*>(current_address(*deletion.root));
   for_each_live(objects, count, [&](Object* object, const Walked& walked) noexcept {
-    if (!delete_unreached(object)) return;
+    if (object == root && core::has_lock(*object->sync_word())) result->root_has_lock = 1;
+    else if (!delete_unreached(object)) return;
     result->objects++;
     result->bytes += walked.size;
   });
@@ -49,7 +52,7 @@ void found(Object* const* objects, size_t count, void* argument) noexcept {
 GraphResult delete_graph(const uint64_t* root, const uint64_t* finalizable, GraphDeletion* result) noexcept {
   *result = {};
   if (!core::arena.contains(*root)) return GraphResult::kNotInHeap;
-  Deletion deletion = {finalizable, result, false};
+  Deletion deletion = {root, finalizable, result, false};
   // As reclaim() does.
   if (core::knobs.debug) refresh_pins();
   if (!find_graph(root, found, &deletion)) return GraphResult::kNotPossible;

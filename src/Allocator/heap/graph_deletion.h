@@ -10,6 +10,7 @@ namespace freehold::heap {
 struct GraphDeletion {
   uint64_t objects, bytes;  // that were deleted
   uint64_t finalizable;     // found before their finalizers had run
+  uint64_t root_has_lock;   // the root is left to the caller, who deletes it as Heap.Delete does: another thread, which refers to it, may be in its lock
 };
 enum class GraphResult : int32_t { kDeleted = 0, kNotPossible = 1, kFinalizable = 2, kGone = 3, kNotInHeap = 4 };
 

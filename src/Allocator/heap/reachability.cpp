@@ -356,8 +356,8 @@ void mark_graph(void* argument) noexcept {
   set_threads_stopped(true);
   begin_dead_locks();
   auto* root = reinterpret_cast<Object*>(current_address(*request.root));
-  // Another thread may have deleted it; then there is nothing to find.
-  if (is_deleted(root)) {
+  // Another thread may have deleted it; then there is nothing to find. So it is when the deletion waits for the lock.
+  if (is_deleted(root) || is_postponed(root)) {
     request.found(nullptr, 0, request.argument);
     request.done = true;
   } else {

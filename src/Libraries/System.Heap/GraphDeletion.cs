@@ -63,6 +63,11 @@ internal static class GraphDeletion
             }
         }
 
+        if (entry.RootHasLock != 0)
+        {
+            Deletion.Check(Deletion.ReleaseLock(root, DeleteResult.HasSyncEntry));
+        }
+
         GC.KeepAlive(kept);  // until here: a root of the searches
         Heap.Delete(finalizable);
         Heap.Delete(kept);

@@ -9,4 +9,5 @@ internal readonly struct GraphEntry
     internal readonly long Objects;
     internal readonly long Bytes;
     internal readonly long Finalizable;
+    internal readonly long RootHasLock;
 }

@@ -12,7 +12,7 @@ internal static class PostponedDeletions
     private const int AtMost = 4;
 
     private static readonly Lock s_gate = new();
-    private static object?[] s_objects = new object?[8];
+    private static Postponed[] s_objects = new Postponed[8];
     private static volatile int s_count;
     private static int s_next;
 
@@ -23,12 +23,14 @@ internal static class PostponedDeletions
         {
             if (s_count == s_objects.Length)
             {
-                object?[] full = s_objects;
-                Array.Resize(ref s_objects, s_count * 2);
+                Postponed[] full = s_objects;
+                var larger = new Postponed[s_count * 2];
+                Array.Copy(full, larger, s_count);
+                s_objects = larger;
                 NativeHeap.Delete(full);
             }
 
-            s_objects[s_count] = obj;
+            s_objects[s_count].Object = obj;
             s_count++;
         }
 
@@ -49,17 +51,11 @@ internal static class PostponedDeletions
             for (int tries = Math.Min(s_count, atMost); tries > 0; tries--)
             {
                 s_next = s_next < s_count ? s_next : 0;
-                object obj = s_objects[s_next]!;
-                if (IsDone(obj))
+                if (IsDone(s_objects[s_next].Object!))
                 {
                     int last = s_count - 1;
-                    if (s_next != last)
-                    {
-                        // Not of itself: the store asks for the type of an object that is gone.
-                        s_objects[s_next] = s_objects[last];
-                    }
-
-                    s_objects[last] = null;
+                    s_objects[s_next] = s_objects[last];
+                    s_objects[last] = default;
                     s_count = last;
                 }
                 else
@@ -78,12 +74,30 @@ internal static class PostponedDeletions
     {
         try
         {
-            return NativeHeap.ReleaseSyncEntry(obj, again: true) == NativeHeap.LockRelease.Released && NativeHeap.DeletePostponed(obj) != DeleteResult.HasSyncEntry;
+            if (NativeHeap.ReleaseSyncEntry(obj, again: true) != NativeHeap.LockRelease.Released)
+            {
+                return false;
+            }
+
+            // A lock may have been made just then.
+            DeleteResult result = NativeHeap.DeletePostponed(obj);
+            if (result == DeleteResult.MayBePinned)
+            {
+                NativeHeap.ReleaseUnpinned();
+            }
+
+            return result != DeleteResult.HasSyncEntry;
         }
         catch (DanglingReferenceException)
         {
             // Another deletion, which keeps locks, was first.
             return true;
         }
+    }
+
+    // A store into an array of references asks for the type of the object, which may be gone.
+    private struct Postponed
+    {
+        internal object? Object;
     }
 }

@@ -27,6 +27,9 @@ internal static class SyncTable
     [Injected]
     private const int Released = 0, Postponed = 1, AlreadyPostponed = 2;
 
+    [Injected]
+    private const int Infinite = -1, Look = 1_000;
+
     private static Lock s_lock;
     private static Entry[] s_entries;
     private static int s_freeEntryList;
@@ -69,10 +72,16 @@ internal static class SyncTable
                 if (candidate.TryEnterOneShot(thread))
                 {
                     entered = candidate;
-                    if (!Monitor.s_conditionTable.TryGetValue(obj, out condition) || condition._freeholdWaiting == 0)
-                    {
-                        condition = null;
-                    }
+                }
+
+                if (!Monitor.s_conditionTable.TryGetValue(obj, out condition) || condition._freeholdWaiting == 0)
+                {
+                    condition = null;
+                }
+                else if (entered is null && !candidate.GetIsHeldByCurrentThread(thread))
+                {
+                    // Whoever holds the lock may pulse; if not, a later try does.
+                    condition = null;
                 }
 
                 if (entered is not null && entered._state == HeldAndUncontended && condition is null)
@@ -105,11 +114,8 @@ internal static class SyncTable
         finally
         {
             s_lock.Exit();
-            if (entered is not null)
-            {
-                condition?.SignalAll();
-                entered.Exit(thread);
-            }
+            condition?.SignalAll();
+            entered?.Exit(thread);
         }
 
         if (detached is not null)
@@ -177,6 +183,9 @@ internal static class SyncTable
         candidate.TryEnterOneShot(thread) && (IsLockOf(candidate, obj) || Leave(candidate));
 
     /// <summary>Lock.TryEnterSlow, of an object's lock. It does not wait for one that has become another object's.</summary>
+    /// <remarks>
+    /// A wait without end looks at the object now and then: if that was deleted while the lock was being made, the one who holds it may have found the memory gone, and lets nobody in any more.
+    /// </remarks>
     [Injected]
     internal static bool FreeholdTryEnterSlow(Lock candidate, int milliseconds, int thread, object obj)
     {
@@ -184,17 +193,19 @@ internal static class SyncTable
         {
             if (IsLockOf(candidate, obj))
             {
-                if (!candidate.TryEnterSlow(milliseconds, thread))
+                if (candidate.TryEnterSlow(milliseconds == Infinite ? Look : milliseconds, thread))
+                {
+                    if (IsLockOf(candidate, obj))
+                    {
+                        return true;
+                    }
+
+                    candidate.Exit();
+                }
+                else if (milliseconds != Infinite)
                 {
                     return false;
                 }
-
-                if (IsLockOf(candidate, obj))
-                {
-                    return true;
-                }
-
-                candidate.Exit();
             }
 
             FreeholdRuntime.TouchObject(obj);

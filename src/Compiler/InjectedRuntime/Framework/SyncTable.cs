@@ -177,7 +177,7 @@ internal static class SyncTable
     }
 
     /// <summary>Lock.TryEnterOneShot, of an object's lock. False also when the lock is the object's no more: the slow path finds the right one.</summary>
-    /// <remarks>Not inlined: <c>Monitor.Enter</c> would save more registers, and the usual lock, which is in the header alone, would take a quarter longer.</remarks>
+    /// <remarks>Not inlined: <c>Monitor.Enter</c> would save more registers for it, also where the lock is in the header alone.</remarks>
     [Injected]
     [MethodImpl(MethodImplOptions.NoInlining)]
     internal static bool FreeholdTryEnterOneShot(Lock candidate, int thread, object obj) =>

@@ -25,6 +25,18 @@ BudgetState& state() noexcept { return process_page().budget; }
 uint32_t this_process() noexcept { return static_cast<uint32_t>(system_call(SYS_getpid)); }
 uint64_t budget_of(uint64_t limit, bool reserve) noexcept { return reserve ? limit : limit - limit / 8; }
 
+unsigned count_owners() noexcept {
+  unsigned owners = 0;
+  for (const auto& entry : state().owners) owners += entry.load(std::memory_order_relaxed) != nullptr;
+  return owners;
+}
+
+// A container's limit is for those that share it: a heap alone has a limit of its own.
+uint64_t limit_in_force() noexcept {
+  uint64_t limit = state().limit.load(std::memory_order_relaxed);
+  return limit != 0 && state().of_container.load(std::memory_order_relaxed) && count_owners() < 2 ? 0 : limit;
+}
+
 uint64_t sum_of_held(const BudgetOwner* but) noexcept {
   uint64_t sum = 0;
   for (const auto& entry : state().owners) {
@@ -44,8 +56,31 @@ bool may_wait() noexcept {
 }
 
 bool suffices(uint64_t wanted) noexcept {
-  uint64_t budget = budget_of(state().limit.load(std::memory_order_relaxed), false);
+  uint64_t budget = budget_of(limit_in_force(), false);
   return sum_of_held(nullptr) + wanted + budget / kSpareShare <= budget;
+}
+
+// A full budget of what lives: the next round would win no more, and each allocation would make one.
+void note_whether_vain(uint64_t wanted) noexcept {
+  constexpr uint64_t kShortest = 20'000'000, kLongest = 1'000'000'000;  // nanoseconds
+  BudgetState& s = state();
+  uint64_t held = sum_of_held(nullptr), wait = 0;
+  if (held + wanted > budget_of(limit_in_force(), false)) {
+    wait = s.vain_wait.load(std::memory_order_relaxed) * 2;
+    wait = wait < kShortest ? kShortest : wait > kLongest ? kLongest : wait;
+  }
+  s.vain_held.store(held, std::memory_order_relaxed);
+  s.vain_wait.store(wait, std::memory_order_relaxed);
+  s.vain_until.store(wait == 0 ? 0 : nanoseconds() + wait, std::memory_order_relaxed);
+}
+
+bool would_be_vain() noexcept {
+  constexpr uint64_t kChange = 64;  // a share of the budget
+  const BudgetState& s = state();
+  uint64_t until = s.vain_until.load(std::memory_order_relaxed);
+  if (until == 0 || nanoseconds() >= until) return false;
+  uint64_t held = sum_of_held(nullptr), then = s.vain_held.load(std::memory_order_relaxed);
+  return (held > then ? held - then : then - held) < budget_of(limit_in_force(), false) / kChange;
 }
 
 // Cheap steps first; in a step the others before the asker, and who holds most before who holds less.
@@ -82,7 +117,9 @@ void* run(void*) noexcept {
       wait_on(s.asked, asked);
       continue;
     }
-    give_back_round(s.asker.load(std::memory_order_relaxed), s.wanted.load(std::memory_order_relaxed));
+    uint64_t wanted = s.wanted.exchange(0, std::memory_order_relaxed);
+    give_back_round(s.asker.load(std::memory_order_relaxed), wanted);
+    note_whether_vain(wanted);
     s.rounds.fetch_add(1, std::memory_order_relaxed);
     s.done.store(asked, std::memory_order_release);
     wake_all(s.done);
@@ -97,8 +134,13 @@ bool is_thread_there() noexcept {
 
 }  // namespace
 
-FREEHOLD_ONE_FOR_ALL void set_memory_limit(uint64_t bytes) noexcept { state().limit.store(bytes, std::memory_order_relaxed); }
-FREEHOLD_ONE_FOR_ALL uint64_t memory_limit() noexcept { return state().limit.load(std::memory_order_relaxed); }
+FREEHOLD_ONE_FOR_ALL void set_memory_limit(uint64_t bytes, bool of_container) noexcept {
+  state().of_container.store(of_container, std::memory_order_relaxed);
+  state().vain_until.store(0, std::memory_order_relaxed);
+  state().vain_wait.store(0, std::memory_order_relaxed);
+  state().limit.store(bytes, std::memory_order_relaxed);
+}
+FREEHOLD_ONE_FOR_ALL uint64_t memory_limit() noexcept { return limit_in_force(); }
 
 FREEHOLD_ONE_FOR_ALL bool read_memory_limit(const char* const* environment) noexcept {
   static constexpr char kName[] = "FREEHOLD_MEMORY_LIMIT=";
@@ -128,9 +170,7 @@ FREEHOLD_ONE_FOR_ALL void join_budget(const BudgetOwner& owner) noexcept {
 
 FREEHOLD_ONE_FOR_ALL void start_budget_thread() noexcept {
   BudgetState& s = state();
-  unsigned owners = 0;
-  for (const auto& entry : s.owners) owners += entry.load(std::memory_order_relaxed) != nullptr;
-  if (s.limit.load(std::memory_order_relaxed) == 0 || owners < 2) return;
+  if (s.limit.load(std::memory_order_relaxed) == 0 || count_owners() < 2) return;
   uint32_t process = s.process.load(std::memory_order_relaxed), now = this_process();
   // One who comes in between goes on without.
   if (process == now || !s.process.compare_exchange_strong(process, now, std::memory_order_acq_rel)) return;
@@ -151,7 +191,7 @@ FREEHOLD_ONE_FOR_ALL void start_budget_thread() noexcept {
 }
 
 FREEHOLD_ONE_FOR_ALL uint64_t room_in_budget(const BudgetOwner& owner, bool reserve) noexcept {
-  uint64_t limit = state().limit.load(std::memory_order_relaxed);
+  uint64_t limit = limit_in_force();
   if (limit == 0) return UINT64_MAX;
   uint64_t budget = budget_of(limit, reserve), others = sum_of_held(&owner);
   return budget > others ? budget - others : 0;
@@ -162,9 +202,12 @@ FREEHOLD_ONE_FOR_ALL uint64_t held_by_others(const BudgetOwner& owner) noexcept 
 
 FREEHOLD_ONE_FOR_ALL bool ask_to_give_back(const BudgetOwner& asker, uint64_t wanted) noexcept {
   BudgetState& s = state();
-  if (s.limit.load(std::memory_order_relaxed) == 0 || !is_thread_there() || !may_wait()) return false;
+  uint64_t limit = limit_in_force();
+  if (limit == 0 || wanted > budget_of(limit, true) || !is_thread_there() || !may_wait() || would_be_vain()) return false;
   s.asker.store(&asker, std::memory_order_relaxed);
-  s.wanted.store(wanted, std::memory_order_relaxed);
+  // Of several who ask before a round begins, the one who wants most.
+  for (uint64_t before = s.wanted.load(std::memory_order_relaxed);
+       before < wanted && !s.wanted.compare_exchange_weak(before, wanted, std::memory_order_relaxed);) {}
   uint32_t number = s.asked.fetch_add(1, std::memory_order_acq_rel) + 1;
   wake_one(s.asked);
   s.waits.fetch_add(1, std::memory_order_relaxed);

@@ -25,8 +25,8 @@ struct BudgetOwner {
   bool (*may_wait)() noexcept;               // of the calling thread: no stop of this owner waits for it
 };
 
-// 0: no limit. The last one counts.
-void set_memory_limit(uint64_t bytes) noexcept;
+// 0: no limit. The last one counts. `of_container`: nobody has asked for it, so it is none while there is one owner alone.
+void set_memory_limit(uint64_t bytes, bool of_container = false) noexcept;
 uint64_t memory_limit() noexcept;
 // The environment's FREEHOLD_MEMORY_LIMIT, for a process without a managed heap, which reads it as its own settings. Before the first thread. False: it is no size.
 bool read_memory_limit(const char* const* environment) noexcept;
@@ -42,7 +42,8 @@ uint64_t room_in_budget(const BudgetOwner& owner, bool reserve) noexcept;
 uint64_t held_by_all() noexcept;
 uint64_t held_by_others(const BudgetOwner& owner) noexcept;
 
-// The others give back until `wanted` bytes fit, then the asker itself. The caller holds no lock that giving back takes. False: it was not done, or not waited for.
+// The others give back until `wanted` bytes fit, then the asker itself. The caller holds no lock that giving back takes. False: it was not done, or not waited for; or a round has won too little a
+// moment ago, and nothing has changed since.
 bool ask_to_give_back(const BudgetOwner& asker, uint64_t wanted) noexcept;
 
 struct BudgetFigures {

@@ -23,12 +23,15 @@ struct BudgetOwner;
 // Written by any thread; the words that belong together are under `lock`.
 struct BudgetState {
   static constexpr unsigned kOwners = 6, kSteps = 3;
-  std::atomic<uint64_t> limit;  // of the process, in bytes; 0: none
+  std::atomic<uint64_t> limit;     // of the process, in bytes; 0: none
+  std::atomic<bool> of_container;  // nobody has asked for it
   std::atomic<const BudgetOwner*> owners[kOwners];
   std::atomic<uint32_t> process;          // whose thread it is; 0: there is no thread
   std::atomic<uint32_t> asked, done;      // futexes: numbers of questions; that of the last question before the last round began
   std::atomic<const BudgetOwner*> asker;  // of the last question
   std::atomic<uint64_t> wanted;           // bytes
+  // After a round that has won too little: what all held then, until when no other begins, and how long that was. Hints.
+  std::atomic<uint64_t> vain_held, vain_until, vain_wait;
   // Since the start; written by the budget's thread, and by threads that ask.
   std::atomic<uint64_t> rounds, waits, given_up;
   std::atomic<uint64_t> given[kSteps], nanoseconds[kSteps];

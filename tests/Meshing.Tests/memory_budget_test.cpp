@@ -92,6 +92,44 @@ TEST_F(MemoryBudget, ARoundEndsWhenEnoughWasGivenBack) {
   EXPECT_EQ(fakes[1].held.load(), 10 * kMegabyte);
 }
 
+// A full budget of what lives: an allocation must not cost a round each.
+TEST_F(MemoryBudget, WhatARoundCannotWinIsNotAskedForAgainAtOnce) {
+  fakes[2].held = 150 * kMegabyte;
+  uint64_t before = budget_figures().rounds, began = nanoseconds();
+  for (int i = 0; i < 100'000; i++) ask_to_give_back(kFake<0>, kMegabyte);
+  // 20 ms, 40, … at most a second.
+  EXPECT_LE(budget_figures().rounds - before, 8 + (nanoseconds() - began) / 1'000'000'000);
+  // Something has changed.
+  fakes[2].held = 100 * kMegabyte;
+  before = budget_figures().rounds;
+  EXPECT_TRUE(ask_to_give_back(kFake<0>, kMegabyte));
+  EXPECT_EQ(budget_figures().rounds, before + 1);
+  EXPECT_TRUE(ask_to_give_back(kFake<0>, kMegabyte));
+}
+
+TEST_F(MemoryBudget, WhatCouldNeverFitIsNotAskedFor) {
+  uint64_t before = budget_figures().rounds;
+  for (int i = 0; i < 100; i++) EXPECT_FALSE(ask_to_give_back(kFake<0>, 161 * kMegabyte));
+  EXPECT_EQ(budget_figures().rounds, before);
+}
+
+TEST_F(MemoryBudget, ALimitOfTheContainerIsForSeveralOwners) {
+  set_memory_limit(160 * kMegabyte, true);
+  EXPECT_EQ(memory_limit(), 160 * kMegabyte);
+  auto& owners = process_page().budget.owners;
+  const BudgetOwner* others[BudgetState::kOwners];
+  for (unsigned i = 0; i < BudgetState::kOwners; i++) {
+    others[i] = owners[i].load();
+    if (others[i] != &kFake<0>) owners[i] = nullptr;
+  }
+  EXPECT_EQ(memory_limit(), 0u);
+  EXPECT_EQ(room_in_budget(kFake<0>, false), UINT64_MAX);
+  EXPECT_FALSE(ask_to_give_back(kFake<0>, 1));
+  set_memory_limit(160 * kMegabyte);
+  EXPECT_EQ(room_in_budget(kFake<0>, false), 140 * kMegabyte) << "a limit that was asked for";
+  for (unsigned i = 0; i < BudgetState::kOwners; i++) owners[i] = others[i];
+}
+
 TEST_F(MemoryBudget, WhoMayNotWaitIsNotKept) {
   fakes[2].held = 150 * kMegabyte;
   fakes[1].may_wait = false;

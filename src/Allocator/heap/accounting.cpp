@@ -18,6 +18,8 @@ namespace {
 
 struct State {
   size_t memory_limit = SIZE_MAX - kEmergencyMemory;
+  // What was here when an allocation was refused last. The other heaps may have made the limit less than that, and an emergency begins from there.
+  std::atomic<size_t> refused_at{0};
 };
 constinit State state;
 FREEHOLD_MODULE_STATE(state);
@@ -57,6 +59,7 @@ constinit os::BudgetOwner budget_owner = {"managed", []() noexcept -> uint64_t {
                                           []() noexcept { return true; }};
 
 void set_limit(size_t bytes) noexcept { state.memory_limit = bytes; }
+size_t own_limit() noexcept { return state.memory_limit; }
 size_t limit() noexcept { return std::min<uint64_t>(state.memory_limit, os::room_in_budget(budget_owner, false)); }
 
 bool is_short_of_budget(size_t more) noexcept {
@@ -64,8 +67,20 @@ bool is_short_of_budget(size_t more) noexcept {
   return room < state.memory_limit && resident_memory() + more > room;
 }
 
-bool is_over_limit(size_t more) noexcept { return resident_memory() + more > limit() + (thread_heap.emergency != 0 ? kEmergencyMemory : 0); }
+namespace {
 
-bool has_room_for_large() noexcept { return resident_memory() + kBlockSize <= limit() + kEmergencyMemory / 2; }
+size_t limit_of_emergencies() noexcept { return std::max(limit(), state.refused_at.load(std::memory_order_relaxed)); }
+
+}  // namespace
+
+bool is_over_limit(size_t more) noexcept {
+  size_t resident = resident_memory();
+  if (thread_heap.emergency != 0) return resident + more > limit_of_emergencies() + kEmergencyMemory;
+  if (resident + more <= limit()) return false;
+  state.refused_at.store(std::min(resident, state.memory_limit), std::memory_order_relaxed);
+  return true;
+}
+
+bool has_room_for_large() noexcept { return resident_memory() + kBlockSize <= limit_of_emergencies() + kEmergencyMemory / 2; }
 
 }  // namespace freehold::heap

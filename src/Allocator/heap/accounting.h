@@ -31,7 +31,9 @@ size_t resident_memory() noexcept;   // bytes of live, pooled and prefaulted blo
 size_t memory_footprint() noexcept;  // the same without the pool and what is prefaulted
 size_t mappings() noexcept;          // upper bound of the kernel mappings in the arena
 void set_limit(size_t bytes) noexcept;
-// What was set, or what the process's budget of memory leaves to this heap at the moment if that is less.
+// What was set for this heap.
+size_t own_limit() noexcept;
+// That, or what the process's budget of memory leaves to this heap at the moment if that is less.
 size_t limit() noexcept;
 // This heap as the budget knows it. heap/giving_back.h fills in the rest before it joins.
 extern constinit os::BudgetOwner budget_owner;

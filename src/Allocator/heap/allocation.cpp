@@ -183,7 +183,7 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
   }
   // What the program has forgotten, at last, unless it would not fit into an empty heap: the threads stop for it. Others may use up what it gave before this
   // one comes to its turn.
-  if (core::knobs.reclaims() && size > emergency && size <= limit()) {
+  if (core::knobs.reclaims() && size > emergency && size <= own_limit()) {
     for (int tries = 16; start == nullptr && tries > 0 && reclaiming.can_give_more(); tries--) {
       call_where_threads_stop(reclaim_once, &reclaiming);
       start = try_allocate(context, size, flags);

@@ -34,11 +34,11 @@ void give_back(os::GiveBack how) noexcept {
 
 }  // namespace
 
-void join_budget(uint64_t limit, bool (*may_wait)() noexcept) noexcept {
+void join_budget(uint64_t limit, bool of_container, bool (*may_wait)() noexcept) noexcept {
   budget_owner.give_back = give_back;
   budget_owner.may_wait = may_wait;
   // The environment's, which the malloc may have read before, is among what the settings say.
-  if (limit != 0) os::set_memory_limit(limit);
+  if (limit != 0) os::set_memory_limit(limit, of_container);
   os::join_budget(budget_owner);
   os::start_budget_thread();
 }

@@ -6,7 +6,7 @@
 namespace freehold::heap {
 
 // After the heap has begun. `may_wait`: whether the calling thread may wait without holding up a stop.
-void join_budget(uint64_t limit, bool (*may_wait)() noexcept) noexcept;
+void join_budget(uint64_t limit, bool of_container, bool (*may_wait)() noexcept) noexcept;
 // All heaps give back until so many bytes fit. Where others may stop this thread.
 void ask_for_room(uint64_t bytes) noexcept;
 

@@ -233,7 +233,7 @@ bool start() noexcept {
   heap::set_stack_walker(walk_stack);
   uint64_t memory = memory_limit();
   heap::set_process_memory(memory != 0 ? memory : physical_memory_limit(nullptr));
-  heap::join_budget(memory, may_wait);
+  heap::join_budget(memory, core::knobs.memory_limit == 0, may_wait);
   heap::set_process_processors(process_processors());
   if (core::knobs.stress.preempt != 0 && !start_preemption()) return false;
   if (core::knobs.verify) heap::set_phase_hook(verify_after_phase);

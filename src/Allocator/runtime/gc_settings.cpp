@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "Platform/lock.h"
+#include "core/knobs.h"
 #include "core/module_state.h"
 #include "heap/accounting.h"
 #include "heap/finalization_queue.h"
@@ -157,7 +158,7 @@ int32_t refresh_memory_limit() noexcept {
   uint64_t limit = heap_limit();
   if (limit < heap::total_bytes_in_use()) return 1;
   heap::set_limit(limit);
-  if (uint64_t memory = memory_limit(); memory != 0) os::set_memory_limit(memory);
+  if (uint64_t memory = memory_limit(); memory != 0) os::set_memory_limit(memory, core::knobs.memory_limit == 0);
   return 0;
 }
 

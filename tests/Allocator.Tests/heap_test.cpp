@@ -6,6 +6,8 @@
 #include <random>
 #include <thread>
 
+#include "Platform/memory_budget.h"
+#include "heap/accounting.h"
 #include "heap/running_finalizers.h"
 #include "heap_fixture.h"
 #include "os/userfaultfd.h"
@@ -483,6 +485,26 @@ TEST_F(HeapTest, ACollectionLeavesTheBlockForEmergenciesAlone) {
     if (i == 0) started = blocks_started();
   }
   EXPECT_EQ(blocks_started(), started);
+}
+
+// Other heaps of the process may leave this one less than it holds. An exception must still find the memory that it is thrown with.
+TEST_F(HeapTest, WhatOthersLeaveTakesNothingFromAnEmergency) {
+  static uint64_t held;
+  static constexpr os::BudgetOwner other = {"other", []() noexcept { return held; }, [](os::GiveBack) noexcept {}, []() noexcept { return true; }};
+  os::join_budget(other);
+  os::set_memory_limit(uint64_t{64} << 20);  // of which heaps may have 56
+  for (int i = 0; i < 40; i++) ASSERT_NE(allocate(&bytes_type.table, 1'000'000), nullptr);
+  held = uint64_t{48} << 20;
+  ASSERT_LT(heap::limit(), heap::resident_memory());
+  std::thread([&] {
+    heap::AllocationContext context = {};
+    while (allocate_with(&context, &bytes_type.table, 30'000) != nullptr) {}
+    for (int i = 0; i < 8; i++) EXPECT_NE(allocate_with(&context, &bytes_type.table, 1'000), nullptr) << i;
+    heap::retire(&context);
+    heap::unregister_thread();
+  }).join();
+  held = 0;
+  os::set_memory_limit(0);
 }
 
 // What refers to a deleted object is valid, whichever of its words have lost their memory.

@@ -170,6 +170,7 @@ internal static class YoungReclaiming
                 for (int i = 0; i < held.Length; i++)
                     held[i].Left = Young(i);
             });
+            Node other = held[23];
             Heap.Compact();
             // By whatever names the array has; many are old where no round has seen them.
             Apart(() =>
@@ -190,6 +191,12 @@ internal static class YoungReclaiming
             ReclaimYoung();
             Check(one.Any, 5);
             Check(held[17].Any, 5);
+            // The same after a reclaim has taken the marks of the copies: only who repairs the fault of this store knows the page.
+            GrowOld();
+            other.Any = Young(6);
+            ReclaimYoung();
+            Check(other.Any, 6);
+            Check(held[23].Any, 6);
         }
         Heap.Verify();
     }

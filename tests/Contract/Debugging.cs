@@ -111,7 +111,12 @@ internal static class Debugging
         Throws(Monitor.Enter, Monitor.Exit);
         Throws(Monitor.Enter, Monitor.Pulse);
         Throws(Monitor.Enter, s => Monitor.Wait(s, 1));
-        Throws(s => { Contend(s); Monitor.Enter(s); }, Monitor.Exit);
+        // The deletion waits for a lock of the table that is held.
+        var held = new DerivedSubject(3);
+        Contend(held);
+        Monitor.Enter(held);
+        Heap.Delete(held);
+        Monitor.Exit(held);
         Throws(_ => { }, s => Monitor.IsEntered(s));
         Throws(_ => { }, GC.SuppressFinalize);
 

@@ -18,7 +18,7 @@ void look_up_functions() noexcept { real_clock_gettime.store(reinterpret_cast<Cl
 
 }  // namespace freehold::mesh
 
-struct mmsghdr_of_kernel {
+struct MessageOfKernel {
   msghdr header;
   unsigned length;
 };
@@ -41,7 +41,7 @@ CALL(int, mq_setattr, (int q, const void* n, void* a), (q, n, a), a)
 CALL(int, msgctl, (int q, int c, void* b), (q, c, b), b)
 CALL(int, shmctl, (int s, int c, void* b), (s, c, b), b)
 CALL(int, semctl, (int s, int n, int c, void* a), (s, n, c, a), a)
-CALL(int, sendmmsg, (int f, void* m, unsigned n, int l), (f, m, n, l), m, n != 0 ? static_cast<mmsghdr_of_kernel*>(m) + (n - 1) : m)
+CALL(int, sendmmsg, (int f, void* m, unsigned n, int l), (f, m, n, l), m, n != 0 ? static_cast<MessageOfKernel*>(m) + (n - 1) : m)
 CALL(int, name_to_handle_at, (int d, const char* p, void* h, int* m, int l), (d, p, h, m, l), h, m)
 CALL(int, arch_prctl, (int c, void* a), (c, a), a)
 CALL(int, modify_ldt, (int f, void* b, unsigned long n), (f, b, n), b)

@@ -14,7 +14,8 @@ extern "C" {
 
 // Eight callbacks. All are needed. A service is not compiled with handles: it gets addresses. Its callers are inside, so no barrier runs meanwhile, with the
 // exceptions below. Several threads may call at the same time. It must not allocate through handles, nor wait for a thread of compiled code.
-struct freehold_service {  // NOLINT(readability-identifier-naming): a name for C
+// NOLINTNEXTLINE(readability-identifier-naming): a name for C
+struct freehold_service {
   uint32_t version;  // FREEHOLD_SERVICE_VERSION
   const char* name;
 

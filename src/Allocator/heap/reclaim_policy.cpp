@@ -58,7 +58,8 @@ ReclaimDue reclaim_due() noexcept {
   uint64_t before = state.live_then.load(std::memory_order_relaxed), live = totals.live_bytes();
   if (live >= before + growth()) return ReclaimDue::kAll;
   // Near the limit, before an allocation has to wait for a marking. If those are of little use, it may as well be the last one.
-  if (memory_footprint() > limit() / 8 * 7 && live >= before + (std::max(limit() / 16, kWorthJudging) << state.vain.load(std::memory_order_relaxed))) return ReclaimDue::kAll;
+  if (memory_footprint() > limit() / 8 * 7 && live >= before + (std::max(limit() / 16, kWorthJudging) << state.vain.load(std::memory_order_relaxed)))
+    return ReclaimDue::kAll;
   return young_due(live, growth());
 }
 

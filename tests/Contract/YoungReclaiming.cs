@@ -191,7 +191,7 @@ internal static class YoungReclaiming
             ReclaimYoung();
             Check(one.Any, 5);
             Check(held[17].Any, 5);
-            // The same after a reclaim has taken the marks of the copies: only who repairs the fault of this store knows the page.
+            // The same after a reclaim has taken the marks of the copies.
             GrowOld();
             other.Any = Young(6);
             ReclaimYoung();

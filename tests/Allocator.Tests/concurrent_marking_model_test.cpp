@@ -11,6 +11,9 @@
 #include <unordered_set>
 #include <vector>
 
+#include "exhaustive_model.h"
+
+namespace freehold::testing {
 namespace {
 
 constexpr int kObjects = 4, kMutators = 2, kRegisters = 2, kNone = -1;
@@ -505,42 +508,11 @@ std::vector<State> beginnings() {
   return all;
 }
 
-struct Outcome {
-  std::string lost;
-  size_t states = 0, reclaimed = 0;
-};
-
-Outcome explore(uint32_t rules, int operations) {
-  Explorer explorer(rules, operations);
-  for (const State& start : beginnings()) {
-    if (!explorer.explore(start)) break;
-  }
-  return {explorer.lost(), explorer.states(), explorer.reclaimed()};
-}
-
-TEST(ConcurrentMarkingModel, LosesNothing) {
-  Outcome outcome = explore(kAllRules, 4);
-  printf("%zu states, %zu deletions\n", outcome.states, outcome.reclaimed);
-  EXPECT_EQ(outcome.lost, "");
-  EXPECT_GT(outcome.reclaimed, 1000u);
-}
+TEST(ConcurrentMarkingModel, LosesNothing) { expect_nothing_lost(explore_all<Explorer>(kAllRules, 4, beginnings())); }
 
 TEST(ConcurrentMarkingModel, EachRuleIsNeeded) {
-  for (size_t i = 0; i < std::size(kRuleNames); i++) {
-    Outcome outcome = explore(kAllRules & ~(1u << i), 4);
-    printf("without \"%s\": %zu states, %s\n", kRuleNames[i], outcome.states, outcome.lost.c_str());
-    EXPECT_NE(outcome.lost, "") << "without the rule: " << kRuleNames[i];
-  }
-}
-
-// Without mutators: all that was unreachable goes, and what is finalizable goes to its queue.
-TEST(ConcurrentMarkingModel, WhatWasUnreachableGoes) {
-  State state = empty();
-  state.allocated = 0b1111;
-  state.field[1] = 2, state.field[2] = 1, state.field[3] = 3;
-  Explorer explorer(kAllRules, 0);
-  EXPECT_TRUE(explorer.explore(state));
-  EXPECT_EQ(explorer.ends(), std::set<int>{0b0110'1000});
+  for (size_t i = 0; i < std::size(kRuleNames); i++) expect_something_lost(explore_all<Explorer>(kAllRules & ~(1u << i), 4, beginnings()), kRuleNames[i]);
 }
 
 }  // namespace
+}  // namespace freehold::testing

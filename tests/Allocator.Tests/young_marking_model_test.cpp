@@ -11,6 +11,9 @@
 #include <unordered_set>
 #include <vector>
 
+#include "exhaustive_model.h"
+
+namespace freehold::testing {
 namespace {
 
 constexpr int kObjects = 4, kOld = 2, kMutators = 2, kRegisters = 2, kNone = -1;
@@ -392,32 +395,11 @@ std::vector<State> beginnings() {
   return {empty(), held, stored, marked, linked};
 }
 
-struct Outcome {
-  std::string lost;
-  size_t states = 0, reclaimed = 0;
-};
-
-Outcome explore(uint32_t rules, int operations) {
-  Explorer explorer(rules, operations);
-  for (const State& start : beginnings()) {
-    if (!explorer.explore(start)) break;
-  }
-  return {explorer.lost(), explorer.states(), explorer.reclaimed()};
-}
-
-TEST(YoungMarkingModel, LosesNothing) {
-  Outcome outcome = explore(kAllRules, 4);
-  printf("%zu states, %zu deletions\n", outcome.states, outcome.reclaimed);
-  EXPECT_EQ(outcome.lost, "");
-  EXPECT_GT(outcome.reclaimed, 1000u);
-}
+TEST(YoungMarkingModel, LosesNothing) { expect_nothing_lost(explore_all<Explorer>(kAllRules, 4, beginnings())); }
 
 TEST(YoungMarkingModel, EachRuleIsNeeded) {
-  for (size_t i = 0; i < std::size(kRuleNames); i++) {
-    Outcome outcome = explore(kAllRules & ~(1u << i), 4);
-    printf("without \"%s\": %zu states, %s\n", kRuleNames[i], outcome.states, outcome.lost.c_str());
-    EXPECT_NE(outcome.lost, "") << "without the rule: " << kRuleNames[i];
-  }
+  for (size_t i = 0; i < std::size(kRuleNames); i++) expect_something_lost(explore_all<Explorer>(kAllRules & ~(1u << i), 4, beginnings()), kRuleNames[i]);
 }
 
 }  // namespace
+}  // namespace freehold::testing

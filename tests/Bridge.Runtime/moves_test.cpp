@@ -380,7 +380,8 @@ TEST_F(Moves, AreNoOthers) {
   }
 }
 
-TEST_F(Moves, MemoryThatMustBeAlignedAndIsNotIsLeftToTheProcessor) {
+// Code has aligned the handle; the object may lie otherwise.
+TEST_F(Moves, MemoryNeedNotBeAligned) {
   const uint8_t movaps[] = {0x0f, 0x28, 0x00, 0x90, 0x90};
   Move move;
   ASSERT_TRUE(decode_move(movaps, &move));
@@ -391,10 +392,11 @@ TEST_F(Moves, MemoryThatMustBeAlignedAndIsNotIsLeftToTheProcessor) {
   alignas(16) uint8_t memory[32] = {};
   experiment.base_value = reinterpret_cast<uint64_t>(memory);
   run_natively({0x0f, 0x28, 0x00});
-  auto state = std::make_unique<State>();
-  EXPECT_FALSE(emulate(move, reinterpret_cast<uintptr_t>(memory) + 8, *state));
-  EXPECT_EQ(state->registers[REG_RIP], experiment.before.registers[REG_RIP]);
-  EXPECT_TRUE(emulate(move, reinterpret_cast<uintptr_t>(memory) + 16, *state));
+  for (uintptr_t shift : {8, 16}) {
+    auto state = std::make_unique<State>();
+    EXPECT_TRUE(emulate(move, reinterpret_cast<uintptr_t>(memory) + shift, *state));
+    EXPECT_EQ(state->registers[REG_RIP], experiment.before.registers[REG_RIP] + 3);
+  }
 }
 
 }  // namespace

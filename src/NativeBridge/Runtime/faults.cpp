@@ -114,6 +114,11 @@ bool begin_step(ucontext_t* context) noexcept {
   }
   if (count == 0) return false;
   step.count = count;
+  if (uint8_t* copy = step.copy == 0 ? place_for_copy() : nullptr; copy != nullptr && copy_without_alignment(code, copy)) {
+    step.original = reinterpret_cast<uint64_t>(code);
+    step.copy = reinterpret_cast<uint64_t>(copy);
+    context->uc_mcontext.gregs[REG_RIP] = static_cast<greg_t>(step.copy);
+  }
   // The mask stays when this handler returns.
   static_assert(sizeof step.signals * 8 == _NSIG - 1);
   memcpy(&step.signals, &context->uc_sigmask, sizeof step.signals);
@@ -124,14 +129,14 @@ bool begin_step(ucontext_t* context) noexcept {
   return true;
 }
 
-// Handles again, moved as far as the instruction moved the addresses. What it loaded over one stays.
+// Handles again, moved as far as the instruction moved the addresses, which may lie far outside of the object (a loop that counts from before its start). What it loaded over one stays.
 void end_step(ucontext_t* context) noexcept {
   for (unsigned i = 0; i < step.count; i++) {
     Step::Register& one = step.registers[i];
     greg_t* place = &context->uc_mcontext.gregs[one.place];
     uint64_t value = static_cast<uint64_t>(*place);
     if (one.high == 0) *place = static_cast<greg_t>(one.handle);
-    else if (value >= one.low && value <= one.high) *place = static_cast<greg_t>(one.handle + (value - one.address));
+    else if (value == one.address || (value >= one.low && value <= one.high)) *place = static_cast<greg_t>(one.handle + (value - one.address));
   }
   step.count = 0;
   memcpy(&context->uc_sigmask, &step.signals, sizeof step.signals);

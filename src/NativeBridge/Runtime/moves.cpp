@@ -55,10 +55,10 @@ bool decode_vector(uint8_t opcode, const Prefixes& prefixes, Move* move) noexcep
     case 0x11: return is(opcode == 0x10 ? Move::kLoadVector : Move::kStoreVector, prefix == kF3 ? 4 : prefix == kF2 ? 8 : whole);
     case 0x28:
     case 0x29:
-    case 0x2b: move->is_aligned = true; return prefix <= k66 && is(opcode == 0x28 ? Move::kLoadVector : Move::kStoreVector, whole);
+    case 0x2b: return prefix <= k66 && is(opcode == 0x28 ? Move::kLoadVector : Move::kStoreVector, whole);
     case 0x6f:
-    case 0x7f: move->is_aligned = prefix == k66; return (prefix == k66 || prefix == kF3) && is(opcode == 0x6f ? Move::kLoadVector : Move::kStoreVector, whole);
-    case 0xe7: move->is_aligned = true; return prefix == k66 && is(Move::kStoreVector, whole);
+    case 0x7f: return (prefix == k66 || prefix == kF3) && is(opcode == 0x6f ? Move::kLoadVector : Move::kStoreVector, whole);
+    case 0xe7: return prefix == k66 && is(Move::kStoreVector, whole);
     case 0xf0: return prefix == kF2 && is(Move::kLoadVector, whole);
     case 0x6e: return prefix == k66 && is(Move::kLoadVector, prefixes.wide() ? 8 : 4);
     case 0x7e:
@@ -328,7 +328,6 @@ bool perform(const Move& move, uintptr_t address, ucontext_t* context) noexcept 
     default: {
       Vectors vectors(context);
       if (!vectors.is_there()) return false;
-      if (move.is_aligned && address % move.size != 0) return false;
       if (!(move.kind == Move::kLoadVector ? load_vector(move, address, vectors) : store_vector(move, address, vectors))) return false;
     }
   }

@@ -27,9 +27,10 @@ struct Move {
   // General registers: how many bytes a load changes, of which 4 also clear the upper half, and whether it extends the sign. `high`: it is ah, ch, dh or bh.
   uint8_t width;
   bool is_signed, is_high;
-  // Vectors: which byte of the register they begin at; whether a load leaves the rest of the 16 bytes, and clears what is above them; whether the memory must be aligned.
+  // Vectors: which byte of the register they begin at; whether a load leaves the rest of the 16 bytes, and clears what is above them. Those that want aligned memory do
+  // not need it here: the handle is as aligned as its code has made it, and the object need not be.
   uint8_t first;
-  bool merges, clears_above, is_aligned;
+  bool merges, clears_above;
 };
 
 // Once, before the first fault: asks the processor where vectors lie in a context.

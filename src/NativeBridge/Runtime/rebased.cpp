@@ -76,4 +76,34 @@ int rebase(const uint8_t* code, int8_t address_register, uint8_t* copy) noexcept
   return other;
 }
 
+bool copy_without_alignment(const uint8_t* code, uint8_t* copy) noexcept {
+  bool is_evex = *code == 0x62;
+  if (!is_evex && *code != 0xc4 && *code != 0xc5) return false;
+  copy_code(code, copy);
+  // The byte with the map of opcodes, if it is there; the one with the prefix in its lowest bits, which is 1 for 66 and 2 for F3.
+  uint8_t* map = *copy == 0xc5 ? nullptr : copy + 1;
+  uint8_t* prefix = copy + (map == nullptr ? 1 : 2);
+  uint8_t* opcode = prefix + (is_evex ? 2 : 1);
+  auto becomes = [&](uint8_t other, uint8_t other_prefix) {
+    *opcode = other;
+    *prefix = static_cast<uint8_t>((*prefix & ~3) | other_prefix);
+    return true;
+  };
+  unsigned of_map = map == nullptr ? 1 : *map & (is_evex ? 7 : 31), of_prefix = *prefix & 3;
+  if (of_map == 2 && of_prefix == 1 && *opcode == 0x2a) {  // vmovntdqa
+    *map = static_cast<uint8_t>(*map ^ 3);
+    return becomes(0x6f, 2);
+  }
+  if (of_map != 1) return false;
+  switch (*opcode) {
+    case 0x28:                                                                              // vmovaps, vmovapd
+    case 0x29: return of_prefix <= 1 && becomes(*opcode == 0x28 ? 0x10 : 0x11, of_prefix);  // vmovups, vmovupd
+    case 0x2b: return of_prefix <= 1 && becomes(0x11, of_prefix);                           // vmovntps, vmovntpd
+    case 0x6f:                                                                              // vmovdqa
+    case 0x7f: return of_prefix == 1 && becomes(*opcode, 2);                                // vmovdqu
+    case 0xe7: return of_prefix == 1 && becomes(0x7f, 2);                                   // vmovntdq
+    default: return false;
+  }
+}
+
 }  // namespace freehold::bridge

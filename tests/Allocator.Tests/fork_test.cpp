@@ -1,14 +1,20 @@
 // The child of a fork: it has one thread, and neither userfaultfd nor the threads of the heap.
 #include "heap/fork.h"
 
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
+#include <thread>
 #include <vector>
 
+#include "heap/addresses.h"
+#include "heap/block_lists.h"
 #include "heap/dedangling.h"
 #include "heap/forwarding.h"
 #include "heap/maintenance_signals.h"
@@ -38,10 +44,10 @@ class ForkedHeapTest : public HeapTest, public ::testing::WithParamInterface<cor
     {
       heap::PromotionPause promotion;
       heap::MaintenancePause maintenance;
-      heap::lock_thread_list();
+      heap::take_locks_for_fork();
       child = fork();
       if (child == 0) heap::go_on_in_child();
-      heap::unlock_thread_list();
+      heap::give_back_locks_of_fork();
     }
     if (child == 0) {
       body();
@@ -133,6 +139,36 @@ TEST_P(ForkedHeapTest, TheBackgroundThreadStartsWhenThereIsWork) {
     heap::wake_maintenance();
     EXPECT_EQ(threads(), before + 1);
   }));
+}
+
+// The thread that makes fresh memory ahead is not stopped for a fork: the child must not inherit a lock that it had.
+TEST_P(ForkedHeapTest, NoLockOfAThreadThatGoesOnIsLeftInTheChild) {
+  allocate(&node_type.table);
+  std::atomic<bool> ends{false};
+  std::atomic<uint64_t> held{0};
+  std::thread other([&] {
+    while (!ends.load(std::memory_order_relaxed)) {
+      {
+        os::LockGuard guard(heap::block_lock);
+        held.fetch_add(1, std::memory_order_relaxed);
+        heap::next_address();
+        sched_yield();
+      }
+      sched_yield();
+    }
+  });
+  while (held.load(std::memory_order_relaxed) == 0) sched_yield();
+  for (int i = 0; i < 20; i++) {
+    EXPECT_TRUE(is_well_in_child([&] {
+      alarm(60);
+      EXPECT_TRUE(heap::block_lock.try_lock());
+      EXPECT_NE(heap::next_address(), heap::kNoBlock);
+      heap::block_lock.unlock();
+      EXPECT_NE(allocate(&node_type.table, 0), nullptr);
+    }));
+  }
+  ends.store(true, std::memory_order_relaxed);
+  other.join();
 }
 
 INSTANTIATE_TEST_SUITE_P(Protections, ForkedHeapTest, ::testing::Values(core::Protection::kUserfaultfd, core::Protection::kMprotect),

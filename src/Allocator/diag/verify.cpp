@@ -11,10 +11,12 @@
 #include "core/references.h"
 #include "heap/accounting.h"
 #include "heap/block_walk.h"
+#include "heap/cards.h"
 #include "heap/forwarding.h"
 #include "heap/heap.h"
 #include "heap/scope_deletion.h"
 #include "heap/walk.h"
+#include "heap/young_blocks.h"
 
 namespace freehold::diag {
 
@@ -72,9 +74,19 @@ void check_reference(Report& report, const Object* referrer, uint64_t target) no
   }
 }
 
+// A young reclaim reads the fields of old objects on marked pages only (heap/card_roots.h).
+bool is_missed_by_young_reclaim(const uint64_t* field) noexcept {
+  if (!heap::are_blocks_young() || !arena.contains(*field) || !heap::is_young_block(arena.block_index(*field))) return false;
+  auto place = reinterpret_cast<uintptr_t>(field);
+  return !heap::is_young_block(arena.block_index(place)) && (arena.cards[arena.page_index(place)] & heap::Card::kForReclaims) == 0;
+}
+
 // A scope that ends looks for references from outside on the pages that are noted only (heap/scope_notes.h).
 void check_field(Report& report, const Object* referrer, const uint64_t* field) noexcept {
   check_reference(report, referrer, *field);
+  if (is_missed_by_young_reclaim(field))
+    violation(report, "object %p refers to %p in a young block, and no barrier has marked its page", static_cast<const void*>(referrer),
+              reinterpret_cast<void*>(*field));
   if (arena.contains(*field) && heap::is_missed_by_notes(field, heap::current_address(*field)))
     violation(report, "object %p refers to %p, of a scope, and its page is not noted", static_cast<const void*>(referrer), reinterpret_cast<void*>(*field));
 }

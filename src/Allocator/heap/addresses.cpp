@@ -227,6 +227,9 @@ void for_each_used_group(Function function) noexcept {
 
 }  // namespace
 
+void lock_addresses() noexcept { lock.lock(); }
+void unlock_addresses() noexcept { lock.unlock(); }
+
 size_t next_address(bool emergency) noexcept {
   os::LockGuard guard(lock);
   if (!state.reserve_was_enlarged && state.regions[kLower].frontier >= kReserveStart) enlarge_reserve();

@@ -50,6 +50,10 @@ constexpr size_t promoted_block(size_t n) noexcept {
 // Where this lap of generation 0 is: what it handed out lies below, what is above is of the lap before, or unused.
 size_t lap_position() noexcept;
 
+// For whoever forks: nobody is changing the regions. Taken after the blocks' lock.
+void lock_addresses() noexcept;
+void unlock_addresses() noexcept;
+
 // Figures. Bytes of addresses that were handed out at some time, and of those that were handed out again.
 size_t addresses_used() noexcept;
 size_t addresses_reused() noexcept;

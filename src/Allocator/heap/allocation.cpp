@@ -74,6 +74,11 @@ uint8_t* try_allocate(AllocationContext* context, size_t size, uint32_t flags) n
   }
   void* chunk_before = context->chunk_end;
   if (!make_room(context, size, BlockKind::kSmall)) return nullptr;
+  // A chunk begins where a page does: with it the period would be back.
+  if (core::knobs.samples_allocations() && context->chunk_end != chunk_before && context == thread_heap.context) [[unlikely]] {
+    shift_allocations(context);
+    if (!make_room(context, size, BlockKind::kSmall)) return nullptr;
+  }
   uint8_t* object = context->alloc_ptr;
   if (thread_heap.scopes != nullptr && context->chunk_end != chunk_before && context == thread_heap.context) [[unlikely]]
     note_chunk_of_scope(object - core::kHeaderSize, static_cast<uint8_t*>(context->chunk_end));

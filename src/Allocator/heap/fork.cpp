@@ -4,7 +4,9 @@
 #include <cstdint>
 
 #include "core/arena.h"
+#include "heap/addresses.h"
 #include "heap/allocation.h"
+#include "heap/block_lists.h"
 #include "heap/block_protection.h"
 #include "heap/block_walk.h"
 #include "heap/cards.h"
@@ -67,6 +69,19 @@ void forbid_dead_memory() noexcept {
 }
 
 }  // namespace
+
+void take_locks_for_fork() noexcept {
+  block_lock.lock();
+  lock_addresses();
+  // Last: who holds one of the others may add up what threads have allocated.
+  lock_thread_list();
+}
+
+void give_back_locks_of_fork() noexcept {
+  unlock_thread_list();
+  unlock_addresses();
+  block_lock.unlock();
+}
 
 void go_on_in_child() noexcept {
   if (stop_watching()) {

@@ -3,6 +3,11 @@
 
 namespace freehold::heap {
 
+// Around a fork, by the thread that forks, with a PromotionPause and a MaintenancePause: no background thread of the heap holds a lock that the child needs (the one that makes
+// fresh memory ahead is not stopped as the program's threads are). They stay where they are in both processes, and both give them back.
+void take_locks_for_fork() noexcept;
+void give_back_locks_of_fork() noexcept;
+
 // In the child: what is dead loses its access rights, as it would have without userfaultfd, so that stale references fault and do not read zeros; from now on that
 // is how memory is protected. The background threads begin anew when somebody wakes them. No lock is taken. Where the kernel has no mappings left, the process ends.
 void go_on_in_child() noexcept;

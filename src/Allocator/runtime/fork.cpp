@@ -43,14 +43,14 @@ void before_fork() noexcept {
   suspend_all();
   // Only now: a thread that waits for maintenance can be stopped when it is through.
   new (maintenance) heap::MaintenancePause;
-  heap::lock_thread_list();
+  heap::take_locks_for_fork();
   stopped_others = true;
 }
 
 void after_fork() noexcept {
   if (!stopped_others) return;
   stopped_others = false;
-  heap::unlock_thread_list();
+  heap::give_back_locks_of_fork();
   std::launder(reinterpret_cast<heap::MaintenancePause*>(maintenance))->~MaintenancePause();
   resume_all();
   std::launder(reinterpret_cast<heap::PromotionPause*>(promotion))->~PromotionPause();

@@ -59,12 +59,7 @@ internal static class Deletion
             PostponedDeletions.Retry();
             do
             {
-                result = NativeHeap.ReleaseSyncEntry(obj, again: false) switch
-                {
-                    NativeHeap.LockRelease.Released => NativeHeap.DeleteItself(obj),
-                    NativeHeap.LockRelease.Postponed => PostponedDeletions.Add(obj),
-                    _ => DeleteResult.AlreadyDeleted,
-                };
+                result = PostponedDeletions.Release(obj);
             }
             while (result == DeleteResult.HasSyncEntry);  // another thread has made a lock just then
         }

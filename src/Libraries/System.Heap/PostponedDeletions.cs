@@ -16,25 +16,55 @@ internal static class PostponedDeletions
     private static volatile int s_count;
     private static int s_next;
 
-    /// <summary>Notes an object that <see cref="NativeHeap.ReleaseSyncEntry"/> has marked.</summary>
-    internal static DeleteResult Add(object obj)
+    // Threads that may mark an object now: each has a place. An object that is marked must be noted, or nobody would ever delete it.
+    private static int s_reserved;
+
+    /// <summary>Frees the object's lock and what it needs. If the lock is in use, the object is noted, and counts as deleted.</summary>
+    /// <exception cref="OutOfMemoryException">There is no place for another one. Nothing was done.</exception>
+    internal static DeleteResult Release(object obj)
+    {
+        Reserve();
+        NativeHeap.LockRelease released = default;
+        try
+        {
+            released = NativeHeap.ReleaseSyncEntry(obj, again: false);
+        }
+        finally
+        {
+            lock (s_gate)
+            {
+                s_reserved--;
+                if (released == NativeHeap.LockRelease.Postponed)
+                {
+                    s_objects[s_count].Object = obj;
+                    s_count++;
+                }
+            }
+        }
+
+        if (released == NativeHeap.LockRelease.Postponed)
+        {
+            return DeleteResult.Deleted;
+        }
+
+        return released == NativeHeap.LockRelease.Released ? NativeHeap.DeleteItself(obj) : DeleteResult.AlreadyDeleted;
+    }
+
+    private static void Reserve()
     {
         lock (s_gate)
         {
-            if (s_count == s_objects.Length)
+            if (s_count + s_reserved == s_objects.Length)
             {
                 Postponed[] full = s_objects;
-                var larger = new Postponed[s_count * 2];
+                var larger = new Postponed[full.Length * 2];
                 Array.Copy(full, larger, s_count);
                 s_objects = larger;
                 NativeHeap.Delete(full);
             }
 
-            s_objects[s_count].Object = obj;
-            s_count++;
+            s_reserved++;
         }
-
-        return DeleteResult.Deleted;
     }
 
     /// <summary>Deletes a few, if their locks are free.</summary>

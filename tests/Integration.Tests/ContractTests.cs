@@ -205,6 +205,15 @@ public sealed class ContractTests
             Passes(Reporting(settings), "run", "leaks-threads");
     }
 
+    // A barrier marks the page where an object was; the handler of its fault marks the one where it is now. The verifier finds a page without a mark.
+    [Fact]
+    public void PagesOfObjectsThatHaveMovedAreMarked()
+    {
+        var settings = new Dictionary<string, string>(Settings.Faulting) { ["FREEHOLD_VERIFY"] = "1" };
+        settings["FREEHOLD_STRESS"] += ",reclaim:3000";
+        Passes(settings, "run", "young-moved");
+    }
+
     [Theory]
     [InlineData("leaks-found")]
     [InlineData("leaks-exact")]

@@ -9,18 +9,35 @@ cd "$root"
 build="$artifacts/coverage/build"
 reports="$artifacts/coverage/gcov"
 never="$artifacts/coverage/never-run.txt"
+parts=$(nproc)
 
+# In parts at a time: processes that end together add their counts to the files one after the other.
 run_native() {
-  run "$build/bin/allocator_tests" > "$artifacts/coverage/tests.log" 2>&1 || { tail -n 40 "$artifacts/coverage/tests.log"; exit 1; }
+  local part process code=0 running=()
+  for ((part = 0; part < parts; part++)); do
+    run env "GTEST_TOTAL_SHARDS=$parts" "GTEST_SHARD_INDEX=$part" "$build/bin/allocator_tests" > "$artifacts/coverage/tests.$part.log" 2>&1 &
+    running+=($!)
+  done
+  for process in "${running[@]}"; do wait "$process" || code=$?; done
+  if [ "$code" -ne 0 ]; then
+    grep -hE '^\[  FAILED|Failure' "$artifacts"/coverage/tests.*.log || true
+    tail -n 20 "$artifacts"/coverage/tests.*.log
+    exit 1
+  fi
 }
 
-# one <setting…> -- <case> <its arguments…>: a case of the contract in these settings. Programs that end by a signal write no counts.
+# one <setting…> -- <case> <its arguments…>: begins a case of the contract in these settings, when fewer than there are processors run. Programs that end by a signal write no counts.
 one() {
   local settings=()
   while [ "$1" != -- ]; do settings+=("$1"); shift; done
   shift
-  env FREEHOLD_HEAP_LIMIT=2G "${settings[@]}" timeout -k 5 120 "$artifacts/coverage/Contract/Contract" run "$@" > "$artifacts/coverage/case.log" 2>&1 ||
-    echo "${settings[*]} $*: $(tail -n 1 "$artifacts/coverage/case.log")" >> "$artifacts/coverage/failed-cases.txt"
+  while [ "$(jobs -rp | wc -l)" -ge "$parts" ]; do wait -n || true; done
+  {
+    log="$artifacts/coverage/case.$BASHPID.log"
+    env FREEHOLD_HEAP_LIMIT=2G "${settings[@]}" timeout -k 5 120 "$artifacts/coverage/Contract/Contract" run "$@" > "$log" 2>&1 ||
+      echo "${settings[*]} $*: $(tail -n 1 "$log")" >> "$artifacts/coverage/failed-cases.txt"
+    rm -f "$log"
+  } &
 }
 
 run_published() {
@@ -59,6 +76,7 @@ run_published() {
   for case in small large text dangling threads; do one FREEHOLD_HEAP_LIMIT=64M -- "out-of-memory-$case" $((64 << 20)); done
   one FREEHOLD_HEAP_LIMIT= -- out-of-memory-refreshed $((200 << 20))
   one FREEHOLD_STATS=1 -- statistics
+  wait
   # They end at their start, with a message.
   DOTNET_gcConservative=1 "$artifacts/coverage/Contract/Contract" list > "$artifacts/coverage/case.log" 2>&1 || true
   FREEHOLD_STRESS=nonsense "$artifacts/coverage/Contract/Contract" list > "$artifacts/coverage/case.log" 2>&1 || true

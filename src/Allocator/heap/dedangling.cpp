@@ -38,22 +38,23 @@ FREEHOLD_MODULE_STATE(remap_counters);
 
 namespace {
 
+struct Moved {
+  std::atomic<uint8_t*> destination{nullptr};
+  size_t size = 0;
+};
+constexpr size_t kLeftOverAtMost = 4096;
+
 struct State {
   const RemapSupport* support = nullptr;
   uint64_t last_remap = 0;  // nanoseconds; when there were tables to look at first, if no remap has been
   uint64_t repairs_at_last_remap = 0;
+  // Moves whose destination could not be looked at beside running threads, for the second stop.
+  Moved left_over[kLeftOverAtMost];
+  std::atomic<size_t> left_over_count{0};
+  std::atomic<bool> moved_outside{false};  // a destination was not in the arena
 };
 constinit State state;
 FREEHOLD_MODULE_STATE(state);
-// Moves whose destination could not be looked at beside running threads, for the second stop.
-struct Moved {
-  std::atomic<uint8_t*> destination;
-  size_t size;
-};
-constexpr size_t kLeftOverAtMost = 4096;
-Moved left_over[kLeftOverAtMost];
-std::atomic<size_t> left_over_count{0};
-std::atomic<bool> moved_outside{false};  // a destination was not in the arena
 
 bool is_old(uint64_t name) noexcept { return arena.in_lower_half(name) && whereabouts_of(name) == Whereabouts::kMoved; }
 
@@ -160,13 +161,13 @@ void finish(void* argument) noexcept {
   forget_own_ranges();
   for_each_finalizable([](uint64_t* slot, void*) { make_root_current(slot); }, nullptr);
   refresh_samples();
-  if (moved_outside.load(std::memory_order_relaxed)) make_frozen_current(&remap.fields);
-  size_t count = left_over_count.load(std::memory_order_relaxed);
+  if (state.moved_outside.load(std::memory_order_relaxed)) make_frozen_current(&remap.fields);
+  size_t count = state.left_over_count.load(std::memory_order_relaxed);
   remap.complete = count <= kLeftOverAtMost;
   for (size_t i = 0; i < count && remap.complete; i++) {
-    uint8_t* destination = left_over[i].destination.load(std::memory_order_relaxed);
+    uint8_t* destination = state.left_over[i].destination.load(std::memory_order_relaxed);
     // Not found: its memory is gone, or its header is.
-    if (destination != nullptr) make_moved_current(destination, left_over[i].size, &remap.fields);
+    if (destination != nullptr) make_moved_current(destination, state.left_over[i].size, &remap.fields);
   }
   set_threads_stopped(false);
   set_remapping(false);
@@ -193,9 +194,9 @@ bool call_where_threads_stop(void (*work)(void* argument), void* argument) noexc
 bool remap(bool scan_addresses) noexcept {
   size_t tables = forwarding_bytes();
   if (state.support == nullptr || (tables == 0 && !scan_addresses)) return false;
-  left_over_count.store(0, std::memory_order_relaxed);
-  moved_outside.store(false, std::memory_order_relaxed);
-  for (Moved& moved : left_over) moved.destination.store(nullptr, std::memory_order_relaxed);
+  state.left_over_count.store(0, std::memory_order_relaxed);
+  state.moved_outside.store(false, std::memory_order_relaxed);
+  for (Moved& moved : state.left_over) moved.destination.store(nullptr, std::memory_order_relaxed);
   if (scan_addresses) begin_address_scan();
   set_remapping(true);
   if (!timed_stop(nullptr, [](void*) {}, nullptr)) {
@@ -261,7 +262,7 @@ extern "C" void freehold_after_move(uint8_t* destination, const uint8_t*, size_t
     note_words(moved, moved + size / sizeof(uint64_t));
   }
   if (!freehold::core::arena.contains(reinterpret_cast<uintptr_t>(destination))) {
-    moved_outside.store(true, std::memory_order_relaxed);
+    state.moved_outside.store(true, std::memory_order_relaxed);
     return;
   }
   uint64_t patched = 0;
@@ -269,8 +270,8 @@ extern "C" void freehold_after_move(uint8_t* destination, const uint8_t*, size_t
     if (patched != 0) remap_counters.fields.fetch_add(patched, std::memory_order_relaxed);
     return;
   }
-  size_t index = left_over_count.fetch_add(1, std::memory_order_relaxed);
+  size_t index = state.left_over_count.fetch_add(1, std::memory_order_relaxed);
   if (index >= kLeftOverAtMost) return;
-  left_over[index].size = size;
-  left_over[index].destination.store(destination, std::memory_order_release);
+  state.left_over[index].size = size;
+  state.left_over[index].destination.store(destination, std::memory_order_release);
 }

@@ -16,8 +16,8 @@ FREEHOLD_MODULE_STATE(mappings_short);
 
 namespace {
 
-std::atomic<uint32_t> moves{0};  // under way
 struct State {
+  std::atomic<uint32_t> moves{0};  // under way
   // What was counted last, and what the heap's bound was then: since then the number has grown by no more than the bound has, and by what others mapped.
   std::atomic<size_t> counted{0}, bound_when_counted{0};
 };
@@ -86,7 +86,7 @@ size_t enough() noexcept { return os::has_userfaultfd() ? mapping_budget() : os:
 void end_moves() noexcept {
   mappings_short.store(true, std::memory_order_seq_cst);
   // A call of the kernel each: microseconds.
-  while (moves.load(std::memory_order_seq_cst) != 0) sched_yield();
+  while (state.moves.load(std::memory_order_seq_cst) != 0) sched_yield();
 }
 
 void count(size_t bound) noexcept {
@@ -102,13 +102,13 @@ void count(size_t bound) noexcept {
 bool begin_move() noexcept {
   if (are_mappings_short()) return false;
   // Sequentially consistent, as the two words in end_moves(): one of both sees the other.
-  moves.fetch_add(1, std::memory_order_seq_cst);
+  state.moves.fetch_add(1, std::memory_order_seq_cst);
   if (!mappings_short.load(std::memory_order_seq_cst)) return true;
   end_move();
   return false;
 }
 
-void end_move() noexcept { moves.fetch_sub(1, std::memory_order_release); }
+void end_move() noexcept { state.moves.fetch_sub(1, std::memory_order_release); }
 
 size_t mapping_budget() noexcept {
   if (core::knobs.map_budget != 0) return core::knobs.map_budget;

@@ -101,7 +101,7 @@ void count(size_t bound) noexcept {
 
 bool begin_move() noexcept {
   if (are_mappings_short()) return false;
-  // Sequentially consistent, as the two words in end_moves(): one of both sees the other.
+  // Sequentially consistent, as the two words in end_moves(): at least one side observes the other's store.
   state.moves.fetch_add(1, std::memory_order_seq_cst);
   if (!mappings_short.load(std::memory_order_seq_cst)) return true;
   end_move();

@@ -10,7 +10,7 @@
 //   read what is published                       read the pins: none, go on; any, take it back or wait
 //
 // (In debug mode every object has its own pages, and they go at once: there a pin also notes which object it is of, so that the others' can go.)
-// One of them sees the other. A dead block that may be pinned is kPooled, but its frames wait on a list of their own (heap/pinned_blocks.h).
+// At least one side observes the other's store. A dead block that may be pinned is kPooled, but its frames wait on a list of their own (heap/pinned_blocks.h).
 #pragma once
 
 #include <atomic>

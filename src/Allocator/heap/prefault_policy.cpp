@@ -20,7 +20,7 @@ constexpr size_t kShare = 16, kAtMost = 16;
 struct State {
   std::atomic<uint32_t> growth{0};  // blocks of fresh memory that were taken, by any thread: what the prefaulting thread sleeps on
   // Written by the prefaulting thread only. Who takes a block counts it before it asks whether to wake, and the sleeper says so before the kernel compares the
-  // count: in the one order of all seq_cst operations, one of the two sees the other.
+  // count: in the one order of all seq_cst operations, at least one side observes the other's store.
   std::atomic<bool> sleeping{false};
   std::atomic<bool> started{false};  // written by the maintenance thread only; who still reads false wakes it once in vain
 };

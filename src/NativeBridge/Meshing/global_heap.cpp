@@ -197,7 +197,7 @@ void GlobalHeap::settle(MiniHeap& mini_heap) noexcept {
 }
 
 // Called after the free bit was set. A span must not stay full for those who look for slots, nor keep its pages when nothing lives in it. The bit comes before
-// these reads, and whoever changes `leader` or `bin` reads the bits again afterwards (settle, refill, SplitMesher): one of the two sees the other's store.
+// these reads, and whoever changes `leader` or `bin` reads the bits again afterwards (settle, refill, SplitMesher): at least one side observes the other's store.
 void GlobalHeap::note_freed(MiniHeap& mini_heap) noexcept {
   const MiniHeap& leader = mini_heaps_[mini_heap.leader.load(std::memory_order_seq_cst)];
   if (leader.bin.load(std::memory_order_seq_cst) != MiniHeap::kFull && !mini_heap.is_empty()) return;

@@ -5,7 +5,7 @@
 // ask each to go outside and to wait until all are; a thread that is outside stays there until the stop ends. Nobody sends a signal.
 //
 // Order: a thread that comes inside clears `outside`, then looks at `stop`. Whoever stops writes `stop`, makes all threads pass a barrier
-// (membarrier), then looks at `outside`. One of the two sees the other. Where the kernel has no membarrier, the thread has a fence.
+// (membarrier), then looks at `outside`. At least one side observes the other's store. Where the kernel has no membarrier, the thread has a fence.
 //
 // A thread that nobody knows yet is outside: the first compiled function that it enters makes it known.
 #pragma once

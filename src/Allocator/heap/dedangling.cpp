@@ -253,9 +253,9 @@ bool should_remap() noexcept {
 extern "C" void freehold_after_move(uint8_t* destination, const uint8_t*, size_t size) noexcept {
   using namespace freehold::heap;
   if (is_marking_cards()) mark_cards(destination, size);
-  uint8_t state = __atomic_load_n(&freehold_remapping, __ATOMIC_RELAXED);
+  uint8_t remapping = __atomic_load_n(&freehold_remapping, __ATOMIC_RELAXED);
   if (is_noting_stores()) note_moved_into(reinterpret_cast<uintptr_t>(destination), size);
-  if ((state & 3) == 0) return;
+  if ((remapping & 3) == 0) return;
   if (is_marking()) return shade_moved(destination, size);
   if (is_scanning_addresses()) {
     auto* moved = reinterpret_cast<const uint64_t*>(current_address(reinterpret_cast<uintptr_t>(destination)));

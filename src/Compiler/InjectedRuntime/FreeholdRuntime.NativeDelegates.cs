@@ -46,6 +46,23 @@ public static unsafe partial class FreeholdRuntime
     /// <summary>What comparisons of delegates see. One of two delegates of a P/Invoke may have the mark: it depends on where they were made.</summary>
     internal static object WithoutMark(object helper) => helper == (object)typeof(NativeFunctionPointerWrapper) ? null : helper;
 
+    /// <summary>How a call by reflection transforms its result, with a bit that says whether it is one of a P/Invoke.</summary>
+    internal static DynamicInvokeInfo.Transform WithKind(DynamicInvokeInfo.Transform transform, MethodBase method) =>
+        transform | (DynamicInvokeInfo.Transform)(method.Attributes & MethodAttributes.PinvokeImpl);
+
+    /// <summary>A call by reflection, with pins if native code gets the arguments.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    [StackTraceHidden]
+    internal static ref byte CallReflected(nint thunk, void* method, ref byte self, ref byte result, void* arguments, DynamicInvokeInfo info)
+    {
+        if (IsReflectedNative(info, ref self))
+        {
+            return ref CallReflectedNative(thunk, method, ref self, ref result, arguments, info, 0);
+        }
+
+        return ref RawCalliHelper.Call(thunk, method, ref self, ref result, arguments);
+    }
+
     /// <summary>Whether a call by reflection is one of a P/Invoke or of a native delegate.</summary>
     internal static bool IsReflectedNative(DynamicInvokeInfo info, ref byte self)
     {

@@ -3,9 +3,14 @@ using System.Runtime.CompilerServices;
 
 namespace System.Runtime;
 
-/// <summary>A program that reads private fields of collections by reflection keeps the arrays that they outgrow.</summary>
+/// <summary>Arrays that collections outgrow. A program that reads private fields of collections by reflection keeps them.</summary>
 public static unsafe partial class FreeholdRuntime
 {
+    /// <summary>A collection has stored another array, and has the old one no more.</summary>
+    [RuntimeImport("*", "FreeholdOutgrown")]
+    [MethodImpl(MethodImplOptions.InternalCall)]
+    public static extern void Outgrown(Array old, Array now, int elementSize);
+
     /// <summary>An old array may be anywhere: none is noted any more.</summary>
     [RuntimeImport("*", "FreeholdKeepOutgrown")]
     [MethodImpl(MethodImplOptions.InternalCall)]

@@ -58,6 +58,10 @@ internal static unsafe class Il
     [Instruction("sub")]
     public static extern ref uint Word(ref MethodTable* start, int distance);
 
+    /// <summary>The same place, where an object starts.</summary>
+    [Instruction("")]
+    public static extern ref byte Start(ref MethodTable* start);
+
     /// <summary>An object, of which the fields are seen.</summary>
     [Instruction("")]
     public static extern ObjectLayout Layout(object reference);

@@ -12,6 +12,15 @@ public static class Emit
     /// <summary>The value of an argument.</summary>
     public static Instruction Load(ParameterDefinition argument) => Instruction.Create(OpCodes.Ldarg, argument);
 
+    /// <summary>The object whose method it is.</summary>
+    public static Instruction This() => Instruction.Create(OpCodes.Ldarg_0);
+
+    /// <summary>No object.</summary>
+    public static Instruction Null() => Instruction.Create(OpCodes.Ldnull);
+
+    /// <summary>The value on the stack, once more.</summary>
+    public static Instruction Again() => Instruction.Create(OpCodes.Dup);
+
     /// <summary>A number.</summary>
     public static Instruction Load(int number) => Instruction.Create(OpCodes.Ldc_I4, number);
 
@@ -26,6 +35,12 @@ public static class Emit
 
     /// <summary>Into a field of the object that is below the value on the stack.</summary>
     public static Instruction StoreField(FieldReference field) => Instruction.Create(OpCodes.Stfld, field);
+
+    /// <summary>The address of a field of the object, or of the structure at the address, on the stack.</summary>
+    public static Instruction LoadAddress(FieldReference field) => Instruction.Create(OpCodes.Ldflda, field);
+
+    /// <summary>True of false and false of true.</summary>
+    public static Instruction[] Not() => [Instruction.Create(OpCodes.Ldc_I4_0), Instruction.Create(OpCodes.Ceq)];
 
     /// <summary>A call of this method.</summary>
     public static Instruction Call(MethodReference method) => Instruction.Create(OpCodes.Call, method);

@@ -74,6 +74,16 @@ public static class IlEditing
         }
     }
 
+    /// <summary>Puts a call that answers in the place of a comparison, or of a branch on one; <paramref name="negated"/>: the comparison asks for the opposite.</summary>
+    public static void ReplaceComparison(this MethodBody body, Instruction comparison, Instruction call, bool negated) =>
+        body.Replace(comparison, (comparison.Operand, negated) switch
+        {
+            (Instruction target, false) => [call, Emit.JumpIfTrue(target)],
+            (Instruction target, true) => [call, Emit.JumpIfFalse(target)],
+            (_, false) => [call],
+            _ => [call, .. Emit.Not()],
+        });
+
     /// <summary>Long forms while a body is edited: an inserted instruction may push a short branch out of reach.</summary>
     public static void BeginEdit(this MethodBody body) => body.SimplifyMacros();
 

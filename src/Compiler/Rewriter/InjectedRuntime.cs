@@ -71,26 +71,7 @@ public static class InjectedRuntime
         return scope;
     }
 
-    /// <summary>An extern method bound to a symbol at link time: an ordinary managed call without a transition.</summary>
-    public static MethodDefinition Import(AssemblyUnderRewrite coreLib, string name, string symbol, TypeReference returns, params TypeReference[] parameters)
-    {
-        MethodDefinition? existing = Class(coreLib).Methods.FirstOrDefault(method => method.Name == name);
-        if (existing is not null)
-        {
-            return existing;
-        }
-
-        MethodDefinition import = new(name, MethodAttributes.Assembly | MethodAttributes.Static | MethodAttributes.HideBySig, returns)
-        {
-            ImplAttributes = MethodImplAttributes.InternalCall,
-        };
-        AddParameters(import, parameters);
-        import.CustomAttributes.Add(ImportAttribute(coreLib, symbol));
-        Class(coreLib).Methods.Add(import);
-        return import;
-    }
-
-    /// <summary>The attribute <c>[RuntimeImport("*", symbol)]</c>.</summary>
+    /// <summary>The attribute <c>[RuntimeImport("*", symbol)]</c>: the method is bound to a symbol at link time, and a call of it is an ordinary one without a transition.</summary>
     public static CustomAttribute ImportAttribute(AssemblyUnderRewrite coreLib, string symbol) =>
         StringAttribute(coreLib, coreLib.Method("System.Runtime.RuntimeImportAttribute", ".ctor", "System.String", "System.String"), "*", symbol);
 

@@ -12,4 +12,8 @@ internal sealed class Condition
     internal int _freeholdWaiting;
 
     public extern void SignalAll();
+
+    /// <summary>Counts this thread, or does so no more.</summary>
+    [Injected]
+    internal void FreeholdCount(int change) => _freeholdWaiting += change;
 }

@@ -35,7 +35,7 @@ internal sealed class DeletionWriter(MethodDefinition method)
                 0,
                 [
                     Emit.Load(locals[i]),
-                    Instruction.Create(OpCodes.Ldnull),
+                    Emit.Null(),
                     Emit.Store(locals[i]),
                     Emit.Call(Helper(plan.Objects[i])),
                 ]);
@@ -48,7 +48,7 @@ internal sealed class DeletionWriter(MethodDefinition method)
     // The new object is on the stack, and may be one of the arguments.
     private void Keep(Instruction made, VariableDefinition local, ulong arguments, List<Instruction> before, List<Instruction> after)
     {
-        after.Add(Instruction.Create(OpCodes.Dup));
+        after.Add(Emit.Again());
         after.Add(Emit.Store(local));
         if (arguments == 0)
         {
@@ -68,7 +68,7 @@ internal sealed class DeletionWriter(MethodDefinition method)
                     Emit.Load(local),
                     Emit.Load(copies[i]),
                     Emit.JumpUnlessEqual(next),
-                    Instruction.Create(OpCodes.Ldnull),
+                    Emit.Null(),
                     Emit.Store(local),
                     next,
                 ]);

@@ -65,12 +65,12 @@ public sealed class LockEntries : IRewritePass
                 {
                     if (site.Calls(Table, "GetLockObject"))
                     {
-                        body.InsertAfter(site, Instruction.Create(OpCodes.Ldarg, method.Parameters[0]), Instruction.Create(OpCodes.Call, keepAlive));
+                        body.InsertAfter(site, Emit.Load(method.Parameters[0]), Emit.Call(keepAlive));
                         sites++;
                     }
                     else if (s_replacements.FirstOrDefault(replacement => site.Calls(replacement.Type, replacement.Method)) is { Replacement: { } replacement })
                     {
-                        body.Replace(site, Instruction.Create(OpCodes.Ldarg, method.Parameters[0]), Instruction.Create(OpCodes.Call, assembly.Injected.Method(Table, replacement)));
+                        body.Replace(site, Emit.Load(method.Parameters[0]), Emit.Call(assembly.Injected.Method(Table, replacement)));
                         sites++;
                     }
                 }

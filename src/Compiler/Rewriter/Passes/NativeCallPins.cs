@@ -123,7 +123,7 @@ public sealed class NativeCallPins : IRewritePass
             }
             else if (NativeDelegatePins.PinsAllOf(site.Next, pinned))
             {
-                body.InsertAfter(site.Next, Instruction.Create(OpCodes.Dup), Emit.Call(NativeDelegateMark.Set(assembly)));
+                body.InsertAfter(site.Next, Emit.Again(), Emit.Call(NativeDelegateMark.Set(assembly)));
             }
             else
             {

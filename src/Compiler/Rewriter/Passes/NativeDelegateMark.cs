@@ -96,7 +96,7 @@ internal static class NativeDelegateMark
         }
 
         make.Body.BeginEdit();
-        make.Body.InsertAfter(calls[0], Instruction.Create(OpCodes.Dup), Emit.Call(set));
+        make.Body.InsertAfter(calls[0], Emit.Again(), Emit.Call(set));
         make.Body.EndEdit();
     }
 

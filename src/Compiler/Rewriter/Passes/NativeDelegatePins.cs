@@ -106,7 +106,7 @@ public sealed class NativeDelegatePins : IRewritePass
         body.BeginEdit();
         foreach (Instruction address in addresses)
         {
-            body.InsertAfter(address.Next, Instruction.Create(OpCodes.Dup), Emit.Call(NativeDelegateMark.Set(assembly)));
+            body.InsertAfter(address.Next, Emit.Again(), Emit.Call(NativeDelegateMark.Set(assembly)));
         }
 
         foreach ((Instruction call, TypeDefinition type, bool[] pinned) in calls)
@@ -117,7 +117,7 @@ public sealed class NativeDelegatePins : IRewritePass
             VariableDefinition[] held = [.. invoke.Parameters.Select(parameter => locals.For(parameter.ParameterType, pinned: false, parameter.Index))];
             List<Instruction> loads = [.. held.Select(local => Emit.Load(local))];
             List<Instruction> code = [.. held.Reverse().Select(local => Emit.Store(local))];
-            code.AddRange([Instruction.Create(OpCodes.Dup), Emit.Call(NativeDelegateMark.Test(assembly)), Emit.JumpIfTrue(native), .. loads]);
+            code.AddRange([Emit.Again(), Emit.Call(NativeDelegateMark.Test(assembly)), Emit.JumpIfTrue(native), .. loads]);
             if (call.Previous?.OpCode.Code == Code.Tail)
             {
                 code.Add(Instruction.Create(OpCodes.Tail));

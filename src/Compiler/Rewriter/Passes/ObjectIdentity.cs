@@ -131,24 +131,14 @@ public sealed class ObjectIdentity : IRewritePass
         {
             string name = site.OpCode.Code is Code.Call or Code.Ceq && site.Next?.OpCode.Code == Code.Ret ? SameObjectValue : SameObject;
             Instruction call = Emit.Call(InjectedRuntime.Method(assembly, name, types.Boolean, types.Object, types.Object));
-            switch (site.OpCode.Code)
+            bool negated = site.OpCode.Code switch
             {
-                case Code.Call or Code.Ceq:
-                    body.Replace(site, call);
-                    break;
-                case Code.Beq:
-                    body.Replace(site, call, Emit.JumpIfTrue((Instruction)site.Operand));
-                    break;
-                case Code.Bne_Un:
-                    body.Replace(site, call, Emit.JumpIfFalse((Instruction)site.Operand));
-                    break;
-                case Code.Cgt_Un:
-                    // "Not equal", as null is the lowest of all; of two references that are not null it has no other sense.
-                    body.Replace(site, call, Instruction.Create(OpCodes.Ldc_I4_0), Instruction.Create(OpCodes.Ceq));
-                    break;
-                default:
-                    throw assembly.Unexpected(method, $"no order between objects ({site})");
-            }
+                Code.Call or Code.Ceq or Code.Beq => false,
+                // "Not equal", as null is the lowest of all; of two references that are not null it has no other sense.
+                Code.Bne_Un or Code.Cgt_Un => true,
+                _ => throw assembly.Unexpected(method, $"no order between objects ({site})"),
+            };
+            body.ReplaceComparison(site, call, negated);
         }
 
         body.EndEdit();

@@ -51,8 +51,6 @@ public sealed class OutgrownArrays : IRewritePass
         bool changed = assembly.Role == AssemblyRole.CoreLib;
         if (changed)
         {
-            TypeReference array = assembly.Type("System.Array");
-            InjectedRuntime.Import(assembly, Outgrown, "FreeholdOutgrown", module.TypeSystem.Void, array, array, module.TypeSystem.Int32).IsPublic = true;
             KeepWhatReflectionReads(assembly);
         }
 
@@ -124,11 +122,11 @@ public sealed class OutgrownArrays : IRewritePass
             VariableDefinition old = new(reference.FieldType);
             body.Variables.Add(old);
             body.InitLocals = true;
-            Instruction moved = body.InsertBefore(store, Instruction.Create(OpCodes.Ldarg_0), Emit.LoadField(reference), Emit.Store(old));
+            Instruction moved = body.InsertBefore(store, Emit.This(), Emit.LoadField(reference), Emit.Store(old));
             body.InsertAfter(
                 moved.OpCode.Code == Code.Stfld ? moved : ResizeAfter(assembly, method, moved),
                 Emit.Load(old),
-                Instruction.Create(OpCodes.Ldarg_0),
+                Emit.This(),
                 Emit.LoadField(reference),
                 Instruction.Create(OpCodes.Sizeof, ((ArrayType)reference.FieldType).ElementType),
                 Emit.Call(InjectedRuntime.Method(assembly, Outgrown, assembly.Module.TypeSystem.Void, Array(assembly), Array(assembly), assembly.Module.TypeSystem.Int32)));

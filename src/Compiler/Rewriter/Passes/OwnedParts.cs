@@ -22,7 +22,7 @@ public sealed class OwnedParts : IRewritePass
     public string Name => nameof(OwnedParts);
 
     /// <inheritdoc/>
-    public int Version => 5;
+    public int Version => 6;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => true;
@@ -101,13 +101,7 @@ public sealed class OwnedParts : IRewritePass
 
         MethodDefinition collect = InjectedRuntime.AddMethod(InjectedRuntime.Class(coreLib), "CollectParts", MethodAttributes.Public, coreLib.Module.TypeSystem.Void, coreLib.Module.TypeSystem.Object);
         collect.CustomAttributes.Add(InjectedRuntime.ExportAttribute(coreLib, "FreeholdCollectParts"));
-        collect.Body.Append(Instruction.Create(OpCodes.Ldarg_0), Emit.CallVirtual(none), Emit.Return());
-
-        // Called from everywhere.
-        InjectedRuntime.Import(coreLib, "AddPart", "FreeholdAddPart", coreLib.Module.TypeSystem.Void, coreLib.Module.TypeSystem.Object).IsPublic = true;
-        InjectedRuntime.Import(coreLib, "AddElements", "FreeholdAddElements", coreLib.Module.TypeSystem.Void, coreLib.Module.TypeSystem.Object).IsPublic = true;
-        TypeReference[] parameters = [coreLib.Module.TypeSystem.Object, coreLib.Module.TypeSystem.Object, coreLib.Module.TypeSystem.IntPtr];
-        InjectedRuntime.Import(coreLib, "AddElementsOf", "FreeholdAddElementsOf", coreLib.Module.TypeSystem.Void, parameters).IsPublic = true;
+        collect.Body.Append(Emit.This(), Emit.CallVirtual(none), Emit.Return());
     }
 
     private static void Override(AssemblyUnderRewrite assembly, TypeDefinition type, string[] parts)
@@ -119,7 +113,7 @@ public sealed class OwnedParts : IRewritePass
         if (parts.Length > 0 && type.BaseType.FullName != "System.Object")
         {
             MethodReference inherited = new(Collect, module.TypeSystem.Void, type.BaseType) { HasThis = true };
-            method.Body.Append(Instruction.Create(OpCodes.Ldarg_0), Emit.Call(inherited));
+            method.Body.Append(Emit.This(), Emit.Call(inherited));
         }
 
         foreach (string part in parts)
@@ -161,7 +155,7 @@ public sealed class OwnedParts : IRewritePass
                 constructor.Body.BeginEdit();
                 foreach (Instruction end in constructor.Body.Instructions.Where(instruction => instruction.OpCode.Code == Code.Ret).ToArray())
                 {
-                    constructor.Body.InsertBefore(end, Instruction.Create(OpCodes.Ldarg_0), Instruction.Create(OpCodes.Ldc_I4_1), Emit.StoreField(Of(flag)));
+                    constructor.Body.InsertBefore(end, Emit.This(), Instruction.Create(OpCodes.Ldc_I4_1), Emit.StoreField(Of(flag)));
                 }
 
                 constructor.Body.EndEdit();
@@ -233,7 +227,7 @@ public sealed class OwnedParts : IRewritePass
             FieldDefinition holder = Find(method.DeclaringType, outer), field = Find(holder.FieldType.Resolve(), inner);
             if (holder.FieldType.IsValueType)
             {
-                Append(Instruction.Create(OpCodes.Ldarg_0), Instruction.Create(OpCodes.Ldflda, Of(holder)));
+                Append(Emit.This(), Emit.LoadAddress(Of(holder)));
             }
             else
             {
@@ -242,7 +236,7 @@ public sealed class OwnedParts : IRewritePass
                 LoadThisField(holder);
             }
 
-            Append(Emit.LoadField(field.DeclaringType.HasGenericParameters ? In(holder.FieldType, field) : assembly.Module.ImportReference(field)));
+            Append(Emit.LoadField(FieldOf(holder.FieldType, field)));
             return field.FieldType;
         }
 
@@ -253,69 +247,26 @@ public sealed class OwnedParts : IRewritePass
             return assembly.Module.GetType(name) ?? new TypeReference(name[..dot], name[(dot + 1)..], assembly.Module, assembly.Module.TypeSystem.CoreLibrary);
         }
 
-        // first = node = head; if (first == this) return; while (node != null) { next = node.next; AddPart(node); if (next == first) break; node = next; }
-        private void Chain(string head, string link)
+        // if (head != null) AddChain(head, this, ref head.link);
+        private void Chain(string head, string link) => Walk("AddChain", head, link);
+
+        // if (last != null) AddRing(last, this, ref last.link, ref last.parent);
+        private void Ring(string last, string link, string parent) => Walk("AddRing", last, link, parent);
+
+        // The injected runtime goes from node to node.
+        private void Walk(string walk, string head, params string[] fields)
         {
             TypeReference type = Load(head);
-            FieldReference next = In(type, Find(type.Resolve(), link));
-            VariableDefinition first = new(type), node = new(type), following = new(type);
+            VariableDefinition first = new(type);
             method.Body.Variables.Add(first);
-            method.Body.Variables.Add(node);
-            method.Body.Variables.Add(following);
-            Instruction loop = Emit.Load(node);
-            Append(Instruction.Create(OpCodes.Dup), Emit.Store(first), Emit.Store(node));
-            if (IsA(method.DeclaringType, type))
+            Append(Emit.Store(first), Emit.Load(first), Emit.JumpIfFalse(_end), Emit.Load(first), Emit.This());
+            foreach (string field in fields)
             {
-                Append(Emit.Load(first), Instruction.Create(OpCodes.Ldarg_0), Emit.JumpIfEqual(_end));  // it has none: what follows are others of its owner's
+                Append(Emit.Load(first), Emit.LoadAddress(FieldOf(type, Find(type.Resolve(), field))));
             }
 
-            Append(loop, Emit.JumpIfFalse(_end));
-            Append(Emit.Load(node), Emit.LoadField(next), Emit.Store(following));
-            Append(Emit.Load(node), Call("AddPart"));
-            Append(Emit.Load(following), Emit.Load(first), Emit.JumpIfEqual(_end));
-            Append(Emit.Load(following), Emit.Store(node), Emit.Jump(loop));
-        }
-
-        // before = last = head; if (last == null || last == this) return;
-        // for (node = last.next; node != null && (node.parent == this || node.parent == before); before = node, node = next) { next = node.next; AddPart(node); if (node == last) return; }
-        // A handler of an event may have put a node into two rings: what hangs behind it is the other one's.
-        private void Ring(string head, string link, string parentField)
-        {
-            TypeReference type = Load(head);
-            FieldReference next = In(type, Find(type.Resolve(), link)), parent = Find(type.Resolve(), parentField);
-            VariableDefinition last = new(type), node = new(type), before = new(type), following = new(type);
-            foreach (VariableDefinition variable in new[] { last, node, before, following })
-            {
-                method.Body.Variables.Add(variable);
-            }
-
-            Instruction loop = Emit.Load(node), belongs = Emit.Load(node);
-            Append(Instruction.Create(OpCodes.Dup), Emit.Store(last), Emit.Store(before));
-            Append(Emit.Load(last), Emit.JumpIfFalse(_end));
-            if (IsA(method.DeclaringType, type))
-            {
-                Append(Emit.Load(last), Instruction.Create(OpCodes.Ldarg_0), Emit.JumpIfEqual(_end));  // it has none: what follows are others of its owner's
-            }
-
-            Append(Emit.Load(last), Emit.LoadField(next), Emit.Store(node));
-            Append(loop, Emit.JumpIfFalse(_end));
-            Append(Emit.Load(node), Emit.LoadField(parent), Instruction.Create(OpCodes.Ldarg_0), Emit.JumpIfEqual(belongs));
-            Append(Emit.Load(node), Emit.LoadField(parent), Emit.Load(before), Emit.JumpUnlessEqual(_end));
-            Append(belongs, Emit.LoadField(next), Emit.Store(following));
-            Append(Emit.Load(node), Call("AddPart"));
-            Append(Emit.Load(node), Emit.Load(last), Emit.JumpIfEqual(_end));
-            Append(Emit.Load(node), Emit.Store(before));
-            Append(Emit.Load(following), Emit.Store(node), Emit.Jump(loop));
-        }
-
-        private static bool IsA(TypeDefinition? type, TypeReference ancestor)
-        {
-            while (type is not null && type.FullName != ancestor.FullName)
-            {
-                type = type.BaseType?.Resolve();
-            }
-
-            return type is not null;
+            TypeReference place = new ByReferenceType(assembly.Module.TypeSystem.Byte);
+            Append(Emit.Call(InjectedRuntime.Method(assembly, walk, assembly.Module.TypeSystem.Void, [_object, _object, .. fields.Select(_ => place)])));
         }
 
         // if (array != null) { for (int i = array.Length - 1; i >= 0; i--) AddPart(array[i].field); AddPart(array); }
@@ -341,7 +292,7 @@ public sealed class OwnedParts : IRewritePass
         private void Children(FieldDefinition collection, string parent)
         {
             LoadThisField(collection);
-            Append(Instruction.Create(OpCodes.Ldarg_0), Instruction.Create(OpCodes.Ldftn, IsChild(collection, parent)));
+            Append(Emit.This(), Instruction.Create(OpCodes.Ldftn, IsChild(collection, parent)));
             Append(Emit.Call(InjectedRuntime.Method(assembly, "AddElementsOf", assembly.Module.TypeSystem.Void, _object, _object, assembly.Module.TypeSystem.IntPtr)));
             LoadThisField(collection);
             Append(Call("AddPart"));
@@ -358,7 +309,7 @@ public sealed class OwnedParts : IRewritePass
             test.Body.Variables.Add(child);
             test.Body.InitLocals = true;
             Instruction no = Instruction.Create(OpCodes.Ldc_I4_0);
-            test.Body.Append(Instruction.Create(OpCodes.Ldarg_0), Instruction.Create(OpCodes.Isinst, element), Emit.Store(child));
+            test.Body.Append(Emit.This(), Instruction.Create(OpCodes.Isinst, element), Emit.Store(child));
             test.Body.Append(Emit.Load(child), Emit.JumpIfFalse(no));
             test.Body.Append(Emit.Load(child), Emit.LoadField(In(element, Find(element.Resolve(), parent))), Instruction.Create(OpCodes.Ldarg_1));
             test.Body.Append(Instruction.Create(OpCodes.Ceq), Emit.Return(), no, Emit.Return());
@@ -375,7 +326,7 @@ public sealed class OwnedParts : IRewritePass
             }
         }
 
-        private void LoadThisField(FieldDefinition field) => Append(Instruction.Create(OpCodes.Ldarg_0), Emit.LoadField(Of(field)));
+        private void LoadThisField(FieldDefinition field) => Append(Emit.This(), Emit.LoadField(Of(field)));
 
         private void Append(params IEnumerable<Instruction> instructions) => method.Body.Append(instructions);
 
@@ -393,6 +344,8 @@ public sealed class OwnedParts : IRewritePass
 
             return found.Length == 1 ? found[0] : throw new RewriteException(assembly.Name, $"{type.FullName}::{names}", $"one such field (found {found.Length})");
         }
+
+        private FieldReference FieldOf(TypeReference type, FieldDefinition field) => field.DeclaringType.HasGenericParameters ? In(type, field) : assembly.Module.ImportReference(field);
 
         private static TypeReference Unmodified(TypeReference type) => type is RequiredModifierType modified ? modified.ElementType : type;
 

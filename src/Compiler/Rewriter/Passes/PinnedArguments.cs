@@ -69,7 +69,7 @@ internal static class PinnedArguments
                 // As the end of a fixed statement in C#.
                 code.AddRange(held[i].VariableType is PinnedType { ElementType: ByReferenceType }
                     ? [Emit.Load(0), Instruction.Create(OpCodes.Conv_U), Emit.Store(held[i])]
-                    : [Instruction.Create(OpCodes.Ldnull), Emit.Store(held[i])]);
+                    : [Emit.Null(), Emit.Store(held[i])]);
             }
         }
 

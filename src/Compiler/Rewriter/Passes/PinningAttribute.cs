@@ -52,8 +52,9 @@ internal static class PinningAttribute
     /// <summary>Adds to CoreLib the class that the attributes derive from, and what looks for them.</summary>
     public static void Inject(AssemblyUnderRewrite coreLib)
     {
-        MoveGetter(coreLib);
-        GiveAddress(coreLib, coreLib.Injected.Method(InjectedRuntime.FullName, "PinningAddress"));
+        // What the getter of the attributes gave becomes FreeholdAllCustomAttributes; the getter leaves out those that pin.
+        ReplaceGetter(coreLib, coreLib.Method(NamedInfo, "get_CustomAttributes"), "FreeholdAllCustomAttributes");
+        GiveAddress(coreLib);
         HideClass(coreLib);
     }
 
@@ -61,26 +62,26 @@ internal static class PinningAttribute
     {
         MethodDefinition constructor = new(
             ".ctor", MethodAttributes.Public | MethodAttributes.HideBySig | MethodAttributes.SpecialName | MethodAttributes.RTSpecialName, module.TypeSystem.Void);
-        constructor.Body.Append(Instruction.Create(OpCodes.Ldarg_0), Emit.Call(parent), Emit.Return());
+        constructor.Body.Append(Emit.This(), Emit.Call(parent), Emit.Return());
         type.Methods.Add(constructor);
         return constructor;
     }
 
-    // What the getter of the attributes gave becomes FreeholdAllCustomAttributes; the getter leaves out those that pin.
-    private static void MoveGetter(AssemblyUnderRewrite coreLib)
+    // What a getter did becomes another method, which its replacement calls.
+    private static void ReplaceGetter(AssemblyUnderRewrite coreLib, MethodDefinition getter, string moved)
     {
-        MethodDefinition real = coreLib.Method(NamedInfo, "get_CustomAttributes");
-        if (real.Body.Variables.Count > 0 || real.Body.HasExceptionHandlers || real.Body.Instructions.Any(instruction => instruction.Operand is Instruction))
+        if (getter.Body.Variables.Count > 0 || getter.Body.HasExceptionHandlers || getter.Body.Instructions.Any(instruction => instruction.Operand is Instruction))
         {
-            throw coreLib.Unexpected(real, "an iterator that is made and returned");
+            throw coreLib.Unexpected(getter, "a getter of one expression");
         }
 
-        coreLib.Injected.Method(NamedInfo, "FreeholdAllCustomAttributes").Body.Append([.. real.Body.Instructions]);
-        coreLib.Injected.Replace(NamedInfo, real.Name);
+        string type = getter.DeclaringType.FullName;
+        coreLib.Injected.Method(type, moved).Body.Append([.. getter.Body.Instructions]);
+        coreLib.Injected.Replace(type, getter.Name);
     }
 
     // RuntimeMethodInfo.LdFtnResult, which RuntimeMethodHandle.GetFunctionPointer returns: the pinning method's, if there is one.
-    private static void GiveAddress(AssemblyUnderRewrite coreLib, MethodDefinition find)
+    private static void GiveAddress(AssemblyUnderRewrite coreLib)
     {
         MethodDefinition get = coreLib.Method(Info, "get_LdFtnResult");
         (MethodDefinition Caller, Instruction)[] callers = [.. coreLib.CallsOf(get)];
@@ -89,23 +90,7 @@ internal static class PinningAttribute
             throw coreLib.Unexpected(get, "one caller, which gives out function pointers");
         }
 
-        get.Body.BeginEdit();
-        get.Body.Variables.Add(new VariableDefinition(coreLib.Module.TypeSystem.IntPtr));
-        VariableDefinition pinning = get.Body.Variables[^1];
-        Instruction first = get.Body.Instructions[0];
-        Instruction original = get.Body.InsertBefore(
-            first,
-            Emit.Load(get.Body.ThisParameter),
-            Emit.Load(1),
-            Emit.Call(find),
-            Emit.Store(pinning),
-            Emit.Load(pinning),
-            Emit.Label(),
-            Emit.Load(pinning),
-            Emit.Return());
-        Instruction test = get.Body.Instructions[5];
-        (test.OpCode, test.Operand) = (OpCodes.Brfalse, original);
-        get.Body.EndEdit();
+        ReplaceGetter(coreLib, get, "FreeholdLdFtnResult");
     }
 
     // Assembly.DefinedTypes, where Assembly.GetTypes ends: of the types at the top, those that have another name.

@@ -169,76 +169,41 @@ public sealed class ReferenceComparisons : IRewritePass
         body.BeginEdit();
         foreach (Instruction site in left)
         {
-            Instruction[] instructions = IdentitySites.UnsafeComparison(site) switch
+            (string question, bool negated) = QuestionOf(site);
+            Instruction plain = question switch
             {
-                "AreSame" => [Instruction.Create(OpCodes.Ceq)],
-                "IsAddressLessThan" => [Instruction.Create(OpCodes.Clt_Un)],
-                "IsAddressGreaterThan" => [Instruction.Create(OpCodes.Cgt_Un)],
-                "IsAddressLessThanOrEqualTo" => [Instruction.Create(OpCodes.Cgt_Un), .. Not()],
-                "IsAddressGreaterThanOrEqualTo" => [Instruction.Create(OpCodes.Clt_Un), .. Not()],
-                _ => [Call(Derived)],
+                Same => Instruction.Create(OpCodes.Ceq),
+                Less => Instruction.Create(OpCodes.Clt_Un),
+                Greater => Instruction.Create(OpCodes.Cgt_Un),
+                _ => Call(Derived),
             };
-            body.Replace(site, instructions);
+            body.ReplaceComparison(site, plain, negated);
         }
 
         foreach (Instruction site in sites)
         {
-            Instruction? target = site.Operand as Instruction;
-            switch (site.OpCode.Code)
-            {
-                case Code.Call:
-                    string name = IdentitySites.UnsafeComparison(site)!;
-                    Instruction[] calls = name switch
-                    {
-                        "AreSame" => [Call(Same)],
-                        "IsAddressLessThan" => [Call(Less)],
-                        "IsAddressGreaterThan" => [Call(Greater)],
-                        "IsAddressLessThanOrEqualTo" => [Call(Greater), .. Not()],
-                        "IsAddressGreaterThanOrEqualTo" => [Call(Less), .. Not()],
-                        _ => [Call(Offset)],
-                    };
-                    body.Replace(site, calls);
-                    break;
-                case Code.Ceq:
-                    body.Replace(site, Call(Same));
-                    break;
-                case Code.Clt or Code.Clt_Un:
-                    body.Replace(site, Call(Less));
-                    break;
-                case Code.Cgt or Code.Cgt_Un:
-                    body.Replace(site, Call(Greater));
-                    break;
-                case Code.Beq:
-                    body.Replace(site, Call(Same), Emit.JumpIfTrue(target!));
-                    break;
-                case Code.Bne_Un:
-                    body.Replace(site, Call(Same), Emit.JumpIfFalse(target!));
-                    break;
-                case Code.Blt or Code.Blt_Un:
-                    body.Replace(site, Call(Less), Emit.JumpIfTrue(target!));
-                    break;
-                case Code.Bge or Code.Bge_Un:
-                    body.Replace(site, Call(Less), Emit.JumpIfFalse(target!));
-                    break;
-                case Code.Bgt or Code.Bgt_Un:
-                    body.Replace(site, Call(Greater), Emit.JumpIfTrue(target!));
-                    break;
-                case Code.Ble or Code.Ble_Un:
-                    body.Replace(site, Call(Greater), Emit.JumpIfFalse(target!));
-                    break;
-                default:
-                    body.Replace(site, Call(Difference));
-                    break;
-            }
+            (string question, bool negated) = QuestionOf(site);
+            body.ReplaceComparison(site, Call(question), negated);
         }
 
         body.EndEdit();
 
-        Instruction Call(string name) => Instruction.Create(
-            OpCodes.Call, InjectedRuntime.Method(assembly, name, name is Difference or Offset or Derived ? types.IntPtr : types.Boolean, reference, reference));
-
-        static Instruction[] Not() => [Instruction.Create(OpCodes.Ldc_I4_0), Instruction.Create(OpCodes.Ceq)];
+        Instruction Call(string name) =>
+            Emit.Call(InjectedRuntime.Method(assembly, name, name is Difference or Offset or Derived ? types.IntPtr : types.Boolean, reference, reference));
     }
+
+    /// <summary>The method that answers in the place of an instruction, and whether the instruction asks for the opposite.</summary>
+    private static (string Method, bool Negated) QuestionOf(Instruction site) => (site.OpCode.Code, IdentitySites.UnsafeComparison(site)) switch
+    {
+        (Code.Ceq or Code.Beq, _) or (_, "AreSame") => (Same, false),
+        (Code.Bne_Un, _) => (Same, true),
+        (Code.Clt or Code.Clt_Un or Code.Blt or Code.Blt_Un, _) or (_, "IsAddressLessThan") => (Less, false),
+        (Code.Bge or Code.Bge_Un, _) or (_, "IsAddressGreaterThanOrEqualTo") => (Less, true),
+        (Code.Cgt or Code.Cgt_Un or Code.Bgt or Code.Bgt_Un, _) or (_, "IsAddressGreaterThan") => (Greater, false),
+        (Code.Ble or Code.Ble_Un, _) or (_, "IsAddressLessThanOrEqualTo") => (Greater, true),
+        (Code.Call, _) => (Offset, false),
+        _ => (Difference, false),
+    };
 
     /// <summary>
     /// Puts before a move: <c>if ((int)(destination | source) &lt; 0) { Named(destination, source, size); return; }</c>, where Named moves with names that are made the same.

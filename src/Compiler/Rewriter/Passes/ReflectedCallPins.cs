@@ -16,14 +16,14 @@ public sealed class ReflectedCallPins : IRewritePass
     private const string Kind = "_returnTransform";
     private const string Helper = "System.Runtime.RawCalliHelper";
 
-    // System.Reflection.MethodAttributes.PinvokeImpl; the runtime's own bits end at 0x20.
-    private const int PInvoke = 0x2000, OwnBits = 0x3F;
+    // The bit of WithKind is System.Reflection.MethodAttributes.PinvokeImpl, 0x2000.
+    private const int OwnBits = 0x3F;
 
     /// <inheritdoc/>
     public string Name => nameof(ReflectedCallPins);
 
     /// <inheritdoc/>
-    public int Version => 3;
+    public int Version => 4;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => role == AssemblyRole.CoreLib;
@@ -35,12 +35,12 @@ public sealed class ReflectedCallPins : IRewritePass
         FieldDefinition kind = assembly.Field(Info, Kind, Info + "/Transform");
         MethodDefinition call = assembly.Method(Helper, "Call", "System.IntPtr", "System.Void*", "System.Byte&", "System.Byte&", "System.Void*");
         NoteTheKind(assembly, info, kind);
-        MethodDefinition test = assembly.Injected.Method(InjectedRuntime.FullName, "IsReflectedNative"), held = assembly.Injected.Method(InjectedRuntime.FullName, "CallReflectedNative");
+        MethodDefinition withPins = assembly.Injected.Method(InjectedRuntime.FullName, "CallReflected");
 
         foreach (MethodDefinition method in assembly.MethodsWithBody.ToArray())
         {
             Instruction[] sites = [.. method.Body.Instructions.Where(instruction => instruction.OpCode.Code == Code.Call && instruction.Operand == call)];
-            if (sites.Length == 0 || method == held)
+            if (sites.Length == 0 || method.DeclaringType == withPins.DeclaringType)
             {
                 continue;
             }
@@ -50,11 +50,10 @@ public sealed class ReflectedCallPins : IRewritePass
                 throw assembly.Unexpected(method, $"calls by reflection in {Info} alone");
             }
 
-            PinnedArguments.Locals locals = new(method.Body);
             method.Body.BeginEdit();
             foreach (Instruction site in sites)
             {
-                Replace(method.Body, locals, site, call, test, held);
+                method.Body.Replace(site, Emit.This(), Emit.Call(withPins));
                 statistics.Rewrite(method.FullName);
             }
 
@@ -62,31 +61,6 @@ public sealed class ReflectedCallPins : IRewritePass
         }
 
         return true;
-    }
-
-    // stack: thunk, method, ref this, ref result, arguments. As the call of a native delegate: nothing changes for what is not native.
-    private static void Replace(MethodBody body, PinnedArguments.Locals locals, Instruction site, MethodDefinition call, MethodDefinition test, MethodDefinition held)
-    {
-        VariableDefinition[] arguments = [.. call.Parameters.Select(parameter => locals.For(parameter.ParameterType, pinned: false, parameter.Index))];
-        Instruction native = Emit.Label(), end = Emit.Label();
-        body.Replace(
-            site,
-            [
-                .. arguments.Reverse().Select(local => Emit.Store(local)),
-                Emit.Load(body.ThisParameter),
-                Emit.Load(arguments[2]),
-                Emit.Call(test),
-                Emit.JumpIfTrue(native),
-                .. arguments.Select(local => Emit.Load(local)),
-                Emit.Call(call),
-                Emit.Jump(end),
-                native,
-                .. arguments.Select(local => Emit.Load(local)),
-                Emit.Load(body.ThisParameter),
-                Emit.Load(0),
-                Emit.Call(held),
-                end,
-            ]);
     }
 
     private static void NoteTheKind(AssemblyUnderRewrite assembly, TypeDefinition info, FieldDefinition kind)
@@ -114,10 +88,7 @@ public sealed class ReflectedCallPins : IRewritePass
         constructor.Body.InsertBefore(
             stores[0],
             Emit.Load(constructor.Parameters[0]),
-            Emit.CallVirtual(assembly.Method("System.Reflection.MethodBase", "get_Attributes")),
-            Emit.Load(PInvoke),
-            Instruction.Create(OpCodes.And),
-            Instruction.Create(OpCodes.Or));
+            Emit.Call(assembly.Injected.Method(InjectedRuntime.FullName, "WithKind")));
         constructor.Body.EndEdit();
     }
 

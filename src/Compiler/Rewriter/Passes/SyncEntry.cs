@@ -56,7 +56,7 @@ public sealed class SyncEntry : IRewritePass
     private static void CountWaiting(AssemblyUnderRewrite assembly, PassStatistics statistics)
     {
         MethodDefinition wait = assembly.Method(Condition, "Wait", "System.Int32", "System.Object");
-        FieldDefinition waiting = assembly.Injected.Field(Condition, "_freeholdWaiting");
+        MethodDefinition count = assembly.Injected.Method(Condition, "FreeholdCount");
         Instruction[] leave = [.. wait.Body.Instructions.Where(instruction => instruction.Calls(Lock, "ExitAll"))];
         Instruction[] enter = [.. wait.Body.Instructions.Where(instruction => instruction.Calls(Lock, "Reenter"))];
         if (leave.Length != 1 || enter.Length != 1)
@@ -66,20 +66,10 @@ public sealed class SyncEntry : IRewritePass
 
         wait.Body.BeginEdit();
         // The lock that it leaves is on the stack.
-        wait.Body.InsertBefore(leave[0], Add(OpCodes.Add));
-        wait.Body.InsertAfter(enter[0], Add(OpCodes.Sub));
+        wait.Body.InsertBefore(leave[0], Emit.This(), Emit.Load(1), Emit.Call(count));
+        wait.Body.InsertAfter(enter[0], Emit.This(), Emit.Load(-1), Emit.Call(count));
         wait.Body.EndEdit();
         statistics.Rewrite(wait.FullName);
-
-        Instruction[] Add(OpCode operation) =>
-        [
-            Instruction.Create(OpCodes.Ldarg_0),
-            Instruction.Create(OpCodes.Ldarg_0),
-            Emit.LoadField(waiting),
-            Instruction.Create(OpCodes.Ldc_I4_1),
-            Instruction.Create(operation),
-            Emit.StoreField(waiting),
-        ];
     }
 
     private static void DropCollector(AssemblyUnderRewrite assembly, PassStatistics statistics)

@@ -3,7 +3,7 @@ using System.Runtime.CompilerServices;
 
 namespace System.Runtime;
 
-/// <summary>A program that reads private fields of collections by reflection keeps the arrays that they outgrow.</summary>
+/// <summary>A program that reads or writes private fields of collections by reflection keeps the arrays that they outgrow.</summary>
 public static unsafe partial class FreeholdRuntime
 {
     /// <summary>An old array may be anywhere: none is noted any more.</summary>
@@ -14,11 +14,18 @@ public static unsafe partial class FreeholdRuntime
     /// <summary>What <c>FieldInfo.GetValue</c> has read. Whoever has the array of a collection may keep it, or give it to another collection.</summary>
     internal static object ReadByReflection(object value, FieldInfo field)
     {
+        KeepIfOfCollection(value, field);
+        return value;
+    }
+
+    /// <summary>What <c>FieldInfo.SetValue</c> is to write. The program has the array too, whatever the collection does with it.</summary>
+    internal static void WrittenByReflection(object value, FieldInfo field) => KeepIfOfCollection(value, field);
+
+    private static void KeepIfOfCollection(object value, FieldInfo field)
+    {
         if (value is Array && !field.IsStatic && !field.IsPublic && field.DeclaringType.Namespace is { } name && name.StartsWith("System.Collections", StringComparison.Ordinal))
         {
             KeepOutgrown();
         }
-
-        return value;
     }
 }

@@ -12,7 +12,7 @@ public sealed record OutgrownArraysRow(string Type, string[] Fields, string[] Me
 /// <summary>
 /// The reviewed table of arrays that collections outgrow. Not in it, with the reason: <c>MemoryStream</c>, <c>ArrayBufferWriter</c>, <c>StringBuilder</c> and
 /// <c>ImmutableArray.Builder</c> (memories, which can be anywhere, lead to the old one), <c>ConcurrentDictionary</c> and <c>ConcurrentQueue</c> (enumerators keep old tables and segments), the older <c>Queue</c> (its enumerator
-/// gives the array out as <c>Current</c> before the first element). A type, field or method that a version does not have fails the rewrite.
+/// gives the old array out as <c>Current</c> before the first element). A type, field or method that a version does not have fails the rewrite.
 /// </summary>
 public static class OutgrownArraysTable
 {

@@ -3,7 +3,7 @@ using System.Runtime.CompilerServices;
 
 namespace System.Runtime;
 
-/// <summary>Arrays that collections outgrow. A program that reads private fields of collections by reflection keeps them.</summary>
+/// <summary>Arrays that collections outgrow. A program that reads or writes private fields of collections by reflection keeps them.</summary>
 public static unsafe partial class FreeholdRuntime
 {
     /// <summary>A collection has stored another array, and has the old one no more.</summary>
@@ -19,11 +19,18 @@ public static unsafe partial class FreeholdRuntime
     /// <summary>What <c>FieldInfo.GetValue</c> has read. Whoever has the array of a collection may keep it, or give it to another collection.</summary>
     internal static object ReadByReflection(object value, FieldInfo field)
     {
+        KeepIfOfCollection(value, field);
+        return value;
+    }
+
+    /// <summary>What <c>FieldInfo.SetValue</c> is to write. The program has the array too, whatever the collection does with it.</summary>
+    internal static void WrittenByReflection(object value, FieldInfo field) => KeepIfOfCollection(value, field);
+
+    private static void KeepIfOfCollection(object value, FieldInfo field)
+    {
         if (value is Array && !field.IsStatic && !field.IsPublic && field.DeclaringType.Namespace is { } name && name.StartsWith("System.Collections", StringComparison.Ordinal))
         {
             KeepOutgrown();
         }
-
-        return value;
     }
 }

@@ -10,8 +10,9 @@ namespace Freehold.Rewriter;
 public sealed record OutgrownArraysRow(string Type, string[] Fields, string[] Methods, string Reason);
 
 /// <summary>
-/// The reviewed table of arrays that collections outgrow. Not in it, with the reason: <c>MemoryStream</c>, <c>ArrayBufferWriter</c> and <c>StringBuilder</c> (memories, which can be anywhere, lead to the old
-/// one), <c>ConcurrentDictionary</c> and <c>ConcurrentQueue</c> (enumerators keep old tables and segments). A type, field or method that a version does not have fails the rewrite.
+/// The reviewed table of arrays that collections outgrow. Not in it, with the reason: <c>MemoryStream</c>, <c>ArrayBufferWriter</c>, <c>StringBuilder</c> and
+/// <c>ImmutableArray.Builder</c> (memories, which can be anywhere, lead to the old one), <c>ConcurrentDictionary</c> and <c>ConcurrentQueue</c> (enumerators keep old tables and segments), the older <c>Queue</c> (its enumerator
+/// gives the old array out as <c>Current</c> before the first element). A type, field or method that a version does not have fails the rewrite.
 /// </summary>
 public static class OutgrownArraysTable
 {
@@ -31,10 +32,8 @@ public static class OutgrownArraysTable
         new("System.Collections.Generic.Deque`1", ["_array"], ["Grow"], Spans),
         new("System.Collections.ArrayList", ["_items"], ["set_Capacity"], Spans),
         new("System.Collections.Hashtable", ["_buckets"], ["rehash"], "never given out; threads that read without a lock have it on their stacks"),
-        new("System.Collections.Queue", ["_array"], ["SetCapacity"], Spans),
         new("System.Collections.Stack", ["_array"], ["Push"], Spans),
         new("System.Collections.SortedList", ["keys", "values"], ["set_Capacity"], Spans),
         new("System.Collections.BitArray", ["m_array|_array"], ["set_Length"], Spans),
-        new("System.Collections.Immutable.ImmutableArray`1/Builder", ["_elements"], ["set_Capacity", "EnsureCapacity"], Spans),
     ];
 }

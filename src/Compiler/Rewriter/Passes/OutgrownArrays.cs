@@ -7,33 +7,26 @@ using Mono.Cecil.Cil;
 namespace Freehold.Rewriter.Passes;
 
 /// <summary>
-/// Where a collection of <see cref="OutgrownArraysTable"/> stores another array, the old one is noted (System.OutgrownArrays), and deleted when no stack leads to it. A program that asks for
-/// their private fields by name, with reflection or an unsafe accessor, copies such a collection by <c>MemberwiseClone</c>, so that two have one array, or keeps what its <c>CopyTo</c> is to fill
-/// (<see cref="CopyTargets"/>), says at its start that it keeps the old arrays. So does reflection that reads such a field, however it found it. After Kedia et al., PLDI 2017, whose ported libraries delete them by hand.
+/// Where a collection of <see cref="OutgrownArraysTable"/> stores another array, the old one is noted (System.OutgrownArrays), and deleted when no stack leads to it. A program that has a way
+/// to such an array (<see cref="WaysToArrays"/>) says at its start that it keeps the old arrays. So does reflection that reads or writes such a field, however it found it. After Kedia et al., PLDI 2017, whose ported libraries delete them by hand.
 /// </summary>
 public sealed class OutgrownArrays : IRewritePass
 {
     private const string Outgrown = "Outgrown";
     private const string Keep = "KeepOutgrown";
-    private const string Clone = "MemberwiseClone";
-
-    private static readonly HashSet<string> s_types = [.. OutgrownArraysTable.Rows.Select(row => row.Type)];
-
-    // Of members that lead to an array which its collection does not know of.
-    private static readonly HashSet<string> s_names = [.. OutgrownArraysTable.Rows.SelectMany(row => row.Fields).SelectMany(names => names.Split('|')), Clone];
 
     /// <inheritdoc/>
     public string Name => nameof(OutgrownArrays);
 
     /// <inheritdoc/>
-    public int Version => 3;
+    public int Version => 4;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => true;
 
     /// <summary>Whether the pass may change the assembly: a cheap look.</summary>
     public static bool Concerns(ModuleDefinition module, AssemblyRole role) => role == AssemblyRole.Application
-        ? WaysToArrays(module).Any()
+        ? WaysToArrays.In(module).Any()
         : OutgrownArraysTable.Rows.Any(row => module.GetType(row.Type) is not null);
 
     /// <summary>Throws <see cref="RewriteException"/> when the assemblies of a framework, together, did not have each type of the table once.</summary>
@@ -51,7 +44,7 @@ public sealed class OutgrownArrays : IRewritePass
         bool changed = assembly.Role == AssemblyRole.CoreLib;
         if (changed)
         {
-            KeepWhatReflectionReads(assembly);
+            KeepWhatReflectionKnows(assembly);
         }
 
         foreach (OutgrownArraysRow row in OutgrownArraysTable.Rows)
@@ -68,9 +61,10 @@ public sealed class OutgrownArrays : IRewritePass
     }
 
     // Which field a program asks for is often not to be seen in it: all that a type has, or one whose name comes from elsewhere.
-    private static void KeepWhatReflectionReads(AssemblyUnderRewrite coreLib)
+    private static void KeepWhatReflectionKnows(AssemblyUnderRewrite coreLib)
     {
-        MethodDefinition get = coreLib.Method("System.Reflection.Runtime.FieldInfos.RuntimeFieldInfo", "GetValue", "System.Object");
+        const string Field = "System.Reflection.Runtime.FieldInfos.RuntimeFieldInfo", Object = "System.Object";
+        MethodDefinition get = coreLib.Method(Field, "GetValue", Object);
         MethodBody body = get.Body;
         body.BeginEdit();
         foreach (Instruction end in body.Instructions.Where(instruction => instruction.OpCode.Code == Code.Ret).ToArray())
@@ -78,6 +72,12 @@ public sealed class OutgrownArrays : IRewritePass
             body.InsertBefore(end, Emit.Load(body.ThisParameter), Emit.Call(coreLib.Injected.Method(InjectedRuntime.FullName, "ReadByReflection")));
         }
 
+        body.EndEdit();
+
+        MethodDefinition set = coreLib.Method(Field, "SetValue", Object, Object, "System.Reflection.BindingFlags", "System.Reflection.Binder", "System.Globalization.CultureInfo");
+        body = set.Body;
+        body.BeginEdit();
+        body.InsertBefore(body.Instructions[0], Emit.Load(set.Parameters[1]), Emit.Load(body.ThisParameter), Emit.Call(coreLib.Injected.Method(InjectedRuntime.FullName, "WrittenByReflection")));
         body.EndEdit();
     }
 
@@ -160,7 +160,7 @@ public sealed class OutgrownArrays : IRewritePass
 
     private static bool KeepIfAskedFor(AssemblyUnderRewrite assembly, PassStatistics statistics)
     {
-        string[] ways = [.. WaysToArrays(assembly.Module).Distinct()];
+        string[] ways = [.. WaysToArrays.In(assembly.Module).Distinct()];
         if (ways.Length == 0)
         {
             return false;
@@ -187,73 +187,5 @@ public sealed class OutgrownArrays : IRewritePass
         }
 
         return initializer;
-    }
-
-    // Names that are words of English too count only where a method asks a type for fields.
-    private static IEnumerable<string> WaysToArrays(ModuleDefinition module)
-    {
-        foreach (MethodDefinition method in module.GetTypes().SelectMany(type => type.Methods))
-        {
-            foreach (CustomAttribute attribute in method.CustomAttributes.Where(attribute => attribute.AttributeType.Name == "UnsafeAccessorAttribute"))
-            {
-                foreach (string name in attribute.Properties.Select(property => property.Argument.Value).OfType<string>().Where(s_names.Contains))
-                {
-                    yield return name;
-                }
-            }
-
-            if (!method.HasBody)
-            {
-                continue;
-            }
-
-            if (CopyTargets.MayKeep(method))
-            {
-                yield return method.FullName;
-            }
-
-            if (method.Body.Instructions.Any(instruction => instruction.Calls("System.Object", Clone)) && MayBeCollection(method.DeclaringType))
-            {
-                yield return Clone;
-            }
-
-            bool asks = method.Body.Instructions.Any(instruction => instruction.Operand is MethodReference { Name: "GetField" or "GetFields" or "GetMember" or "GetRuntimeField" });
-            foreach (string name in method.Body.Instructions.Select(instruction => instruction.Operand).OfType<string>().Where(s_names.Contains))
-            {
-                if (asks || name == Clone || name.Contains('_', StringComparison.Ordinal))
-                {
-                    yield return name;
-                }
-            }
-        }
-    }
-
-    // The class whose method clones `this`, or, for a lambda or an iterator, the class around it. One whose base is not to be found may be anything.
-    private static bool MayBeCollection(TypeDefinition type)
-    {
-        for (TypeDefinition? outer = type; outer is not null; outer = outer.DeclaringType)
-        {
-            for (TypeReference? ancestor = outer.BaseType; ancestor is not null; ancestor = Resolve(ancestor)?.BaseType)
-            {
-                if (s_types.Contains(ancestor.GetElementType().FullName) || Resolve(ancestor) is null)
-                {
-                    return true;
-                }
-            }
-        }
-
-        return false;
-    }
-
-    private static TypeDefinition? Resolve(TypeReference type)
-    {
-        try
-        {
-            return type.Resolve();
-        }
-        catch (AssemblyResolutionException)
-        {
-            return null;
-        }
     }
 }

@@ -89,9 +89,9 @@ int main(int count, char** arguments) {
   }
   line.emplace_back("-Wno-unused-command-line-argument");
   if (links && has_input) {
-    // Before the C library, whose free and realloc it stands in front of.
     if (cxx) line.emplace_back(library + "/libfreehold_cxx.a");
-    line.emplace_back(library + "/libfreehold_handles.so");
+    // Before every other library, also an allocator's: it stands in front of their free and realloc.
+    line.insert(line.begin() + 1, library + "/libfreehold_handles.so");
     line.emplace_back("-Wl,-rpath," + library);
     for (const std::string& argument : line) {
       if (argument.starts_with("-flto")) {

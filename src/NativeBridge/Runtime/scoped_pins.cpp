@@ -1,13 +1,14 @@
 #include "scoped_pins.h"
 
 #include "handle_table.h"
+#include "os.h"
 
 namespace freehold::bridge {
 
 ScopedPins scoped_pins;
 
 uint32_t ScopedPins::add(uint64_t handle) noexcept {
-  os::LockGuard guard(lock_);
+  OwnedLockGuard guard(lock_);
   if (pins_ == nullptr && (pins_ = static_cast<uint64_t*>(os::map(kMost * sizeof(uint64_t)))) == nullptr) return 0;
   uint32_t place = unused_;
   if (place != 0) {
@@ -23,7 +24,7 @@ uint32_t ScopedPins::add(uint64_t handle) noexcept {
 }
 
 bool ScopedPins::remove(uint32_t place, uint64_t handle) noexcept {
-  os::LockGuard guard(lock_);
+  OwnedLockGuard guard(lock_);
   if (place == 0 || place >= end_ || pins_[place] != handle) return false;
   pins_[place] = unused_;
   unused_ = place;
@@ -33,7 +34,7 @@ bool ScopedPins::remove(uint32_t place, uint64_t handle) noexcept {
 
 bool ScopedPins::has(uint32_t id) noexcept {
   if (count() == 0) return false;
-  os::LockGuard guard(lock_);
+  OwnedLockGuard guard(lock_);
   for (uint32_t i = 1; i < end_; i++) {
     if ((pins_[i] >> 63) != 0 && HandleTable::id_of(pins_[i]) == id) return true;
   }

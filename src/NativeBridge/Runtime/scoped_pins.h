@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "os.h"
+#include "owned_lock.h"
 
 namespace freehold::bridge {
 
@@ -30,13 +30,13 @@ class ScopedPins {
   }
 
   // Around fork.
-  void lock() noexcept { lock_.lock(); }
+  bool lock_unless_mine() noexcept { return lock_.lock_unless_mine(); }
   void unlock() noexcept { lock_.unlock(); }
 
  private:
   static constexpr uint32_t kMost = 1u << 24;
 
-  os::Lock lock_;
+  OwnedLock lock_;
   uint64_t* pins_ = nullptr;  // a handle, or the next unused place. Reserved for kMost
   uint32_t end_ = 1, unused_ = 0;
   std::atomic<uint32_t> count_{0};

@@ -50,6 +50,7 @@ Jump real_jump(size_t index) noexcept {
   // The mask that comes back has none of them blocked.
   if (copy.__mask_was_saved != 0) signal_masks::remember(0);
   Jump real = real_jump(index);
+  threads::forget_handlers();
   Thread* thread = threads::known();
   if (thread != nullptr && !threads::is_outside(*thread)) threads::leave_frames(*thread, stack_pointer_in(copy));
   real(&copy, value);

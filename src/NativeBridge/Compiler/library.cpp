@@ -31,7 +31,7 @@ const StringMap<Leaf>& leaves() {
                        "pthread_cond_init", "pthread_cond_signal", "pthread_cond_broadcast", "pthread_rwlock_unlock", "pthread_rwlock_init",
                        "pthread_attr_init", "pthread_attr_destroy", "pthread_mutexattr_init", "pthread_mutexattr_settype", "sem_post", "sem_init",
                        "inet_pton", "regfree", "erand48", "nrand48", "jrand48", "drand48_r", "random_r", "iswctype", "setjmp",
-                       "_setjmp", "__sigsetjmp", "longjmp", "siglongjmp", "_longjmp", "__longjmp_chk"});
+                       "_setjmp", "__sigsetjmp", "__freehold_longjmp", "__freehold_longjmp_chk"});
     // Of these an address is no object's. A caught exception that is a pointer is what was thrown.
     add(Leaf::kOwn, {"__errno_location", "__ctype_b_loc", "__ctype_tolower_loc", "__ctype_toupper_loc", "__cxa_allocate_exception",
                      "__cxa_free_exception", "__cxa_begin_catch", "__cxa_get_exception_ptr"});
@@ -229,6 +229,10 @@ const StringMap<StringRef>& replacements() {
       {"verr", "__freehold_verr"},
       {"verrx", "__freehold_verrx"},
       {"sigaltstack", "__freehold_sigaltstack"},
+      {"longjmp", "__freehold_longjmp"},
+      {"_longjmp", "__freehold_longjmp"},
+      {"siglongjmp", "__freehold_longjmp"},
+      {"__longjmp_chk", "__freehold_longjmp_chk"},
       {"bsd_signal", "__freehold_signal"},
       {"ssignal", "__freehold_signal"},
       {"sysv_signal", "__freehold_sysv_signal"},

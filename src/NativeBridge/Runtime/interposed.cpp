@@ -14,7 +14,7 @@
 #include "threads.h"
 
 // This library's, whoever stands in front.
-extern "C" void freehold_own_free(void* pointer) __attribute__((alias("free"), visibility("hidden")));
+extern "C" void freehold_own_free(void* pointer) __attribute__((copy(free), alias("free"), visibility("hidden")));
 
 namespace freehold::bridge {
 
@@ -69,6 +69,8 @@ void refuse_other_allocator() noexcept {
   void* first = dlsym(RTLD_DEFAULT, "free");
   Dl_info theirs, program;
   if (first == nullptr || first == reinterpret_cast<void*>(freehold_own_free) || dladdr(first, &theirs) == 0) return;
+  // It stands behind, too: this library has been opened by a program that was not compiled with handles.
+  if (first == dlsym(RTLD_NEXT, "free")) return;
   if (dladdr(reinterpret_cast<void*>(getauxval(AT_PHDR)), &program) != 0 && program.dli_fbase == theirs.dli_fbase) return;
   os::fail(
       "freehold: the allocator of %s stands in front of that of handles, and would be given handles to free. Do not preload it: a program that is linked with it has "

@@ -63,6 +63,11 @@ void* kept(void* pointer) noexcept {
   return __freehold_keep(pointer, &slot);
 }
 
+void note_other_stack(const stack_t& stack) noexcept {
+  auto low = reinterpret_cast<uintptr_t>(stack.ss_sp);
+  threads::current().pins.note_other_stack(low, low + stack.ss_size);
+}
+
 template <typename T>
 T* address(T* pointer) noexcept {
   return reinterpret_cast<T*>(HandleTable::translate(reinterpret_cast<uint64_t>(pointer)));
@@ -85,6 +90,10 @@ void freehold::bridge::resolve_jumps() noexcept {
 
 extern "C" {
 
+// For compiled code: a library that an uncompiled program has opened would find the C library's.
+[[noreturn]] void __freehold_longjmp(const __jmp_buf_tag* there, int value) { jump(0, there, value); }
+[[noreturn]] void __freehold_longjmp_chk(const __jmp_buf_tag* there, int value) { jump(3, there, value); }
+
 int __freehold_sigaltstack(const stack_t* wanted, stack_t* before) {
   stack_t copy{}, old{};
   if (wanted != nullptr) {
@@ -93,7 +102,10 @@ int __freehold_sigaltstack(const stack_t* wanted, stack_t* before) {
   }
   if (sigaltstack(wanted != nullptr ? &copy : nullptr, before != nullptr ? &old : nullptr) != 0) return -1;
   // The thread is inside: nothing has moved.
-  if (wanted != nullptr && (copy.ss_flags & SS_DISABLE) == 0) kept(address(wanted)->ss_sp);
+  if (wanted != nullptr && (copy.ss_flags & SS_DISABLE) == 0) {
+    kept(address(wanted)->ss_sp);
+    note_other_stack(copy);
+  }
   if (before != nullptr) {
     old.ss_sp = __freehold_handle(old.ss_sp);
     *address(before) = old;
@@ -113,6 +125,7 @@ void __freehold_before_makecontext(ucontext_t* context, void** handles) {
   handles[0] = context->uc_stack.ss_sp;
   handles[1] = context->uc_link;
   context->uc_stack.ss_sp = kept(context->uc_stack.ss_sp);
+  note_other_stack(context->uc_stack);
   context->uc_link = static_cast<ucontext_t*>(kept(context->uc_link));
 }
 void __freehold_after_makecontext(ucontext_t* context, void** handles) {

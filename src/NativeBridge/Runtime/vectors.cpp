@@ -130,6 +130,29 @@ int with_messages(mmsghdr* messages, unsigned count, Call call) noexcept {
   return result;
 }
 
+// What the other process has there is no business of this one's handles, unless it is this one.
+template <typename Call>
+ssize_t with_process(pid_t process, const iovec* own, size_t own_count, const iovec* theirs, size_t their_count, Call call) noexcept {
+  if (own_count > static_cast<size_t>(kMostVectors) || their_count > static_cast<size_t>(kMostVectors)) {
+    errno = EINVAL;
+    return -1;
+  }
+  OutCall out(own_count + their_count);
+  Vectors own_copy(own_count), their_copy(their_count);
+  if (!out.has_memory() || own_copy.all() == nullptr || their_copy.all() == nullptr) {
+    errno = ENOMEM;
+    return -1;
+  }
+  const iovec* from = address(own);
+  for (size_t i = 0; i < own_count; i++) own_copy.all()[i] = {out.pin(static_cast<char*>(from[i].iov_base)), from[i].iov_len};
+  from = address(theirs);
+  bool is_own = process == getpid();
+  for (size_t i = 0; i < their_count; i++) {
+    their_copy.all()[i] = {is_own ? out.pin(static_cast<char*>(from[i].iov_base)) : from[i].iov_base, from[i].iov_len};
+  }
+  return out.run([&] { return call(own_copy.all(), their_copy.all()); });
+}
+
 }  // namespace
 
 extern "C" {
@@ -183,28 +206,6 @@ ssize_t __freehold_vmsplice(int pipe, const iovec* vectors, size_t count, unsign
   return with_vectors(vectors, static_cast<int>(count), [=](const iovec* copy) { return vmsplice(pipe, copy, count, flags); });
 }
 
-// What the other process has there is no business of this one's handles, unless it is this one.
-template <typename Call>
-static ssize_t with_process(pid_t process, const iovec* own, size_t own_count, const iovec* theirs, size_t their_count, Call call) noexcept {
-  if (own_count > static_cast<size_t>(kMostVectors) || their_count > static_cast<size_t>(kMostVectors)) {
-    errno = EINVAL;
-    return -1;
-  }
-  OutCall out(own_count + their_count);
-  Vectors own_copy(own_count), their_copy(their_count);
-  if (!out.has_memory() || own_copy.all() == nullptr || their_copy.all() == nullptr) {
-    errno = ENOMEM;
-    return -1;
-  }
-  const iovec* from = address(own);
-  for (size_t i = 0; i < own_count; i++) own_copy.all()[i] = {out.pin(static_cast<char*>(from[i].iov_base)), from[i].iov_len};
-  from = address(theirs);
-  bool is_own = process == getpid();
-  for (size_t i = 0; i < their_count; i++) {
-    their_copy.all()[i] = {is_own ? out.pin(static_cast<char*>(from[i].iov_base)) : from[i].iov_base, from[i].iov_len};
-  }
-  return out.run([&] { return call(own_copy.all(), their_copy.all()); });
-}
 ssize_t __freehold_process_vm_readv(pid_t process, const iovec* own, unsigned long own_count, const iovec* theirs, unsigned long their_count,
                                     unsigned long flags) {
   return with_process(process, own, own_count, theirs, their_count,

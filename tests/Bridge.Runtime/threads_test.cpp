@@ -550,7 +550,10 @@ TEST(Faults, AHandleInUncompiledCodeIsAsGoodAsAnAddress) {
   void* from = made;
   void* to = other;
   size_t count = 400;
+  uint64_t steps = faults::repaired();
   asm volatile("rep movsb" : "+S"(from), "+D"(to), "+c"(count) : : "memory");
+  EXPECT_EQ(faults::repaired(), steps + 1) << "not one for each byte";
+  EXPECT_EQ(count, 0u);
   EXPECT_EQ(from, static_cast<char*>(made) + 400);
   EXPECT_EQ(to, static_cast<char*>(other) + 400);
   EXPECT_EQ(at<int>(other)[99], 99);
@@ -569,6 +572,50 @@ TEST(Faults, AHandleInUncompiledCodeIsAsGoodAsAnAddress) {
   EXPECT_NE(at(made), address) << "nothing stays pinned";
   __freehold_free(made);
   __freehold_free(other);
+}
+
+// Programs adjust pointers by how far a block has moved. Then a register has the handle of another object, which may be free.
+TEST(Faults, TheWholeOperandSaysWhichObjectIsMeant) {
+  Compiled compiled;
+  auto read_at = [](uint64_t base, uint64_t index) {
+    uint64_t value;
+    asm volatile("mov 8(%1, %2), %0; add $1, 8(%1, %2)" : "=&r"(value), "+r"(base), "+r"(index) : : "memory");
+    return value;
+  };
+  auto sum_at = [](uint64_t base, uint64_t index) {
+    uint64_t value = 0;
+    asm volatile("add 8(%1, %2), %0" : "+r"(value) : "r"(base), "r"(index) : "memory");
+    return value;
+  };
+  void* old = __freehold_malloc(100);
+  void* made = __freehold_malloc(100);
+  auto from = reinterpret_cast<uint64_t>(old), to = reinterpret_cast<uint64_t>(made);
+  at<uint64_t>(old)[1] = 1;
+  at<uint64_t>(made)[1] = 70;
+  EXPECT_EQ(read_at(from, to - from), 70u);
+  EXPECT_EQ(read_at(to - from, from), 71u);
+  EXPECT_EQ(sum_at(from, to - from), 72u);
+  __freehold_free(old);
+  EXPECT_EQ(read_at(from, to - from), 72u);
+  EXPECT_EQ(sum_at(to - from, from), 73u);
+  EXPECT_EQ(at<uint64_t>(made)[1], 73u);
+  __freehold_free(made);
+  EXPECT_DEATH(sum_at(from, to - from), "use after free: handle [0-9a-f]+");
+}
+
+TEST(Faults, AGatherMayHaveAHandle) {
+  if (!__builtin_cpu_supports("avx2")) GTEST_SKIP() << "the processor has no gathers";
+  Compiled compiled;
+  void* made = __freehold_malloc(100 * sizeof(int));
+  for (int i = 0; i < 100; i++) at<int>(made)[i] = i;
+  alignas(32) int where[8] = {0, 99, 5, 7, 50, 3, 98, 1}, found[8] = {};
+  asm volatile(
+      "vmovdqa (%1), %%ymm2; vpcmpeqd %%ymm1, %%ymm1, %%ymm1; vpgatherdd %%ymm1, (%0, %%ymm2, 4), %%ymm0; vmovdqa %%ymm0, (%2); vzeroupper"
+      :
+      : "r"(made), "r"(where), "r"(found)
+      : "xmm0", "xmm1", "xmm2", "memory");
+  for (int i = 0; i < 8; i++) EXPECT_EQ(found[i], where[i]);
+  __freehold_free(made);
 }
 
 // Uncompiled code reads through a handle all the time; a handler that interrupts it does so too.

@@ -56,12 +56,12 @@ TEST(Rebased, GathersAndScattersHaveABase) {
     code.resize(kLongestInstruction, 0x90);
     return base_of_gather(code.data());
   };
-  EXPECT_EQ(base({0xc4, 0xe2, 0x75, 0x90, 0x04, 0x90}), 0);                    // vpgatherdd %ymm1,(%rax,%ymm2,4),%ymm0
-  EXPECT_EQ(base({0xc4, 0xc2, 0xf5, 0x93, 0x44, 0xd4, 0x08}), 12);             // vgatherqpd %ymm1,8(%r12,%ymm2,8),%ymm0
-  EXPECT_EQ(base({0x62, 0xd2, 0x7d, 0x49, 0xa0, 0x0c, 0x81}), 9);              // vpscatterdd %zmm1,(%r9,%zmm0,4){%k1}
-  EXPECT_EQ(base({0xc4, 0xe2, 0x75, 0x90, 0x04, 0x95, 0, 0, 0, 0}), kNone);    // no base
-  EXPECT_EQ(base({0xc4, 0xe2, 0x79, 0x58, 0x00}), kNone);                      // vpbroadcastd (%rax),%xmm0
-  EXPECT_EQ(base({0x48, 0x8b, 0x00}), kNone);                                  // mov (%rax),%rax
+  EXPECT_EQ(base({0xc4, 0xe2, 0x75, 0x90, 0x04, 0x90}), 0);                  // vpgatherdd %ymm1,(%rax,%ymm2,4),%ymm0
+  EXPECT_EQ(base({0xc4, 0xc2, 0xf5, 0x93, 0x44, 0xd4, 0x08}), 12);           // vgatherqpd %ymm1,8(%r12,%ymm2,8),%ymm0
+  EXPECT_EQ(base({0x62, 0xd2, 0x7d, 0x49, 0xa0, 0x0c, 0x81}), 9);            // vpscatterdd %zmm1,(%r9,%zmm0,4){%k1}
+  EXPECT_EQ(base({0xc4, 0xe2, 0x75, 0x90, 0x04, 0x95, 0, 0, 0, 0}), kNone);  // no base
+  EXPECT_EQ(base({0xc4, 0xe2, 0x79, 0x58, 0x00}), kNone);                    // vpbroadcastd (%rax),%xmm0
+  EXPECT_EQ(base({0x48, 0x8b, 0x00}), kNone);                                // mov (%rax),%rax
 }
 
 TEST(Rebased, OthersRunAsTheyAre) {

@@ -3,8 +3,8 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -609,11 +609,10 @@ TEST(Faults, AGatherMayHaveAHandle) {
   void* made = __freehold_malloc(100 * sizeof(int));
   for (int i = 0; i < 100; i++) at<int>(made)[i] = i;
   alignas(32) int where[8] = {0, 99, 5, 7, 50, 3, 98, 1}, found[8] = {};
-  asm volatile(
-      "vmovdqa (%1), %%ymm2; vpcmpeqd %%ymm1, %%ymm1, %%ymm1; vpgatherdd %%ymm1, (%0, %%ymm2, 4), %%ymm0; vmovdqa %%ymm0, (%2); vzeroupper"
-      :
-      : "r"(made), "r"(where), "r"(found)
-      : "xmm0", "xmm1", "xmm2", "memory");
+  asm volatile("vmovdqa (%1), %%ymm2; vpcmpeqd %%ymm1, %%ymm1, %%ymm1; vpgatherdd %%ymm1, (%0, %%ymm2, 4), %%ymm0; vmovdqa %%ymm0, (%2); vzeroupper"
+               :
+               : "r"(made), "r"(where), "r"(found)
+               : "xmm0", "xmm1", "xmm2", "memory");
   for (int i = 0; i < 8; i++) EXPECT_EQ(found[i], where[i]);
   __freehold_free(made);
 }
@@ -673,9 +672,12 @@ TEST(Interposed, MlockallLocksWhatIsTouched) {
   pid_t child = fork();
   if (child == 0) {
     // Nothing is locked, whatever is allowed to this process.
-    sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mlockall, 0, 4),
-                          BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args)), BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, MCL_ONFAULT, 1, 0),
-                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EXDEV), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EDOM),
+    sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                          BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mlockall, 0, 4),
+                          BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args)),
+                          BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, MCL_ONFAULT, 1, 0),
+                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EXDEV),
+                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EDOM),
                           BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
     sock_fprog program = {static_cast<unsigned short>(std::size(code)), code};
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) _exit(1);

@@ -298,7 +298,8 @@ class Bridges {
       for (unsigned i = 0; i < structure->getNumElements(); i++) {
         restore_members(builder, structure->getElementType(i), at(layout.getStructLayout(structure)->getElementOffset(i).getFixedValue()), record);
       }
-    } else if (auto* array = dyn_cast<ArrayType>(type); array != nullptr && (array->getElementType()->isPointerTy() || array->getElementType()->isAggregateType())) {
+    } else if (auto* array = dyn_cast<ArrayType>(type);
+               array != nullptr && (array->getElementType()->isPointerTy() || array->getElementType()->isAggregateType())) {
       uint64_t size = layout.getTypeAllocSize(array->getElementType()).getFixedValue();
       for (uint64_t i = 0; i < array->getNumElements(); i++) restore_members(builder, array->getElementType(), at(i * size), record);
     }

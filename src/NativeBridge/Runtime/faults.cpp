@@ -66,7 +66,8 @@ bool has_handle(const ucontext_t& context) noexcept {
   auto is_handle = [](uint64_t value) { return (value & kHandleBit) != 0 && table.was_given_out(HandleTable::id_of(value)); };
   for (unsigned i = 0; i < operands.count; i++) {
     const freehold::os::Operand& operand = operands.operand[i];
-    if (is_handle(effective_address(context, operand)) || is_handle(value_of(context, operand.base)) || is_handle(value_of(context, operand.index))) return true;
+    if (is_handle(effective_address(context, operand)) || is_handle(value_of(context, operand.base)) || is_handle(value_of(context, operand.index)))
+      return true;
   }
   return false;
 }

@@ -43,7 +43,7 @@ class Next {
   std::atomic<Function> found_{nullptr};
 };
 constinit Next<void* (*)(size_t)> next_malloc("malloc");
-constinit Next<void* (*)(size_t, size_t)> next_calloc("calloc"), next_memalign("memalign");
+constinit Next<void*(*)(size_t, size_t)> next_calloc("calloc"), next_memalign("memalign");
 constinit Next<void* (*)(void*, size_t)> next_realloc("realloc");
 constinit Next<void (*)(void*)> next_free("free");
 constinit Next<size_t (*)(void*)> next_usable_size("malloc_usable_size");
@@ -73,7 +73,8 @@ void refuse_other_allocator() noexcept {
   if (first == dlsym(RTLD_NEXT, "free")) return;
   if (dladdr(reinterpret_cast<void*>(getauxval(AT_PHDR)), &program) != 0 && program.dli_fbase == theirs.dli_fbase) return;
   os::fail(
-      "freehold: the allocator of %s stands in front of that of handles, and would be given handles to free. Do not preload it: a program that is linked with it has "
+      "freehold: the allocator of %s stands in front of that of handles, and would be given handles to free. Do not preload it: a program that is linked with "
+      "it has "
       "it behind that of handles\n",
       theirs.dli_fname);
 }

@@ -20,19 +20,19 @@ auto parse(const Char* text, Char** end, Parse call) noexcept {
 
 }  // namespace
 
-#define FREEHOLD_INTEGER(type, name, Char)                                                                                      \
-  extern "C" type __freehold_##name(const Char* text, Char** end, int base) {                                                   \
-    return parse(text, end, [base](const Char* from, Char** stop) { return name(from, stop, base); });                          \
-  }                                                                                                                             \
-  extern "C" type __freehold_##name##_l(const Char* text, Char** end, int base, locale_t locale) {                              \
-    return parse(text, end, [base, locale](const Char* from, Char** stop) { return name##_l(from, stop, base, locale); });      \
+#define FREEHOLD_INTEGER(type, name, Char)                                                                                 \
+  extern "C" type __freehold_##name(const Char* text, Char** end, int base) {                                              \
+    return parse(text, end, [base](const Char* from, Char** stop) { return name(from, stop, base); });                     \
+  }                                                                                                                        \
+  extern "C" type __freehold_##name##_l(const Char* text, Char** end, int base, locale_t locale) {                         \
+    return parse(text, end, [base, locale](const Char* from, Char** stop) { return name##_l(from, stop, base, locale); }); \
   }
-#define FREEHOLD_REAL(type, name, Char)                                                                                         \
-  extern "C" type __freehold_##name(const Char* text, Char** end) {                                                             \
-    return parse(text, end, [](const Char* from, Char** stop) { return name(from, stop); });                                    \
-  }                                                                                                                             \
-  extern "C" type __freehold_##name##_l(const Char* text, Char** end, locale_t locale) {                                        \
-    return parse(text, end, [locale](const Char* from, Char** stop) { return name##_l(from, stop, locale); });                  \
+#define FREEHOLD_REAL(type, name, Char)                                                                        \
+  extern "C" type __freehold_##name(const Char* text, Char** end) {                                            \
+    return parse(text, end, [](const Char* from, Char** stop) { return name(from, stop); });                   \
+  }                                                                                                            \
+  extern "C" type __freehold_##name##_l(const Char* text, Char** end, locale_t locale) {                       \
+    return parse(text, end, [locale](const Char* from, Char** stop) { return name##_l(from, stop, locale); }); \
   }
 
 FREEHOLD_INTEGER(long, strtol, char)

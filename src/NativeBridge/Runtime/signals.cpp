@@ -127,7 +127,9 @@ Handler __freehold_sysv_signal(int signal, Handler handler) { return set_plain_h
 
 // For code that was not compiled with handles.
 #define FREEHOLD_SHOWN __attribute__((visibility("default")))
-FREEHOLD_SHOWN int sigaction(int signal, const struct sigaction* action, struct sigaction* before) noexcept { return set_handler(signal, action, before, false); }
+FREEHOLD_SHOWN int sigaction(int signal, const struct sigaction* action, struct sigaction* before) noexcept {
+  return set_handler(signal, action, before, false);
+}
 FREEHOLD_SHOWN Handler signal(int number, Handler handler) noexcept { return set_plain_handler(number, handler, kLasting, false); }
 FREEHOLD_SHOWN Handler bsd_signal(int number, Handler handler) noexcept { return set_plain_handler(number, handler, kLasting, false); }
 FREEHOLD_SHOWN Handler ssignal(int number, Handler handler) noexcept { return set_plain_handler(number, handler, kLasting, false); }

@@ -36,7 +36,7 @@ struct Thread {
   volatile uint32_t entering;  // in enter(), not inside yet although `outside` is 0: for handlers that interrupt it
   // A stop keeps it from coming inside. Written by the thread; whoever begins the next stop lets it in first.
   std::atomic<uint32_t> waits_for_stop;
-  bool lacks_stack;  // it became known in a handler, which must not ask for the bounds of its stack
+  bool lacks_stack;                       // it became known in a handler, which must not ask for the bounds of its stack
   uint32_t handlers;                      // of signals that have interrupted it inside, and run. Not zero: it must not go outside
   uintptr_t interrupted[kKnownHandlers];  // by each handler, from the outermost: the stack pointer there
 };

@@ -183,8 +183,8 @@ int __freehold_recvmmsg(int socket, mmsghdr* messages, unsigned count, int flags
   // It tells what is left of the time.
   timespec left{};
   if (timeout != nullptr) left = *address(timeout);
-  int result = with_messages(
-      messages, count, [&](mmsghdr* copy, unsigned most) { return recvmmsg(socket, copy, most, flags, timeout != nullptr ? &left : nullptr); });
+  int result =
+      with_messages(messages, count, [&](mmsghdr* copy, unsigned most) { return recvmmsg(socket, copy, most, flags, timeout != nullptr ? &left : nullptr); });
   if (timeout != nullptr) *address(timeout) = left;
   return result;
 }

@@ -9,19 +9,19 @@
 
 static locale_t c_locale;
 
-#define CHECK(Char, name, ...)                                                  \
-  do {                                                                          \
-    for (int i = 0; i < 4; i++) {                                               \
-      Char* text = texts_##Char[i];                                             \
-      Char** end = malloc(sizeof *end);                                         \
-      double number = (double)name(text, end __VA_ARGS__);                      \
-      free(malloc(100));                                                        \
-      printf(" %.0f %td %d", number, *end - text, *end == text);                \
-      number += (double)name(text, NULL __VA_ARGS__);                           \
-      printf(" %.0f", number);                                                  \
-      free(end);                                                                \
-    }                                                                           \
-    printf(" " #name "\n");                                                     \
+#define CHECK(Char, name, ...)                                   \
+  do {                                                           \
+    for (int i = 0; i < 4; i++) {                                \
+      Char* text = texts_##Char[i];                              \
+      Char** end = malloc(sizeof *end);                          \
+      double number = (double)name(text, end __VA_ARGS__);       \
+      free(malloc(100));                                         \
+      printf(" %.0f %td %d", number, *end - text, *end == text); \
+      number += (double)name(text, NULL __VA_ARGS__);            \
+      printf(" %.0f", number);                                   \
+      free(end);                                                 \
+    }                                                            \
+    printf(" " #name "\n");                                      \
   } while (0)
 
 int main(void) {

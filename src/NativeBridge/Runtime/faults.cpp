@@ -207,7 +207,10 @@ bool answer_fault(int, siginfo_t*, ucontext_t* context) noexcept {
   pthread_sigmask(SIG_SETMASK, &wanted, &before);
   // A thread that has run no compiled code yet becomes known: as long as it holds an address it must be inside.
   Thread* thread = threads::known();
-  if (thread == nullptr && has_handle(*context)) thread = &threads::current();
+  if (thread == nullptr && has_handle(*context)) {
+    threads::InHandler noted;
+    thread = &threads::current();
+  }
   bool outside = thread != nullptr && threads::is_outside(*thread);
   if (outside) threads::enter(*thread);
   if (move_instead(context)) {

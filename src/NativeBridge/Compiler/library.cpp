@@ -235,6 +235,7 @@ const StringMap<StringRef>& replacements() {
       {"__longjmp_chk", "__freehold_longjmp_chk"},
       {"bsd_signal", "__freehold_signal"},
       {"ssignal", "__freehold_signal"},
+      {"sigset", "__freehold_sigset"},
       {"sysv_signal", "__freehold_sysv_signal"},
       {"__sysv_signal", "__freehold_sysv_signal"},
       {"_Znwm", "__freehold_new"},

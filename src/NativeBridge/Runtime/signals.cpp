@@ -113,6 +113,17 @@ Handler set_plain_handler(int signal, Handler handler, int flags, bool before_ou
   return set_handler(signal, &wanted, &old, before_ours) != 0 ? SIG_ERR : old.sa_handler;
 }
 
+// X/Open's: SIG_HOLD blocks the signal, everything else lets it through.
+Handler set_and_unblock(int signal, Handler handler, bool before_ours) noexcept {
+  sigset_t one, mask;
+  if (sigemptyset(&one) != 0 || sigaddset(&one, signal) != 0) return SIG_ERR;
+  struct sigaction wanted{}, old{};
+  wanted.sa_handler = handler;
+  if (set_handler(signal, handler != SIG_HOLD ? &wanted : nullptr, &old, before_ours) != 0) return SIG_ERR;
+  signal_masks::change(handler == SIG_HOLD ? SIG_BLOCK : SIG_UNBLOCK, &one, &mask);
+  return sigismember(&mask, signal) == 1 ? SIG_HOLD : old.sa_handler;
+}
+
 }  // namespace
 
 void freehold::bridge::resolve_signals() noexcept { next_sigaction(); }
@@ -124,6 +135,7 @@ int __freehold_sigaction(int signal, const struct sigaction* action, struct siga
 }
 Handler __freehold_signal(int signal, Handler handler) { return set_plain_handler(signal, handler, kLasting, true); }
 Handler __freehold_sysv_signal(int signal, Handler handler) { return set_plain_handler(signal, handler, kOnce, true); }
+Handler __freehold_sigset(int signal, Handler handler) { return set_and_unblock(signal, handler, true); }
 
 // For code that was not compiled with handles.
 #define FREEHOLD_SHOWN __attribute__((visibility("default")))
@@ -135,6 +147,7 @@ FREEHOLD_SHOWN Handler bsd_signal(int number, Handler handler) noexcept { return
 FREEHOLD_SHOWN Handler ssignal(int number, Handler handler) noexcept { return set_plain_handler(number, handler, kLasting, false); }
 FREEHOLD_SHOWN Handler sysv_signal(int number, Handler handler) noexcept { return set_plain_handler(number, handler, kOnce, false); }
 FREEHOLD_SHOWN Handler __sysv_signal(int number, Handler handler) noexcept { return set_plain_handler(number, handler, kOnce, false); }
+FREEHOLD_SHOWN Handler sigset(int number, Handler handler) noexcept { return set_and_unblock(number, handler, false); }
 #undef FREEHOLD_SHOWN
 
 }  // extern "C"

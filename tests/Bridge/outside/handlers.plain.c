@@ -37,5 +37,9 @@ int plain_signal(void) {
   right += signal(SIGUSR2, SIG_DFL) == handle_plainly;
   right += signal(0, handle_plainly) == SIG_ERR && signal(SIGKILL, handle_plainly) == SIG_ERR;
   right += sigaction(SIGKILL, 0, &action) == 0 && action.sa_handler == SIG_DFL;
+  right += sigset(SIGUSR2, SIG_HOLD) == SIG_DFL;
+  right += raise(SIGUSR2) == 0;
+  right += sigset(SIGUSR2, handle_plainly) == SIG_HOLD;  // it comes now
+  right += sigset(SIGUSR2, SIG_DFL) == handle_plainly;
   return right;
 }

@@ -30,7 +30,7 @@ void* memalign(size_t alignment, size_t size) {
   size_t whole = sizeof(struct head) + alignment + size + 16;
   if (whole > left) {
     left = whole > (1 << 20) ? whole : 1 << 20;
-    next = mmap(NULL, left, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    next = mmap(NULL, left, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (next == MAP_FAILED) {
       left = 0;
       errno = ENOMEM;

@@ -30,9 +30,9 @@ int main(void) {
     fclose(file);
     free(line);
     // Larger than any object with a handle: only reserved.
-    char* large = malloc((size_t)5 << 30);
+    char* large = malloc((size_t)3584 << 20);
     right += large != NULL;
-    if (large != NULL) large[(size_t)4 << 30] = 1;
+    if (large != NULL) large[(size_t)3 << 30] = 1;
     free(large);
   }
   puts(right == 200 ? "right" : "wrong");

@@ -579,7 +579,7 @@ TEST(Faults, TheWholeOperandSaysWhichObjectIsMeant) {
   Compiled compiled;
   auto read_at = [](uint64_t base, uint64_t index) {
     uint64_t value;
-    asm volatile("mov 8(%1, %2), %0; add $1, 8(%1, %2)" : "=&r"(value), "+r"(base), "+r"(index) : : "memory");
+    asm volatile("mov 8(%1, %2), %0; addq $1, 8(%1, %2)" : "=&r"(value), "+r"(base), "+r"(index) : : "memory");
     return value;
   };
   auto sum_at = [](uint64_t base, uint64_t index) {

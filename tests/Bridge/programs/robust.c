@@ -14,11 +14,12 @@ struct guarded {
 };
 static struct guarded* all[kMutexes];
 
+static char* volatile last;
 static void churn(void) {
   for (int i = 0; i < 40; i++) {
-    char* text = malloc(200);
-    memset(text, i, 200);
-    free(text);
+    last = malloc(200);
+    memset(last, i, 200);
+    free(last);
   }
 }
 static void* lock_all(void* unused) {

@@ -13,7 +13,9 @@ static void destroy(void* value) {
 __attribute__((constructor)) static void start(void) { pthread_key_create(&key, destroy); }
 
 static jmp_buf back;
-static void deep(char** all, int depth) {
+// clang leaves out stores in front of a longjmp to memory that only this function knows.
+static char** volatile known;
+__attribute__((noinline)) static void deep(char** all, int depth) {
   all[depth] = malloc(50);
   memset(all[depth], depth, 50);
   if (depth == 20) longjmp(back, 7);
@@ -29,6 +31,7 @@ int opened_work(void (*between)(void)) {
   signal(SIGUSR1, handle);
   for (int round = 0; round < 50; round++) {
     char** all = malloc(21 * sizeof *all);
+    known = all;
     int jumped = setjmp(back);
     if (jumped == 0) deep(all, 0);
     between();

@@ -58,8 +58,9 @@ static void read_everywhere(const std::basic_string<Char>& content, Char end) {
 }
 
 struct Holder {
-  std::string message, name;
-  explicit Holder(int error) : message(std::error_code(error, std::generic_category()).message()), name(std::locale::classic().name()) {}
+  int before = 3;
+  std::string message;
+  explicit Holder(int error) : message(std::error_code(error, std::generic_category()).message()) {}
 };
 
 int main() {
@@ -100,7 +101,7 @@ int main() {
     auto holder = std::make_unique<Holder>(error);
     delete[] new char[300];
     *made += "!";
-    holder->message.append(holder->name).push_back('?');
+    holder->message.append(" of a holder").push_back('?');
     std::printf("%s %s %zu\n", made->c_str(), holder->message.c_str(), made->size());
     std::string taken = std::move(holder->message);
     *made = taken;

@@ -167,17 +167,6 @@ if wanted allocator; then
   { LD_PRELOAD="$work/liballocator.so" limited "$work/handles" 2>&1 || true; } | grep 'liballocator.so stands in front of that of handles' > /dev/null && ok || bad "allocator: a preloaded one is not refused"
 fi
 
-# A library with handles that an uncompiled program opens, uses from its threads, and closes.
-if wanted opened; then
-  "$tools/bin/freehold-cc" -O2 -w -fPIC -shared "$here/opened/library.c" -o "$work/libopened.so"
-  clang-19 -O2 -w -pthread "$here/opened/main.c" -o "$work/opened" -ldl
-  for stress in "" move:9; do
-    code=0
-    FREEHOLD_NATIVE_STRESS=$stress limited "$work/opened" "$work/libopened.so" > "$work/out" 2>&1 || code=$?
-    if [ "$code" = 0 ] && grep -q '^right$' "$work/out"; then ok; else bad "opened, stress '$stress': exit $code, $(tail -n 1 "$work/out")"; fi
-  done
-fi
-
 # NAME.c is compiled with handles, NAME.plain.c is not: together they do what both do without handles.
 for source in "$here"/outside/*.plain.c; do
   name=$(basename "$source" .plain.c)

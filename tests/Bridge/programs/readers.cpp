@@ -1,13 +1,10 @@
 // Strings that functions of libstdc++ fill, where they are: on the stack and in the heap, short ones whose characters lie in the string, and long ones.
 #include <cstdio>
-#include <fstream>
 #include <iomanip>
 #include <iostream>
-#include <locale>
 #include <memory>
 #include <sstream>
 #include <string>
-#include <system_error>
 #include <vector>
 
 template <typename String>
@@ -57,12 +54,6 @@ static void read_everywhere(const std::basic_string<Char>& content, Char end) {
   }
 }
 
-struct Holder {
-  int before = 3;
-  std::string message;
-  explicit Holder(int error) : message(std::error_code(error, std::generic_category()).message()) {}
-};
-
 int main() {
   std::string narrow;
   std::wstring wide;
@@ -94,19 +85,5 @@ int main() {
     std::printf("failure %d\n", static_cast<int>(throwing.rdstate()));
   }
   delete text;
-
-  // Strings that libstdc++ makes where it is told to: in an object of the heap.
-  for (int error : {1, 2, 36, 84}) {
-    auto* made = new std::string(std::error_code(error, std::generic_category()).message());
-    auto holder = std::make_unique<Holder>(error);
-    delete[] new char[300];
-    *made += "!";
-    holder->message.append(" of a holder").push_back('?');
-    std::printf("%s %s %zu\n", made->c_str(), holder->message.c_str(), made->size());
-    std::string taken = std::move(holder->message);
-    *made = taken;
-    std::printf("%s\n", made->c_str());
-    delete made;
-  }
   return 0;
 }

@@ -9,7 +9,6 @@
 #include "compiled.h"
 #include "os.h"
 #include "owned_lock.h"
-#include "scoped_pins.h"
 
 namespace freehold::bridge::test {
 namespace {
@@ -65,9 +64,9 @@ TEST(Forks, NothingMovesUnderTheCodeThatAHandlerHasInterrupted) {
 TEST(Forks, AHandlerMayForkWhileTheInterruptedCodeHasALock) {
   Compiled compiled;
   Thread& thread = threads::current();
-  for (int which = 0; which < 3; which++) {
-    auto lock = [&] { return which == 0 ? heap.lock_unless_mine() : which == 1 ? table.lock_unless_mine() : scoped_pins.lock_unless_mine(); };
-    auto unlock = [&] { which == 0 ? heap.unlock() : which == 1 ? table.unlock() : scoped_pins.unlock(); };
+  for (int which = 0; which < 2; which++) {
+    auto lock = [&] { return which == 0 ? heap.lock_unless_mine() : table.lock_unless_mine(); };
+    auto unlock = [&] { which == 0 ? heap.unlock() : table.unlock(); };
     ASSERT_TRUE(lock());
     EXPECT_FALSE(lock()) << "it is this thread's";
     threads::begin_handler(thread, reinterpret_cast<uintptr_t>(__builtin_frame_address(0)));

@@ -164,8 +164,8 @@ Thread* make_known() noexcept {
 struct Fork {
   // kInterrupted: a handler forks, and the code that it has interrupted may hold addresses. Then nothing may move, so nobody is stopped.
   enum Kind : uint8_t { kOutside, kInside, kInterrupted } kind;
-  bool has_pins, has_heap, has_table;  // their locks
-  sigset_t mask;                       // that was, if interrupted
+  bool has_heap, has_table;  // their locks
+  sigset_t mask;             // that was, if interrupted
 };
 thread_local constinit Fork forking __attribute__((tls_model("initial-exec"))) = {};
 
@@ -179,14 +179,12 @@ void before_fork() noexcept {
     if (forking.kind == Fork::kInside) leave(*mine);
     stop();
   }
-  forking.has_pins = scoped_pins.lock_unless_mine();
   forking.has_heap = heap.lock_unless_mine();
   forking.has_table = table.lock_unless_mine();
 }
 void unlock_after_fork() noexcept {
   if (forking.has_table) table.unlock();
   if (forking.has_heap) heap.unlock();
-  if (forking.has_pins) scoped_pins.unlock();
 }
 void go_on_after_fork() noexcept {
   if (forking.kind == Fork::kInterrupted) {

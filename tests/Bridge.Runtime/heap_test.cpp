@@ -9,6 +9,7 @@
 
 #include "compiled.h"
 #include "evacuation.h"
+#include "objects.h"
 #include "os.h"
 
 namespace freehold::bridge::test {
@@ -90,6 +91,25 @@ TEST(Heap, AlignsTheHandleAndTheAddress) {
   EXPECT_EQ(__freehold_posix_memalign(&result, 24, 8), EINVAL);
   EXPECT_EQ(__freehold_posix_memalign(&result, 4096, 8), 0);
   __freehold_free(result);
+}
+
+// Not a span of its own for each.
+TEST(Heap, SmallAlignedObjectsTakeLittleMemory) {
+  Compiled compiled;
+  for (size_t alignment = 128; alignment <= kLargestSmall; alignment *= 2) {
+    size_t before = heap.spans().used();
+    std::vector<void*> all;
+    for (int i = 0; i < 1000; i++) all.push_back(__freehold_aligned_alloc(alignment, 100));
+    EXPECT_LE(heap.spans().used() - before, 1200 * alignment + 2 * kUnit) << alignment;
+    move_everything();
+    EXPECT_EQ(heap.verify(), nullptr);
+    for (void* one : all) {
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(one) % alignment, 0u);
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(at(one)) % alignment, 0u);
+      EXPECT_EQ(objects::start_of(reinterpret_cast<uint64_t>(one)), reinterpret_cast<uintptr_t>(at(one)));
+      __freehold_free(one);
+    }
+  }
 }
 
 TEST(Heap, ReallocKeepsTheContentsAndGivesANewHandleWhenItMoves) {

@@ -36,6 +36,34 @@ TEST(Rebased, ARegisterThatIsDataTooIsReplacedWhereItIsAnAddress) {
   EXPECT_EQ(rebased({0x66, 0x89, 0x00}, 0, 6), (Bytes{0x66, 0x89, 0x06}));                                      // mov %ax,(%rax)
 }
 
+TEST(Rebased, RepeatedStringInstructionsHaveABreakpointBehindThem) {
+  auto repeated = [](Bytes code) {
+    uint8_t copy[kLongestInstruction + 1];
+    code.resize(kLongestInstruction, 0x90);
+    return copy_repeated(code.data(), copy) ? Bytes(copy, copy + 4) : Bytes{};
+  };
+  EXPECT_EQ(repeated({0xf3, 0xa4, 0x90}), (Bytes{0xf3, 0xa4, 0xcc, repeated({0xf3, 0xa4})[3]}));  // rep movsb
+  EXPECT_EQ(repeated({0xf3, 0x48, 0xab}), (Bytes{0xf3, 0x48, 0xab, 0xcc}));                       // rep stosq
+  EXPECT_EQ(repeated({0xf2, 0x66, 0xaf}), (Bytes{0xf2, 0x66, 0xaf, 0xcc}));                       // repne scasw
+  EXPECT_TRUE(repeated({0xa4}).empty());                                                          // movsb
+  EXPECT_TRUE(repeated({0xf3, 0x0f, 0x6f, 0x00}).empty());                                        // movdqu
+  EXPECT_TRUE(repeated({0xf3, 0xa8, 0x00}).empty());
+}
+
+TEST(Rebased, GathersAndScattersHaveABase) {
+  constexpr int8_t kNone = freehold::os::Operand::kNone;
+  auto base = [](Bytes code) {
+    code.resize(kLongestInstruction, 0x90);
+    return base_of_gather(code.data());
+  };
+  EXPECT_EQ(base({0xc4, 0xe2, 0x75, 0x90, 0x04, 0x90}), 0);                  // vpgatherdd %ymm1,(%rax,%ymm2,4),%ymm0
+  EXPECT_EQ(base({0xc4, 0xc2, 0xf5, 0x93, 0x44, 0xd4, 0x08}), 12);           // vgatherqpd %ymm1,8(%r12,%ymm2,8),%ymm0
+  EXPECT_EQ(base({0x62, 0xd2, 0x7d, 0x49, 0xa0, 0x0c, 0x81}), 9);            // vpscatterdd %zmm1,(%r9,%zmm0,4){%k1}
+  EXPECT_EQ(base({0xc4, 0xe2, 0x75, 0x90, 0x04, 0x95, 0, 0, 0, 0}), kNone);  // no base
+  EXPECT_EQ(base({0xc4, 0xe2, 0x79, 0x58, 0x00}), kNone);                    // vpbroadcastd (%rax),%xmm0
+  EXPECT_EQ(base({0x48, 0x8b, 0x00}), kNone);                                // mov (%rax),%rax
+}
+
 TEST(Rebased, OthersRunAsTheyAre) {
   rebased({0x48, 0x39, 0x08}, 0, kNotRebased);              // cmp %rcx,(%rax)
   rebased({0x48, 0x89, 0x45, 0x00}, 5, kNotRebased);        // mov %rax,0(%rbp)

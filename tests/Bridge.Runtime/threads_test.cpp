@@ -3,6 +3,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -276,6 +277,91 @@ TEST(Threads, AHandlerThatInterruptsTheWayInsideIsOutside) {
   signal(SIGUSR1, SIG_DFL);
 }
 
+// A handler may have interrupted the C library's allocator: the bounds of the stack, for which that library allocates, are asked for later.
+TEST(Threads, AThreadThatBecomesKnownInAHandlerAsksForItsStackLater) {
+  std::thread([] {
+    auto frame = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+    {
+      threads::InHandler handler;
+      { Compiled compiled; }
+      EXPECT_FALSE(threads::current().pins.is_own(frame));
+    }
+    { Compiled compiled; }
+    EXPECT_TRUE(threads::current().pins.is_own(frame));
+  }).join();
+  std::thread([] {
+    { Compiled compiled; }
+    EXPECT_TRUE(threads::current().pins.is_own(reinterpret_cast<uintptr_t>(__builtin_frame_address(0))));
+  }).join();
+}
+
+// Compiled code in destructors of keys, up to the last round: then nobody tells that the thread has ended.
+TEST(Threads, AThreadWhoseKeysRunCompiledCodeToTheEndIsForgotten) {
+  static pthread_key_t key;
+  static std::atomic<int> rounds{0};
+  ASSERT_EQ(pthread_key_create(&key,
+                               [](void* value) {
+                                 { Compiled compiled; }
+                                 rounds++;
+                                 pthread_setspecific(key, value);
+                               }),
+            0);
+  auto known = [] {
+    int count = 0;
+    threads::stop();
+    threads::for_each([&](Thread&) { count++; });
+    threads::resume();
+    return count;
+  };
+  threads::current();
+  int before = known();
+  for (int i = 0; i < 3; i++) {
+    std::thread([] {
+      { Compiled compiled; }
+      pthread_setspecific(key, &rounds);
+    }).join();
+  }
+  EXPECT_EQ(rounds.load(), 3 * PTHREAD_DESTRUCTOR_ITERATIONS);
+  EXPECT_EQ(known(), before);
+  pthread_key_delete(key);
+}
+
+// Stacks of coroutines and of handlers in the memory of the thread's own: their frames live while the thread works above and below them.
+void check_other_stacks() {
+  Compiled compiled;
+  Thread& thread = threads::current();
+  void* object = __freehold_malloc(10);
+  alignas(16) uint8_t inner[4096];
+  auto& record = *new (inner + 2048) OneRecord;
+  record.slot = object;
+  auto low = reinterpret_cast<uintptr_t>(inner);
+  auto drops = [&] {
+    threads::link(thread, record);
+    thread.pins.drop_below(low + sizeof inner + 1);
+    bool kept = is_kept(object);
+    if (kept) threads::unlink(thread, record);
+    return !kept;
+  };
+  EXPECT_TRUE(drops());
+  thread.pins.note_other_stack(low, low + sizeof inner);
+  EXPECT_FALSE(drops());
+  // What lies below is not dropped from there.
+  OneRecord below;
+  below.slot = object;
+  if (reinterpret_cast<uintptr_t>(&below) < low) {
+    threads::link(thread, below);
+    thread.pins.drop_below(low + 100);
+    EXPECT_TRUE(is_kept(object));
+    threads::unlink(thread, below);
+  }
+  // More of them than are noted: then nothing is dropped.
+  for (uintptr_t i = 0; i < 20; i++) thread.pins.note_other_stack(low + i * 16, low + i * 16 + 16);
+  EXPECT_FALSE(drops());
+  __freehold_free(object);
+}
+// In a thread of its own: what it notes stays.
+TEST(Threads, FramesOnAStackInsideOfTheStackStay) { std::thread(check_other_stacks).join(); }
+
 // A call whose frame ends without a call back. Its memory is written over before the next stop.
 __attribute__((noinline)) void leave_frame(void* object) {
   OneRecord record;
@@ -464,7 +550,10 @@ TEST(Faults, AHandleInUncompiledCodeIsAsGoodAsAnAddress) {
   void* from = made;
   void* to = other;
   size_t count = 400;
+  uint64_t steps = faults::repaired();
   asm volatile("rep movsb" : "+S"(from), "+D"(to), "+c"(count) : : "memory");
+  EXPECT_EQ(faults::repaired(), steps + 1) << "not one for each byte";
+  EXPECT_EQ(count, 0u);
   EXPECT_EQ(from, static_cast<char*>(made) + 400);
   EXPECT_EQ(to, static_cast<char*>(other) + 400);
   EXPECT_EQ(at<int>(other)[99], 99);
@@ -483,6 +572,49 @@ TEST(Faults, AHandleInUncompiledCodeIsAsGoodAsAnAddress) {
   EXPECT_NE(at(made), address) << "nothing stays pinned";
   __freehold_free(made);
   __freehold_free(other);
+}
+
+// Programs adjust pointers by how far a block has moved. Then a register has the handle of another object, which may be free.
+TEST(Faults, TheWholeOperandSaysWhichObjectIsMeant) {
+  Compiled compiled;
+  auto read_at = [](uint64_t base, uint64_t index) {
+    uint64_t value;
+    asm volatile("mov 8(%1, %2), %0; addq $1, 8(%1, %2)" : "=&r"(value), "+r"(base), "+r"(index) : : "memory");
+    return value;
+  };
+  auto sum_at = [](uint64_t base, uint64_t index) {
+    uint64_t value = 0;
+    asm volatile("add 8(%1, %2), %0" : "+r"(value) : "r"(base), "r"(index) : "memory");
+    return value;
+  };
+  void* old = __freehold_malloc(100);
+  void* made = __freehold_malloc(100);
+  auto from = reinterpret_cast<uint64_t>(old), to = reinterpret_cast<uint64_t>(made);
+  at<uint64_t>(old)[1] = 1;
+  at<uint64_t>(made)[1] = 70;
+  EXPECT_EQ(read_at(from, to - from), 70u);
+  EXPECT_EQ(read_at(to - from, from), 71u);
+  EXPECT_EQ(sum_at(from, to - from), 72u);
+  __freehold_free(old);
+  EXPECT_EQ(read_at(from, to - from), 72u);
+  EXPECT_EQ(sum_at(to - from, from), 73u);
+  EXPECT_EQ(at<uint64_t>(made)[1], 73u);
+  __freehold_free(made);
+  EXPECT_DEATH(sum_at(from, to - from), "use after free: handle [0-9a-f]+");
+}
+
+TEST(Faults, AGatherMayHaveAHandle) {
+  if (!__builtin_cpu_supports("avx2")) GTEST_SKIP() << "the processor has no gathers";
+  Compiled compiled;
+  void* made = __freehold_malloc(100 * sizeof(int));
+  for (int i = 0; i < 100; i++) at<int>(made)[i] = i;
+  alignas(32) int where[8] = {0, 99, 5, 7, 50, 3, 98, 1}, found[8] = {};
+  asm volatile("vmovdqa (%1), %%ymm2; vpcmpeqd %%ymm1, %%ymm1, %%ymm1; vpgatherdd %%ymm1, (%0, %%ymm2, 4), %%ymm0; vmovdqa %%ymm0, (%2); vzeroupper"
+               :
+               : "r"(made), "r"(where), "r"(found)
+               : "xmm0", "xmm1", "xmm2", "memory");
+  for (int i = 0; i < 8; i++) EXPECT_EQ(found[i], where[i]);
+  __freehold_free(made);
 }
 
 // Uncompiled code reads through a handle all the time; a handler that interrupts it does so too.
@@ -533,6 +665,28 @@ TEST(ThreadsDeathTest, ARefusedBarrierEndsTheProcess) {
   };
   if (!freehold::os::membarrier()) GTEST_SKIP() << "the kernel has no membarrier";
   EXPECT_DEATH(stop_without_barrier(), "the kernel refuses membarrier");
+}
+
+// The table and the heap are reserved, not used: to make them present would take all memory. A filter answers such a call.
+TEST(Interposed, MlockallLocksWhatIsTouched) {
+  pid_t child = fork();
+  if (child == 0) {
+    // Nothing is locked, whatever is allowed to this process.
+    sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                          BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mlockall, 0, 4),
+                          BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args)),
+                          BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, MCL_ONFAULT, 1, 0),
+                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EXDEV),
+                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EDOM),
+                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    sock_fprog program = {static_cast<unsigned short>(std::size(code)), code};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) _exit(1);
+    mlockall(MCL_CURRENT | MCL_FUTURE);
+    _exit(errno == EDOM ? 0 : 2);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(Interposed, FreeTakesHandlesAndAddressesOfObjects) {

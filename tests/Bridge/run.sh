@@ -154,6 +154,19 @@ if wanted mixed; then
   done
 fi
 
+# Another allocator: a program that is linked with it takes its memory where it needs memory without handles. In front of that of handles it is refused.
+if wanted allocator; then
+  clang-19 -O2 -w -fPIC -shared "$here/allocator/allocator.c" -o "$work/liballocator.so"
+  "$tools/bin/freehold-cc" -O2 -w "$here/allocator/main.c" -o "$work/handles" -L"$work" -lallocator -Wl,-rpath,"$work"
+  for stress in "" move:9; do
+    code=0
+    FREEHOLD_NATIVE_STRESS=$stress limited "$work/handles" > "$work/out" 2>&1 || code=$?
+    if [ "$code" = 0 ] && grep -q '^right$' "$work/out"; then ok; else bad "allocator, stress '$stress': exit $code, $(tail -n 1 "$work/out")"; fi
+  done
+  "$tools/bin/freehold-cc" -O2 -w -DWITHOUT "$here/allocator/main.c" -o "$work/handles"
+  { LD_PRELOAD="$work/liballocator.so" limited "$work/handles" 2>&1 || true; } | grep 'liballocator.so stands in front of that of handles' > /dev/null && ok || bad "allocator: a preloaded one is not refused"
+fi
+
 # NAME.c is compiled with handles, NAME.plain.c is not: together they do what both do without handles.
 for source in "$here"/outside/*.plain.c; do
   name=$(basename "$source" .plain.c)

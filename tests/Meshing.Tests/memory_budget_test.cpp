@@ -184,6 +184,22 @@ TEST_F(MemoryBudget, TheChildOfAForkHasAThreadWhenItStartsOne) {
   EXPECT_TRUE(ask_to_give_back(kFake<0>, 1));
 }
 
+// An owner of another library than the one whose thread it is: its own question cannot be waited for there.
+TEST_F(MemoryBudget, WhoGivesBackDoesNotWaitForTheRoundItIsIn) {
+  void* library = dlopen(FREEHOLD_PLATFORM_COPY, RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr) << dlerror();
+  reinterpret_cast<void (*)()>(dlsym(library, "join_budget_of_copy"))();
+  BudgetFigures before = budget_figures();
+  EXPECT_TRUE(ask_to_give_back(kFake<0>, kMegabyte)) << "the round took longer than an asker waits";
+  BudgetFigures after = budget_figures();
+  EXPECT_GE(reinterpret_cast<int (*)()>(dlsym(library, "asked_of_copy"))(), 3);
+  EXPECT_EQ(after.waits, before.waits + 1) << "only the question from outside was waited for";
+  EXPECT_EQ(after.given_up, before.given_up);
+  for (auto& entry : process_page().budget.owners) {
+    if (entry == reinterpret_cast<const void* (*)()>(dlsym(library, "owner_of_copy"))()) entry = nullptr;
+  }
+}
+
 TEST_F(MemoryBudget, TheEnvironmentsLimitIsASize) {
   const char* good[] = {"OTHER=1", "FREEHOLD_MEMORY_LIMIT=3G", nullptr};
   EXPECT_TRUE(read_memory_limit(good));

@@ -264,6 +264,9 @@ class Bridges {
     made->setCallingConv(call.getCallingConv());
     made->setAttributes(passing_attributes(call.getAttributes(), call.arg_size(), context_));
     if (!may_throw(call)) made->setDoesNotThrow();
+    for (unsigned i = 0; i < call.arg_size(); i++) {
+      if (call.paramHasAttr(i, Attribute::StructRet)) restore_members(builder, call.getParamStructRetType(i), arguments[i], record);
+    }
     if (call.getType()->isPointerTy()) {
       // A handle again before the record goes: it may be what keeps the object in place.
       builder.CreateRet(builder.CreateCall(runtime_function(module_, "__freehold_call_back_with", pointer_, {pointer_, pointer_}), {record, made}));
@@ -279,6 +282,26 @@ class Bridges {
       builder.CreateRetVoid();
     } else {
       builder.CreateRet(result);
+    }
+  }
+
+  // The pointers of a structure that the callee has made where it was told to. It may have some into itself (std::string), and it may lie in an object.
+  void restore_members(IRBuilder<>& builder, Type* type, Value* where, Value* record) {
+    if (type->isPointerTy()) {
+      FunctionCallee handle = runtime_function(module_, "__freehold_handle_from", pointer_, {pointer_, pointer_});
+      builder.CreateAlignedStore(builder.CreateCall(handle, {record, builder.CreateAlignedLoad(pointer_, where, Align(1))}), where, Align(1));
+      return;
+    }
+    const DataLayout& layout = module_.getDataLayout();
+    auto at = [&](uint64_t offset) { return builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), where, offset); };
+    if (auto* structure = dyn_cast<StructType>(type)) {
+      for (unsigned i = 0; i < structure->getNumElements(); i++) {
+        restore_members(builder, structure->getElementType(i), at(layout.getStructLayout(structure)->getElementOffset(i).getFixedValue()), record);
+      }
+    } else if (auto* array = dyn_cast<ArrayType>(type);
+               array != nullptr && (array->getElementType()->isPointerTy() || array->getElementType()->isAggregateType())) {
+      uint64_t size = layout.getTypeAllocSize(array->getElementType()).getFixedValue();
+      for (uint64_t i = 0; i < array->getNumElements(); i++) restore_members(builder, array->getElementType(), at(i * size), record);
     }
   }
 

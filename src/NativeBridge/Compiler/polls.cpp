@@ -88,7 +88,8 @@ PreservedAnalyses PollsPass::run(Function& function, FunctionAnalysisManager& an
     auto* latch = const_cast<BasicBlock*>(from);
     if (!is_short(latch, const_cast<BasicBlock*>(to), dominators, loops, evolution)) ends.insert(latch);
   }
-  bool at_start = !function.isVarArg() && may_call_itself(function);
+  // One with prologue data looks at the word when it is entered.
+  bool at_start = !function.hasPrologueData() && may_call_itself(function);
   if (ends.empty() && !at_start) return PreservedAnalyses::all();
 
   // All of this before blocks are split.

@@ -89,10 +89,12 @@ int main(int count, char** arguments) {
   }
   line.emplace_back("-Wno-unused-command-line-argument");
   if (links && has_input) {
-    // Before the C library, whose free and realloc it stands in front of.
     if (cxx) line.emplace_back(library + "/libfreehold_cxx.a");
-    line.emplace_back(library + "/libfreehold_handles.so");
+    // Before every other library, also an allocator's: it stands in front of their free and realloc.
+    line.insert(line.begin() + 1, library + "/libfreehold_handles.so");
     line.emplace_back("-Wl,-rpath," + library);
+    // A library stays: objects that it has allocated, and threads that it has made known, name its code.
+    line.emplace_back("-Wl,-z,nodelete");
     for (const std::string& argument : line) {
       if (argument.starts_with("-flto")) {
         line.emplace_back("-fuse-ld=lld");

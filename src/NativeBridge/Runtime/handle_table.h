@@ -8,6 +8,7 @@
 
 #include "abi.h"
 #include "os.h"
+#include "owned_lock.h"
 
 namespace freehold::bridge {
 
@@ -62,14 +63,14 @@ class HandleTable {
   // How many other ids are freed before an id is given out again.
   static constexpr size_t kQuarantine = 4096;
   // Around fork.
-  void lock() noexcept { lock_.lock(); }
+  bool lock_unless_mine() noexcept { return lock_.lock_unless_mine(); }
   void unlock() noexcept { lock_.unlock(); }
 
  private:
   static std::atomic<uint64_t>& entry(uint32_t id) noexcept { return reinterpret_cast<std::atomic<uint64_t>*>(kTableAddress)[id]; }
   std::atomic<uint32_t>& note(uint32_t id) const noexcept { return notes_[id]; }
 
-  os::Lock lock_;
+  OwnedLock lock_;
   // An id in use: its pins. A freed one in the queue: the id that was freed after it.
   std::atomic<uint32_t>* notes_ = nullptr;
   std::atomic<uint64_t> frontier_{1};  // the lowest id that was never given out; 0 is none. Written under the lock

@@ -97,9 +97,10 @@ void Heap::take_loose(ThreadCache& cache, uint32_t size_class) noexcept {
 }
 
 void* Heap::allocate(ThreadCache& cache, uint32_t id, size_t size, size_t* alignment, bool zeroed) noexcept {
-  if (size > kLargestSmall || *alignment > 64) return allocate_large(id, size, alignment, zeroed);
+  if (size > kLargestSmall || *alignment > kLargestSmall) return allocate_large(id, size, alignment, zeroed);
   uint32_t size_class = class_of_size(size);
-  // Only slots of multiples of 64 bytes are aligned to more than 16.
+  // Slots of multiples of 64 bytes are aligned to 64, and those of powers of two to their size.
+  if (*alignment > 64) size_class = class_of_size(size_t{1} << (64 - __builtin_clzl((size > *alignment ? size : *alignment) - 1)));
   while (*alignment > 16 && size_of_class(size_class) % 64 != 0) {
     if (++size_class == kClasses) return allocate_large(id, size, alignment, zeroed);
   }
@@ -108,7 +109,7 @@ void* Heap::allocate(ThreadCache& cache, uint32_t id, size_t size, size_t* align
   uint8_t* start = loose.slots[--loose.count];
   Span* span = spans_.span_at(reinterpret_cast<uintptr_t>(start));
   if (zeroed) memset(start, 0, size);
-  *alignment = size_of_class(size_class) % 64 == 0 ? 64 : 16;
+  if (*alignment <= 64) *alignment = size_of_class(size_class) % 64 == 0 ? 64 : 16;
   spans_.word(span, spans_.index_of(span, reinterpret_cast<uintptr_t>(start))).store(id, std::memory_order_release);
   return start;
 }
@@ -265,13 +266,16 @@ const char* Heap::verify() noexcept {
       break;
     }
     uint32_t free = 0, live = 0;
-    size_t looks = size_of_class(span->size_class) % 64 == 0 ? 64 : 16;
+    size_t least = size_of_class(span->size_class) % 64 == 0 ? 64 : 16;
     for (uint32_t i = 0; i < span->slots; i++) {
       uint32_t word = spans_.word(span, i).load(std::memory_order_relaxed);
       if (word == kLoose || (word & kFreeSlot) == 0) live++;
-      if ((word & kFreeSlot) == 0 && HandleTable::load(word) + HandleTable::origin(word, looks) != reinterpret_cast<uintptr_t>(spans_.slot(span, i))) {
-        wrong = "the entry of an object is not its slot";
+      if ((word & kFreeSlot) != 0) continue;
+      bool leads = false;
+      for (size_t looks = least; looks <= kLargestSmall && !leads; looks *= 2) {
+        leads = HandleTable::load(word) + HandleTable::origin(word, looks) == reinterpret_cast<uintptr_t>(spans_.slot(span, i));
       }
+      if (!leads) wrong = "the entry of an object is not its slot";
     }
     for (uint32_t at = span->free_slot; at != kNoSlot && free <= span->slots; free++) at = spans_.word(span, at).load(std::memory_order_relaxed) & 0xffff;
     if (live != span->live || free + live != span->slots) wrong = "a span's slots do not add up";

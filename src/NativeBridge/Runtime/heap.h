@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "handle_table.h"
+#include "owned_lock.h"
 #include "spans.h"
 
 namespace freehold::bridge {
@@ -63,6 +64,7 @@ class Heap {
   bool try_lock() noexcept { return lock_.try_lock(); }
   void lock() noexcept { lock_.lock(); }
   void unlock() noexcept { lock_.unlock(); }
+  bool lock_unless_mine() noexcept { return lock_.lock_unless_mine(); }
   // A slot of the span, which the caller has emptied or moved, is free again. Caller holds the lock.
   void release_slot(Span* span, uint8_t* slot) noexcept;
 
@@ -71,7 +73,7 @@ class Heap {
   void give_back(ThreadCache::Loose& loose, uint32_t keep) noexcept;
   void* allocate_large(uint32_t id, size_t size, size_t* alignment, bool zeroed) noexcept;
 
-  os::Lock lock_;
+  OwnedLock lock_;
   Spans spans_;
   uint32_t partial_[kClasses] = {};  // spans with free slots
   uint64_t moved_objects_ = 0, moved_bytes_ = 0;

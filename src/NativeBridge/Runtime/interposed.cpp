@@ -1,46 +1,82 @@
 // The C library's own names of the functions that free: code that was not compiled with handles may be given one to free, or the address of an
-// object behind one. Memory that such code allocates stays the C library's.
+// object behind one. Memory that such code allocates stays that of the allocator which it has, the C library's or another one.
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
+
+#include <atomic>
 
 #include "objects.h"
+#include "os.h"
 #include "raw_memory.h"
 #include "runtime.h"
 #include "threads.h"
 
-extern "C" {
-// glibc exports its allocator under these names too.
-void* __libc_malloc(size_t size);
-void* __libc_calloc(size_t count, size_t size);
-void* __libc_realloc(void* pointer, size_t size);
-void* __libc_memalign(size_t alignment, size_t size);
-void __libc_free(void* pointer);
-}
+// This library's, whoever stands in front.
+extern "C" void freehold_own_free(void* pointer) __attribute__((copy(free), alias("free"), visibility("hidden")));
 
 namespace freehold::bridge {
+
+namespace {
+
+// A function of the allocator that stands behind this one. Found at its first use, since the first may come before anything else runs.
+template <typename Function>
+class Next {
+ public:
+  explicit constexpr Next(const char* name) noexcept : name_(name) {}
+  template <typename... Arguments>
+  auto operator()(Arguments... arguments) noexcept {
+    Function function = found_.load(std::memory_order_relaxed);
+    return (function != nullptr ? function : find())(arguments...);
+  }
+
+ private:
+  [[gnu::noinline]] Function find() noexcept {
+    auto function = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name_));
+    if (function == nullptr) os::fail("freehold: the process has no function '%s'\n", name_);
+    found_.store(function, std::memory_order_relaxed);
+    return function;
+  }
+
+  const char* name_;
+  std::atomic<Function> found_{nullptr};
+};
+constinit Next<void* (*)(size_t)> next_malloc("malloc");
+constinit Next<void*(*)(size_t, size_t)> next_calloc("calloc"), next_memalign("memalign");
+constinit Next<void* (*)(void*, size_t)> next_realloc("realloc");
+constinit Next<void (*)(void*)> next_free("free");
+constinit Next<size_t (*)(void*)> next_usable_size("malloc_usable_size");
+
+}  // namespace
 
 namespace raw_memory {
 
 void* allocate(size_t size, size_t alignment, bool zeroed) noexcept {
   if (alignment > 16) {
-    void* made = __libc_memalign(alignment, size);
+    void* made = next_memalign(alignment, size);
     if (made != nullptr && zeroed) __builtin_memset(made, 0, size);
     return made;
   }
-  return zeroed ? __libc_calloc(1, size) : __libc_malloc(size);
+  return zeroed ? next_calloc(1, size) : next_malloc(size);
 }
-void* reallocate(void* pointer, size_t size) noexcept { return __libc_realloc(pointer, size); }
-void free(void* pointer) noexcept { __libc_free(pointer); }
-size_t usable_size(void* pointer) noexcept {
-  using Function = size_t (*)(void*);
-  static std::atomic<Function> found{nullptr};
-  Function function = found.load(std::memory_order_relaxed);
-  if (function == nullptr) {
-    function = reinterpret_cast<Function>(dlsym(RTLD_NEXT, "malloc_usable_size"));
-    found.store(function, std::memory_order_relaxed);
-  }
-  return function(pointer);
+void* reallocate(void* pointer, size_t size) noexcept { return next_realloc(pointer, size); }
+void free(void* pointer) noexcept { next_free(pointer); }
+size_t usable_size(void* pointer) noexcept { return next_usable_size(pointer); }
+
+// Uncompiled code would give handles to one that stands in front. The program's own may: it is compiled with it.
+void refuse_other_allocator() noexcept {
+  void* first = dlsym(RTLD_DEFAULT, "free");
+  Dl_info theirs, program;
+  if (first == nullptr || first == reinterpret_cast<void*>(freehold_own_free) || dladdr(first, &theirs) == 0) return;
+  // It stands behind, too: this library has been opened by a program that was not compiled with handles.
+  if (first == dlsym(RTLD_NEXT, "free")) return;
+  if (dladdr(reinterpret_cast<void*>(getauxval(AT_PHDR)), &program) != 0 && program.dli_fbase == theirs.dli_fbase) return;
+  os::fail(
+      "freehold: the allocator of %s stands in front of that of handles, and would be given handles to free. Do not preload it: a program that is linked with "
+      "it has "
+      "it behind that of handles\n",
+      theirs.dli_fname);
 }
 
 }  // namespace raw_memory
@@ -56,13 +92,13 @@ using namespace freehold::bridge;
 extern "C" {
 
 __attribute__((visibility("default"))) void free(void* pointer) {
-  if (!is_ours(pointer)) return __libc_free(pointer);
+  if (!is_ours(pointer)) return raw_memory::free(pointer);
   threads::Inside inside;
   __freehold_free(pointer);
 }
 
 __attribute__((visibility("default"))) void* realloc(void* pointer, size_t size) {
-  if (!is_ours(pointer)) return __libc_realloc(pointer, size);
+  if (!is_ours(pointer)) return raw_memory::reallocate(pointer, size);
   // The caller keeps what it gets as an address, so that is plain memory.
   threads::Inside inside;
   void* handle = objects::handle_at(pointer);
@@ -71,7 +107,7 @@ __attribute__((visibility("default"))) void* realloc(void* pointer, size_t size)
     __freehold_free(handle);
     return nullptr;
   }
-  void* made = __libc_malloc(size);
+  void* made = raw_memory::allocate(size, 16, false);
   if (made == nullptr) return nullptr;
   __builtin_memcpy(made, reinterpret_cast<void*>(HandleTable::translate(reinterpret_cast<uint64_t>(handle))), size < old ? size : old);
   __freehold_free(handle);

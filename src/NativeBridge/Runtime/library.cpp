@@ -5,8 +5,6 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "out_call.h"
@@ -14,85 +12,6 @@
 using namespace freehold::bridge;
 
 namespace {
-
-// The handle of a byte of the same object as `handle`, given its address.
-template <typename T>
-T* same_object(const T* handle, const T* start, T* found) noexcept {
-  if (found == nullptr) return nullptr;
-  return reinterpret_cast<T*>(reinterpret_cast<uint64_t>(handle) + (reinterpret_cast<uint64_t>(found) - reinterpret_cast<uint64_t>(start)));
-}
-
-constexpr int kMostVectors = 1024;  // IOV_MAX
-
-// Room for vectors of addresses; only few are on the stack, which may be small.
-class Vectors {
- public:
-  explicit Vectors(size_t count) noexcept : all_(few_) {
-    if (count <= kFew) return;
-    size_ = (count * sizeof(iovec) + os::kPageSize - 1) & ~(os::kPageSize - 1);
-    all_ = static_cast<iovec*>(os::map(size_));
-  }
-  ~Vectors() {
-    if (size_ != 0 && all_ != nullptr) os::unmap(all_, size_);
-  }
-  Vectors(const Vectors&) = delete;
-  Vectors& operator=(const Vectors&) = delete;
-  iovec* all() noexcept { return all_; }
-
- private:
-  static constexpr size_t kFew = 32;
-  size_t size_ = 0;
-  iovec* all_;
-  iovec few_[kFew];
-};
-
-template <typename Call>
-ssize_t with_vectors(const iovec* vectors, int count, Call call) noexcept {
-  if (count < 0 || count > kMostVectors) {
-    errno = EINVAL;
-    return -1;
-  }
-  OutCall out(static_cast<size_t>(count));
-  Vectors vectors_of_addresses(static_cast<size_t>(count));
-  iovec* copy = vectors_of_addresses.all();
-  if (!out.has_memory() || copy == nullptr) {
-    errno = ENOMEM;
-    return -1;
-  }
-  const iovec* from = address(vectors);
-  for (int i = 0; i < count; i++) copy[i] = {out.pin(static_cast<char*>(from[i].iov_base)), from[i].iov_len};
-  return out.run([&] { return call(copy); });
-}
-
-template <typename Call>
-ssize_t with_message(msghdr* message, Call call) noexcept {
-  msghdr copy = *address(message);
-  if (copy.msg_iovlen > static_cast<size_t>(kMostVectors)) {
-    errno = EMSGSIZE;
-    return -1;
-  }
-  OutCall out(copy.msg_iovlen + 4);
-  Vectors vectors_of_addresses(copy.msg_iovlen);
-  iovec* vectors = vectors_of_addresses.all();
-  if (!out.has_memory() || vectors == nullptr) {
-    errno = ENOMEM;
-    return -1;
-  }
-  const iovec* from = address(copy.msg_iov);
-  for (size_t i = 0; i < copy.msg_iovlen; i++) vectors[i] = {out.pin(static_cast<char*>(from[i].iov_base)), from[i].iov_len};
-  void* name = copy.msg_name;
-  void* control = copy.msg_control;
-  iovec* original = copy.msg_iov;
-  copy.msg_iov = vectors;
-  copy.msg_name = out.pin(static_cast<char*>(name));
-  copy.msg_control = out.pin(static_cast<char*>(control));
-  ssize_t result = out.run([&] { return call(&copy); });
-  copy.msg_name = name;
-  copy.msg_control = control;
-  copy.msg_iov = original;
-  *address(message) = copy;
-  return result;
-}
 
 // Strings of an argument vector and of an environment as addresses, and what else the call takes: `fixed`, which become addresses too. The program may
 // have set `environ` to an array of its own.
@@ -120,36 +39,11 @@ int with_strings(const void* (&fixed)[count], char* const* first, char* const* s
   return out.run([&] { return call(copies, copies + n + 1); });
 }
 
-template <typename Number, typename Parse>
-Number parse(const char* text, char** end, Parse call) noexcept {
-  const char* start = address(text);
-  char* stop;
-  Number number = call(start, &stop);
-  if (end != nullptr) *address(end) = same_object(const_cast<char*>(text), start, stop);
-  return number;
-}
-
 thread_local char* next_token __attribute__((tls_model("initial-exec"))) = nullptr;
 
 }  // namespace
 
 extern "C" {
-
-long __freehold_strtol(const char* text, char** end, int base) {
-  return parse<long>(text, end, [base](const char* from, char** stop) { return strtol(from, stop, base); });
-}
-unsigned long __freehold_strtoul(const char* text, char** end, int base) {
-  return parse<unsigned long>(text, end, [base](const char* from, char** stop) { return strtoul(from, stop, base); });
-}
-double __freehold_strtod(const char* text, char** end) {
-  return parse<double>(text, end, [](const char* from, char** stop) { return strtod(from, stop); });
-}
-float __freehold_strtof(const char* text, char** end) {
-  return parse<float>(text, end, [](const char* from, char** stop) { return strtof(from, stop); });
-}
-long double __freehold_strtold(const char* text, char** end) {
-  return parse<long double>(text, end, [](const char* from, char** stop) { return strtold(from, stop); });
-}
 
 char* __freehold_strtok_r(char* text, const char* delimiters, char** state) {
   if (text == nullptr) text = *address(state);
@@ -199,26 +93,6 @@ size_t __freehold_iconv(iconv_t converter, char** from, size_t* from_left, char*
   return result;
 }
 
-ssize_t __freehold_writev(int file, const iovec* vectors, int count) {
-  return with_vectors(vectors, count, [=](const iovec* copy) { return writev(file, copy, count); });
-}
-ssize_t __freehold_readv(int file, const iovec* vectors, int count) {
-  return with_vectors(vectors, count, [=](const iovec* copy) { return readv(file, copy, count); });
-}
-ssize_t __freehold_pwritev(int file, const iovec* vectors, int count, off_t offset) {
-  return with_vectors(vectors, count, [=](const iovec* copy) { return pwritev(file, copy, count, offset); });
-}
-ssize_t __freehold_preadv(int file, const iovec* vectors, int count, off_t offset) {
-  return with_vectors(vectors, count, [=](const iovec* copy) { return preadv(file, copy, count, offset); });
-}
-ssize_t __freehold_sendmsg(int socket, const msghdr* message, int flags) {
-  msghdr copy = *address(message);
-  return with_message(&copy, [=](msghdr* header) { return sendmsg(socket, header, flags); });
-}
-ssize_t __freehold_recvmsg(int socket, msghdr* message, int flags) {
-  return with_message(message, [=](msghdr* header) { return recvmsg(socket, header, flags); });
-}
-
 int __freehold_execv(const char* path, char* const* arguments) {
   const void* fixed[] = {path};
   return with_strings(fixed, arguments, environ, [&](char** list, char** variables) { return execve(static_cast<const char*>(fixed[0]), list, variables); });
@@ -235,6 +109,11 @@ int __freehold_execvpe(const char* file, char* const* arguments, char* const* en
 int __freehold_fexecve(int file, char* const* arguments, char* const* environment) {
   const void* fixed[] = {nullptr};
   return with_strings(fixed, arguments, environment, [&](char** list, char** variables) { return fexecve(file, list, variables); });
+}
+int __freehold_execveat(int folder, const char* path, char* const* arguments, char* const* environment, int flags) {
+  const void* fixed[] = {path};
+  return with_strings(fixed, arguments, environment,
+                      [&](char** list, char** variables) { return execveat(folder, static_cast<const char*>(fixed[0]), list, variables, flags); });
 }
 int __freehold_execve(const char* path, char* const* arguments, char* const* environment) {
   const void* fixed[] = {path};

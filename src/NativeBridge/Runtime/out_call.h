@@ -14,6 +14,13 @@ inline T* address(T* pointer) noexcept {
   return reinterpret_cast<T*>(HandleTable::translate(reinterpret_cast<uint64_t>(pointer)));
 }
 
+// The handle of a byte of the same object as `handle`, given its address.
+template <typename T>
+inline T* same_object(const T* handle, const T* start, T* found) noexcept {
+  if (found == nullptr) return nullptr;
+  return reinterpret_cast<T*>(reinterpret_cast<uint64_t>(handle) + (reinterpret_cast<uint64_t>(found) - reinterpret_cast<uint64_t>(start)));
+}
+
 // Objects that stay in place for a call that may wait. `count` handles at most.
 class OutCall {
  public:

@@ -34,6 +34,23 @@ void Pins::drop_below(uintptr_t address) noexcept {
   count_ = kept;
 }
 
+void Pins::note_other_stack(uintptr_t low, uintptr_t high) noexcept {
+  if (low >= high_ || high <= low_) return;
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < others_count_; i++) {
+    if (others_[i].low >= low && others_[i].high <= high) continue;
+    others_[kept++] = others_[i];
+  }
+  others_count_ = kept;
+  if (kept == kMostOthers) {
+    // From now on nobody knows which frames have ended.
+    low_ = high_ = 0;
+    return;
+  }
+  others_[kept] = {low, high};
+  others_count_ = kept + 1;
+}
+
 void Pins::grow(uint32_t wanted) noexcept {
   // A handler would push into the array that goes, or the one that is not there yet.
   signal_masks::NoSignals no_signals;

@@ -20,7 +20,10 @@ class Pins {
   void set_stack(uintptr_t low, uintptr_t high) noexcept {
     low_ = low;
     high_ = high;
+    others_count_ = 0;
   }
+  // Memory of its stack that is another stack: of a coroutine, or of handlers.
+  void note_other_stack(uintptr_t low, uintptr_t high) noexcept;
 
   // `interrupted`: this is a handler, and what it has interrupted may be one of these functions. Then nothing is dropped that others have pushed.
   void push(const PinRecord& record, bool interrupted) noexcept;
@@ -38,7 +41,13 @@ class Pins {
   void drop_below(uintptr_t address) noexcept;
 
   // On the thread's own stack.
-  bool is_own(uintptr_t address) const noexcept { return address - low_ < high_ - low_; }
+  bool is_own(uintptr_t address) const noexcept {
+    if (address - low_ >= high_ - low_) return false;
+    for (uint32_t i = 0; i < others_count_; i++) {
+      if (address - others_[i].low < others_[i].high - others_[i].low) return false;
+    }
+    return true;
+  }
 
   uint32_t depth() const noexcept { return count_; }
   // What was pushed since goes.
@@ -73,6 +82,12 @@ class Pins {
   uint32_t more_capacity_;
   Pin* more_;  // mapped, once there were too many; zero in a new thread's memory
   uintptr_t low_, high_;
+  struct Range {
+    uintptr_t low, high;
+  };
+  static constexpr uint32_t kMostOthers = 8;
+  uint32_t others_count_;
+  Range others_[kMostOthers];
   Pin few_[kFew];
 };
 

@@ -1,4 +1,5 @@
-// Memory of the C library, for what can have no handle. Apart, because the runtime takes the C library's names (interposed.cpp).
+// Memory without handles, for what can have none: of the allocator that code which was not compiled with handles has. Apart, because the runtime takes that
+// one's names (interposed.cpp).
 #pragma once
 
 #include <cstddef>
@@ -9,5 +10,7 @@ void* allocate(size_t size, size_t alignment, bool zeroed) noexcept;
 void* reallocate(void* pointer, size_t size) noexcept;
 void free(void* pointer) noexcept;
 size_t usable_size(void* pointer) noexcept;
+// Ends the process if another library's allocator stands in front of this one.
+void refuse_other_allocator() noexcept;
 
 }  // namespace freehold::bridge::raw_memory

@@ -106,4 +106,34 @@ bool copy_without_alignment(const uint8_t* code, uint8_t* copy) noexcept {
   }
 }
 
+bool copy_repeated(const uint8_t* code, uint8_t* copy) noexcept {
+  constexpr uint8_t kBreakpoint = 0xcc;
+  const uint8_t* at = code;
+  bool is_repeated = false;
+  while (at - code < 8 && is_prefix(*at)) {
+    is_repeated |= *at == 0xf2 || *at == 0xf3;
+    at++;
+  }
+  if ((*at & 0xf0) == 0x40) at++;
+  bool is_string = (*at >= 0xa4 && *at <= 0xa7) || (*at >= 0xaa && *at <= 0xaf);  // movs, cmps; stos, lods, scas
+  if (!is_repeated || !is_string) return false;
+  size_t length = static_cast<size_t>(at + 1 - code);
+  memcpy(copy, code, length);
+  copy[length] = kBreakpoint;
+  return true;
+}
+
+int8_t base_of_gather(const uint8_t* code) noexcept {
+  constexpr int8_t kNone = freehold::os::Operand::kNone;
+  bool is_evex = *code == 0x62;
+  if (!is_evex && *code != 0xc4) return kNone;
+  unsigned map = code[1] & (is_evex ? 7 : 31);
+  const uint8_t* at = code + (is_evex ? 4 : 3);
+  bool is_gather = *at >= 0x90 && *at <= 0x93, is_scatter = is_evex && *at >= 0xa0 && *at <= 0xa3;
+  if (map != 2 || !(is_gather || is_scatter)) return kNone;
+  uint8_t modrm = at[1], sib = at[2];
+  if (modrm >> 6 == 3 || (modrm & 7) != 4 || ((sib & 7) == 5 && modrm >> 6 == 0)) return kNone;
+  return static_cast<int8_t>((sib & 7) | ((code[1] & 0x20) == 0 ? 8 : 0));
+}
+
 }  // namespace freehold::bridge

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "Platform/operand.h"
+
 namespace freehold::bridge {
 
 inline constexpr unsigned kLongestInstruction = 15;
@@ -16,5 +18,12 @@ int rebase(const uint8_t* code, int8_t address_register, uint8_t* copy) noexcept
 // A copy that needs no aligned memory. For moves of vectors of more than 16 bytes: code aligns the handle (strlen of the C library does), and the object is aligned to 16.
 // False: the instruction is none of those. `copy` as above. Signal-safe.
 bool copy_without_alignment(const uint8_t* code, uint8_t* copy) noexcept;
+
+// A copy of a repeated string instruction (rep movs and its kind) with a breakpoint behind it: a single step would end after each round. False: it is none.
+// `copy` has kLongestInstruction + 1 bytes. Signal-safe.
+bool copy_repeated(const uint8_t* code, uint8_t* copy) noexcept;
+
+// The register that a gather or scatter computes its addresses from, which decode_operands leaves out. kNone: it is none, or has no such register.
+int8_t base_of_gather(const uint8_t* code) noexcept;
 
 }  // namespace freehold::bridge

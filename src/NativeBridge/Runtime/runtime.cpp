@@ -12,9 +12,11 @@
 #include "knobs.h"
 #include "objects.h"
 #include "os.h"
+#include "raw_memory.h"
 #include "runtime.h"
 #include "scoped_pins.h"
 #include "services.h"
+#include "signals.h"
 #include "stacks.h"
 #include "threads.h"
 
@@ -47,7 +49,9 @@ void initialize() noexcept {
   choose_service(knobs.service);
   if (!threads::initialize()) os::fail("freehold: no memory for threads\n");
   faults::initialize();
+  raw_memory::refuse_other_allocator();
   resolve_jumps();
+  resolve_signals();
   state.store(2, std::memory_order_release);
   defragmenter.initialize();
   budget::join();
@@ -117,6 +121,7 @@ uint32_t __freehold_enter_compiled() {
     __freehold_poll(nullptr);
     return 0;
   }
+  if (thread.lacks_stack) threads::complete(thread);
   threads::enter(thread);
   return 1;
 }

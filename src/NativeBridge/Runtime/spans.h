@@ -41,7 +41,9 @@ struct Shapes {
   constexpr Shapes() noexcept : of{} {
     for (uint32_t c = 0; c < kClasses; c++) {
       uint32_t size = size_of_class(c), slots = static_cast<uint32_t>((kUnit - 64) / (size + sizeof(uint32_t)));
-      of[c] = {size, slots, static_cast<uint32_t>((slots * sizeof(uint32_t) + 63) & ~63u), static_cast<uint32_t>(((uint64_t{1} << 32) + size - 1) / size)};
+      // Where the size is a power of two every slot is at a multiple of it.
+      uint32_t alignment = size > 64 && (size & (size - 1)) == 0 ? size : 64, before = slots * static_cast<uint32_t>(sizeof(uint32_t));
+      of[c] = {size, slots, (before + alignment - 1) & ~(alignment - 1), static_cast<uint32_t>(((uint64_t{1} << 32) + size - 1) / size)};
     }
   }
 };

@@ -50,6 +50,7 @@ Jump real_jump(size_t index) noexcept {
   // The mask that comes back has none of them blocked.
   if (copy.__mask_was_saved != 0) signal_masks::remember(0);
   Jump real = real_jump(index);
+  threads::forget_handlers();
   Thread* thread = threads::known();
   if (thread != nullptr && !threads::is_outside(*thread)) threads::leave_frames(*thread, stack_pointer_in(copy));
   real(&copy, value);
@@ -60,6 +61,11 @@ Jump real_jump(size_t index) noexcept {
 void* kept(void* pointer) noexcept {
   void* slot;
   return __freehold_keep(pointer, &slot);
+}
+
+void note_other_stack(const stack_t& stack) noexcept {
+  auto low = reinterpret_cast<uintptr_t>(stack.ss_sp);
+  threads::current().pins.note_other_stack(low, low + stack.ss_size);
 }
 
 template <typename T>
@@ -84,6 +90,10 @@ void freehold::bridge::resolve_jumps() noexcept {
 
 extern "C" {
 
+// For compiled code: a library that an uncompiled program has opened would find the C library's.
+[[noreturn]] void __freehold_longjmp(const __jmp_buf_tag* there, int value) { jump(0, there, value); }
+[[noreturn]] void __freehold_longjmp_chk(const __jmp_buf_tag* there, int value) { jump(3, there, value); }
+
 int __freehold_sigaltstack(const stack_t* wanted, stack_t* before) {
   stack_t copy{}, old{};
   if (wanted != nullptr) {
@@ -92,7 +102,10 @@ int __freehold_sigaltstack(const stack_t* wanted, stack_t* before) {
   }
   if (sigaltstack(wanted != nullptr ? &copy : nullptr, before != nullptr ? &old : nullptr) != 0) return -1;
   // The thread is inside: nothing has moved.
-  if (wanted != nullptr && (copy.ss_flags & SS_DISABLE) == 0) kept(address(wanted)->ss_sp);
+  if (wanted != nullptr && (copy.ss_flags & SS_DISABLE) == 0) {
+    kept(address(wanted)->ss_sp);
+    note_other_stack(copy);
+  }
   if (before != nullptr) {
     old.ss_sp = __freehold_handle(old.ss_sp);
     *address(before) = old;
@@ -112,6 +125,7 @@ void __freehold_before_makecontext(ucontext_t* context, void** handles) {
   handles[0] = context->uc_stack.ss_sp;
   handles[1] = context->uc_link;
   context->uc_stack.ss_sp = kept(context->uc_stack.ss_sp);
+  note_other_stack(context->uc_stack);
   context->uc_link = static_cast<ucontext_t*>(kept(context->uc_link));
 }
 void __freehold_after_makecontext(ucontext_t* context, void** handles) {

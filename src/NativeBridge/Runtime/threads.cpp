@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <new>
+
 #include "faults.h"
 #include "os.h"
 #include "scoped_pins.h"
@@ -20,8 +22,8 @@ namespace freehold::bridge::threads {
 namespace {
 
 thread_local Thread* mine __attribute__((tls_model("initial-exec"))) = nullptr;
+thread_local uint32_t handlers_running __attribute__((tls_model("initial-exec"))) = 0;
 thread_local bool ending __attribute__((tls_model("initial-exec"))) = false;  // forget() has run
-thread_local bool inside_at_fork __attribute__((tls_model("initial-exec"))) = false;
 
 constexpr unsigned kLetInPauses = 500;  // of 20 microseconds each
 
@@ -70,7 +72,7 @@ void pin_all(bool pin) noexcept {
   scoped_pins.for_each([pin](uint64_t handle) { pin_stopped(handle, pin); });
 }
 
-// Where its frames are.
+// Where its frames are. Allocates.
 void find_stack(Thread& thread) noexcept {
   pthread_attr_t attributes;
   void* start = nullptr;
@@ -144,6 +146,7 @@ Thread* make_known() noexcept {
   thread->pins.set_stack(0, 0);
   thread->entering = 0;
   thread->waits_for_stop.store(0, std::memory_order_relaxed);
+  thread->lacks_stack = false;
   thread->handlers = 0;
   thread->next = all;
   all = thread;
@@ -151,39 +154,68 @@ Thread* make_known() noexcept {
   world.unlock();
   int saved = errno;
   pthread_setspecific(exit_key, thread);
-  find_stack(*thread);
+  thread->lacks_stack = handlers_running != 0;
+  if (!thread->lacks_stack) find_stack(*thread);
   errno = saved;
   return thread;
 }
 
-// Everybody is outside while the process is copied, so that nothing is half done in the copy.
+// What the thread that forks has done before. Others have none.
+struct Fork {
+  // kInterrupted: a handler forks, and the code that it has interrupted may hold addresses. Then nothing may move, so nobody is stopped.
+  enum Kind : uint8_t { kOutside, kInside, kInterrupted } kind;
+  bool has_heap, has_table;  // their locks
+  sigset_t mask;             // that was, if interrupted
+};
+thread_local constinit Fork forking __attribute__((tls_model("initial-exec"))) = {};
+
+// Everybody is outside while the process is copied, so that nothing is half done in the copy. What is half done by other threads when nobody can be
+// stopped is no matter of the child, but for what the locks guard.
 void before_fork() noexcept {
-  inside_at_fork = mine != nullptr && !is_outside(*mine);
-  if (inside_at_fork) leave(*mine);
-  stop();
-  scoped_pins.lock();
-  heap.lock();
-  table.lock();
+  forking.kind = mine == nullptr || is_outside(*mine) ? Fork::kOutside : may_leave(*mine) ? Fork::kInside : Fork::kInterrupted;
+  if (forking.kind == Fork::kInterrupted) {
+    forking.mask = block_signals();
+  } else {
+    if (forking.kind == Fork::kInside) leave(*mine);
+    stop();
+  }
+  forking.has_heap = heap.lock_unless_mine();
+  forking.has_table = table.lock_unless_mine();
+}
+void unlock_after_fork() noexcept {
+  if (forking.has_table) table.unlock();
+  if (forking.has_heap) heap.unlock();
+}
+void go_on_after_fork() noexcept {
+  if (forking.kind == Fork::kInterrupted) {
+    sigset_t before = forking.mask;
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  } else {
+    resume();
+    if (forking.kind == Fork::kInside) enter(*mine);
+  }
 }
 void after_fork() noexcept {
-  table.unlock();
-  heap.unlock();
-  scoped_pins.unlock();
-  resume();
-  if (inside_at_fork) enter(*mine);
+  unlock_after_fork();
+  go_on_after_fork();
 }
 // Only this thread is there. What the others kept is lost, their memory too.
 void after_fork_in_child() noexcept {
-  table.unlock();
-  heap.unlock();
-  scoped_pins.unlock();
+  unlock_after_fork();
   newcomers.store(0, std::memory_order_relaxed);
-  // Their records are in the copied memory, and name what they have pinned.
-  resume();
+  if (forking.kind == Fork::kInterrupted) {
+    // Another thread may have been in the middle of a stop, or have waited for one.
+    new (&world) os::Lock();
+    unused = nullptr;
+    mine->stop->fetch_and(~kStop, std::memory_order_relaxed);
+  } else {
+    // Their records are in the copied memory, and name what they have pinned.
+    pin_all(false);
+  }
   all = mine;
   if (mine != nullptr) mine->next = nullptr;
   has_barrier = os::request_membarrier();
-  if (inside_at_fork) enter(*mine);
+  go_on_after_fork();
 }
 
 }  // namespace
@@ -249,6 +281,18 @@ void begin_handler(Thread& thread, uintptr_t stack_pointer) noexcept {
   note();
 }
 void end_handler(Thread& thread) noexcept { thread.handlers--; }
+
+InHandler::InHandler() noexcept { handlers_running++; }
+InHandler::~InHandler() {
+  if (handlers_running != 0) handlers_running--;
+}
+void forget_handlers() noexcept { handlers_running = 0; }
+
+void complete(Thread& thread) noexcept {
+  if (!thread.lacks_stack || handlers_running != 0) return;
+  thread.lacks_stack = false;
+  find_stack(thread);
+}
 
 void leave_frames(Thread& thread, uintptr_t stack_pointer) noexcept {
   Pins& pins = thread.pins;

@@ -36,6 +36,7 @@ struct Thread {
   volatile uint32_t entering;  // in enter(), not inside yet although `outside` is 0: for handlers that interrupt it
   // A stop keeps it from coming inside. Written by the thread; whoever begins the next stop lets it in first.
   std::atomic<uint32_t> waits_for_stop;
+  bool lacks_stack;                       // it became known in a handler, which must not ask for the bounds of its stack
   uint32_t handlers;                      // of signals that have interrupted it inside, and run. Not zero: it must not go outside
   uintptr_t interrupted[kKnownHandlers];  // by each handler, from the outermost: the stack pointer there
 };
@@ -68,6 +69,18 @@ bool is_asked_to_stop(const Thread& thread) noexcept;
 // Around a handler of a signal that has interrupted the thread inside.
 void begin_handler(Thread& thread, uintptr_t stack_pointer) noexcept;
 void end_handler(Thread& thread) noexcept;
+// Around every handler of a signal, wherever it interrupts: what it has interrupted may hold locks of the C library.
+class InHandler {
+ public:
+  InHandler() noexcept;
+  ~InHandler();
+  InHandler(const InHandler&) = delete;
+  InHandler& operator=(const InHandler&) = delete;
+};
+// A jump: the handlers of this thread may be over.
+void forget_handlers() noexcept;
+// What a handler must not do. The caller is outside.
+void complete(Thread& thread) noexcept;
 // Goes outside for a jump to a frame with that stack pointer: what the frames below it have left goes, handlers too. Stays inside if a handler that has
 // interrupted compiled code goes on after the jump.
 void leave_frames(Thread& thread, uintptr_t stack_pointer) noexcept;

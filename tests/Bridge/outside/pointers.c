@@ -46,6 +46,22 @@ int main(void) {
     printf("%zu: %d %d %d %d %d %d\n", size, ends, ranges, members, given, written, contexts);
     for (int i = 0; i < kObjects; i += 2) free(all[i]);
   }
+  // On the stack, and in an object.
+  int right = 0;
+  for (int i = 0; i < 100; i++) {
+    char* text = malloc(100);
+    struct pieces pieces = plain_pieces(text, 100);
+    struct pieces* kept = malloc(sizeof *kept);
+    *kept = plain_pieces(text, 100);
+    free(malloc(50));
+    const struct pieces* both[] = {&pieces, kept};
+    for (int n = 0; n < 2; n++) {
+      right += both[n]->whole == text && both[n]->count == 2 && both[n]->ends[0] == text + 25 && both[n]->ends[1] == text + 50 && both[n]->view.text == text;
+    }
+    free(kept);
+    free(text);
+  }
+  printf("%d\n", right);
   struct block* block = malloc(sizeof *block);
   for (int i = 0; i < 8; i++) block->numbers[i] = i;
   long total = 0;

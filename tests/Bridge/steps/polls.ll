@@ -103,3 +103,18 @@ on:
 end:
   ret void
 }
+; Also one with any number of arguments, which has no entry to look for it.
+; CHECK-LABEL: define internal void @more(
+; CHECK: load atomic i32
+; CHECK: call preserve_mostcc void @__freehold_poll_0()
+define internal void @more(i32 %n, ...) {
+  %d = icmp eq i32 %n, 0
+  br i1 %d, label %end, label %on
+on:
+  %m = sub i32 %n, 1
+  call void (i32, ...) @more(i32 %m, i32 1)
+  call void (i32, ...) @more(i32 %m, i32 2)
+  br label %end
+end:
+  ret void
+}

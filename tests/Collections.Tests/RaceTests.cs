@@ -5,6 +5,26 @@ namespace Freehold.Collections.Tests;
 /// <summary>A program that breaks the rule for threads gets a wrong element or an exception, and never what lies outside of a leaf.</summary>
 public sealed class RaceTests
 {
+    // What a race of two removals can leave.
+    [Fact]
+    public void ANegativeNumberOfElementsIsNone()
+    {
+        var list = new TreeList<long>(Enumerable.Range(0, 10_000).Select(i => (long)i));
+        typeof(TreeSequence<long>).GetProperty(nameof(list.Count))!.GetSetMethod(nonPublic: true)!.Invoke(list, [-1]);
+        Assert.Throws<ArgumentOutOfRangeException>(() => list.Cursor().Current);
+        Assert.Throws<ArgumentOutOfRangeException>(() => list.Cursor(9_999).Current);
+        Assert.Throws<ArgumentOutOfRangeException>(() => list.Cursor(-1).Current);
+        foreach (long element in list)
+        {
+            Assert.Fail("an element");
+        }
+
+        foreach (Span<long> chunk in list.Chunks)
+        {
+            Assert.Fail("a span");
+        }
+    }
+
     [Fact]
     public void AReaderOfAListThatAnotherThreadChangesReadsElementsOrGetsAnException()
     {

@@ -43,6 +43,23 @@ public sealed class SizeTests
         Assert.Equal(3, array.Capacity);
     }
 
+    // An addition sees at the end of a leaf whether there may be another one: no number of elements is possible that ends within the last leaf.
+    [Fact]
+    public void TheMostElementsAreWholeLeaves()
+    {
+        Whole<byte>();
+        Whole<short>();
+        Whole<Triple>();
+        Whole<int>();
+        Whole<long>();
+        Whole<string>();
+        Whole<decimal>();
+        Whole<Named>();
+        Whole<Large>();
+        Whole<Alone>();
+        Whole<Largest>();
+    }
+
     [Fact]
     public void ElementsStayWhereTheyAreWhileTheSequenceGrows()
     {
@@ -150,6 +167,14 @@ public sealed class SizeTests
             Assert.Equal(expected.Count, named.Length);
             Assert.Equal(expected, [.. named]);
         }
+    }
+
+    private static void Whole<T>()
+    {
+        Type leaf = typeof(TreeArray<>).Assembly.GetType("Freehold.Collections.Leaf`1")!.MakeGenericType(typeof(T));
+        int Constant(string name) => (int)leaf.GetProperty(name, BindingFlags.Static | BindingFlags.NonPublic)!.GetValue(null)!;
+        Assert.InRange(Constant("MostElements"), 1 << 22, int.MaxValue);
+        Assert.Equal(0, Constant("MostElements") % Constant("Length"));
     }
 
     private static void Check<T>(int count)

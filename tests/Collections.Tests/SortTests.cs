@@ -128,6 +128,40 @@ public sealed class SortTests
         }
     }
 
+    // Where the framework's sort holds an element outside of the leaf while it compares: each comparison of short sorts throws once.
+    [Fact]
+    public void NoComparisonOfAShortSortLosesAnElement()
+    {
+        for (int count = 4; count <= 40; count++)
+        {
+            int when = 1;
+            while (Fails(tree => tree.Sort((x, y) => x.CompareTo(y)), count, when)
+                | Fails(tree => tree.Sort(Comparer<Counted>.Create((x, y) => x.CompareTo(y))), count, when)
+                | Fails(tree => tree.Sort(), count, when))
+            {
+                when++;
+            }
+
+            Assert.InRange(when, count, count * count);
+        }
+    }
+
+    /// <summary>A use of a deleted object, and a want of memory, are not taken for a comparison that failed.</summary>
+    [Theory]
+    [InlineData(10)]
+    [InlineData(Count)]
+    public void ADanglingReferenceIsNoBadComparison(int count)
+    {
+        var tree = new TreeArray<int>([.. Enumerable.Range(0, count).Select(i => i * 7919 % count)]);
+        foreach (Exception thrown in (Exception[])[new DanglingReferenceException(), new OutOfMemoryException()])
+        {
+            var comparer = Comparer<int>.Create((_, _) => throw thrown);
+            Assert.Same(thrown, Record.Exception(() => tree.Sort(comparer)));
+            Assert.Same(thrown, Record.Exception(() => tree.Sort((_, _) => throw thrown)));
+            Assert.Same(thrown, Record.Exception(() => tree.BinarySearch(1, comparer)));
+        }
+    }
+
     [Fact]
     public void ElementsWithoutAnOrderAreRefused()
     {
@@ -140,5 +174,34 @@ public sealed class SortTests
         Assert.Throws<InvalidOperationException>(() => tree.Sort());
         Assert.Throws<InvalidOperationException>(() => tree.BinarySearch(new object()));
         Assert.Throws<ArgumentNullException>(() => tree.Sort((Comparison<object>)null!));
+    }
+
+    // Whether a comparison threw; in any case all elements are there.
+    private static bool Fails(Action<TreeArray<Counted>> sort, int count, int when)
+    {
+        var left = new int[1];
+        Counted[] elements = [.. Enumerable.Range(0, count).Select(i => new Counted(i * 7 % count, left))];
+        var tree = new TreeArray<Counted>(elements);
+        left[0] = when;
+        bool threw = false;
+        try
+        {
+            sort(tree);
+        }
+        catch (InvalidOperationException exception)
+        {
+            Assert.IsType<ApplicationException>(exception.InnerException);
+            threw = true;
+        }
+
+        Assert.True(elements.ToHashSet().SetEquals(tree));
+        return threw;
+    }
+
+    private sealed class Counted(int number, int[] left) : IComparable<Counted>
+    {
+        private readonly int _number = number;
+
+        public int CompareTo(Counted? other) => --left[0] == 0 ? throw new ApplicationException("compare") : _number.CompareTo(other!._number);
     }
 }

@@ -32,6 +32,13 @@ public sealed class ViewTests
                 }
             });
             list.AddRange([1, 2]);
+            using (IEnumerator<int> begun = list.AsEnumerable().GetEnumerator())
+            {
+                change(list);
+                Assert.Throws<InvalidOperationException>(() => begun.MoveNext());
+            }
+
+            list.AddRange([1, 2]);
             Assert.Throws<InvalidOperationException>(() =>
             {
                 foreach (Span<int> chunk in list.Chunks)
@@ -82,6 +89,17 @@ public sealed class ViewTests
             Assert.Fail("an element");
         }
 
+        foreach (Span<int> chunk in default(TreeChunks<int>))
+        {
+            Assert.Fail("a span");
+        }
+
+        foreach (Span<int> chunk in default(TreeSlice<int>).Chunks)
+        {
+            Assert.Fail("a span");
+        }
+
+        Assert.Equal(0, default(TreeChunks<int>).Count);
         Assert.Equal(0, new TreeArray<int>(0).Chunks.Count);
         Assert.Empty(default(TreeSlice<int>).ToArray());
         Assert.Equal(-1, new TreeList<int>().IndexOf(0));
@@ -182,6 +200,7 @@ public sealed class ViewTests
         list.RemoveRange(0, 5_001);
         Assert.Throws<ArgumentException>(() => slice.Sort());
         Assert.Throws<ArgumentOutOfRangeException>(() => slice[4_999]);
+        Assert.Throws<ArgumentException>(() => slice.Chunks.Count);
         Assert.Throws<ArgumentOutOfRangeException>(() => chunks[0].Length);
         Assert.Throws<ArgumentException>(() => slice.ToArray());
         Assert.Throws<ArgumentException>(() => slice.GetEnumerator().MoveNext());

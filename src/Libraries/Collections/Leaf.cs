@@ -53,8 +53,8 @@ internal static class Leaf<T>
         get => (1 << Shift) - 1;
     }
 
-    /// <summary>What an index can be, and three levels can hold.</summary>
-    internal static int MostElements => (int)Math.Min(int.MaxValue, (long)Length << (2 * Directory.Shift));
+    /// <summary>Whole leaves whose indexes are numbers, and that three levels can hold: an addition asks for room only at the end of a leaf.</summary>
+    internal static int MostElements => (int)Math.Min(int.MaxValue & ~Mask, (long)Length << (2 * Directory.Shift));
 
     /// <summary>Throws when not even one element fits into a leaf.</summary>
     internal static void RequireFits()

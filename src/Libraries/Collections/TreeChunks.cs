@@ -44,7 +44,7 @@ public readonly struct TreeChunks<T>
     }
 
     /// <summary>For <c>foreach</c>.</summary>
-    public Enumerator GetEnumerator() => new(_sequence, _index, _index + _count);
+    public Enumerator GetEnumerator() => _sequence is null ? default : new(_sequence, _index, _index + _count);
 
     /// <summary>Enumerates the spans.</summary>
     public ref struct Enumerator
@@ -74,6 +74,12 @@ public readonly struct TreeChunks<T>
         /// <exception cref="InvalidOperationException">The number or order of elements was changed meanwhile.</exception>
         public bool MoveNext()
         {
+            // Of chunks that are default.
+            if (_sequence is null)
+            {
+                return false;
+            }
+
             Span<T> chunk = _sequence.ChunkFrom(_next, _end, _version);
             _current = chunk;
             _next += chunk.Length;

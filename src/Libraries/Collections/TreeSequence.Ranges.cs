@@ -94,6 +94,15 @@ public abstract partial class TreeSequence<T>
             throw new ArgumentException($"{count} elements do not fit into a span of {destination.Length}.", nameof(destination));
         }
 
+        // A span of a leaf of this sequence: the next leaf's elements are read before the first ones overwrite them.
+        int first = Math.Min(count, Leaf<T>.Length - (index & Leaf<T>.Mask));
+        if (first < count && count <= Leaf<T>.Length && destination[..count].Overlaps(SpanAt(index + first, count - first)))
+        {
+            SpanAt(index + first, count - first).CopyTo(destination[first..]);
+            SpanAt(index, first).CopyTo(destination);
+            return;
+        }
+
         while (count > 0)
         {
             Span<T> part = SpanAt(index, count);
@@ -106,6 +115,15 @@ public abstract partial class TreeSequence<T>
 
     internal void CopyIn(int index, ReadOnlySpan<T> source)
     {
+        // A span of a leaf of this sequence: what goes to the next leaf is read before the first elements are overwritten.
+        int first = Math.Min(source.Length, Leaf<T>.Length - (index & Leaf<T>.Mask));
+        if (first < source.Length && source.Length <= Leaf<T>.Length && source.Overlaps(SpanAt(index, first)))
+        {
+            source[first..].CopyTo(SpanAt(index + first, source.Length - first));
+            source[..first].CopyTo(SpanAt(index, first));
+            return;
+        }
+
         while (!source.IsEmpty)
         {
             Span<T> part = SpanAt(index, source.Length);
@@ -252,7 +270,7 @@ public abstract partial class TreeSequence<T>
 
             return ~low;
         }
-        catch (Exception exception)
+        catch (Exception exception) when (exception is not (DanglingReferenceException or OutOfMemoryException))
         {
             throw new InvalidOperationException("Two elements could not be compared.", exception);
         }

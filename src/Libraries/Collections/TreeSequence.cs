@@ -81,9 +81,9 @@ public abstract partial class TreeSequence<T> : IReadOnlyList<T>
         return new TreeSlice<T>(this, index, count);
     }
 
-    IEnumerator<T> IEnumerable<T>.GetEnumerator() => Enumerate(0, Count);
+    IEnumerator<T> IEnumerable<T>.GetEnumerator() => Enumerate();
 
-    IEnumerator IEnumerable.GetEnumerator() => Enumerate(0, Count);
+    IEnumerator IEnumerable.GetEnumerator() => Enumerate();
 
     /// <summary>Without the check of the index: nothing outside of a leaf is reached, but what is there may be no element.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
@@ -100,9 +100,9 @@ public abstract partial class TreeSequence<T> : IReadOnlyList<T>
         return ref Unsafe.Add(ref MemoryMarshal.GetArrayDataReference(leaf), index & Leaf<T>.Mask);
     }
 
-    /// <summary>What follows in one leaf, from an index on, up to so many elements. The range must be one of the sequence.</summary>
+    /// <summary>What follows in one leaf, from an index on, up to so many elements. The range must be one of the sequence; a negative one, which a race can make, is empty.</summary>
     /// <remarks>Not made of the array: that would check its type, as an array of references may be one of a derived type.</remarks>
-    internal Span<T> SpanAt(int index, int count) => count == 0 ? default : MemoryMarshal.CreateSpan(ref At(index), Math.Min(count, Leaf<T>.Length - (index & Leaf<T>.Mask)));
+    internal Span<T> SpanAt(int index, int count) => count <= 0 ? default : MemoryMarshal.CreateSpan(ref At(index), Math.Min(count, Leaf<T>.Length - (index & Leaf<T>.Mask)));
 
     /// <summary>The elements of one leaf, from an index to the end; empty behind the last. For enumerators.</summary>
     [MethodImpl(MethodImplOptions.NoInlining)]
@@ -120,18 +120,22 @@ public abstract partial class TreeSequence<T> : IReadOnlyList<T>
     [MethodImpl(MethodImplOptions.NoInlining)]
     internal Span<T> LeafWith(int index)
     {
-        if ((uint)index >= (uint)Count)
+        // Read once: another thread may make it smaller, even negative, and the span reaches at least to the index.
+        int count = Count;
+        if (index < 0 || index >= count)
         {
-            Throw.IndexOutOfRange(index, Count);
+            Throw.IndexOutOfRange(index, count);
         }
 
         int first = index & ~Leaf<T>.Mask;
-        return SpanAt(first, Count - first);
+        return SpanAt(first, count - first);
     }
 
-    internal IEnumerator<T> Enumerate(int index, int end)
+    // The version is one of now, and not of the first step.
+    private IEnumerator<T> Enumerate() => Enumerate(0, Count, Version);
+
+    private IEnumerator<T> Enumerate(int index, int end, int version)
     {
-        int version = Version;
         T[]? leaf = null;
         for (; ; index++)
         {

@@ -5,7 +5,7 @@ namespace Freehold.Collections;
 
 /// <summary>A view of a part of a <see cref="TreeArray{T}"/> or <see cref="TreeList{T}"/>. It has no elements of its own.</summary>
 /// <typeparam name="T">The elements' type.</typeparam>
-/// <remarks>When the sequence became shorter than the slice's end, every member but <see cref="Count"/> throws.</remarks>
+/// <remarks>When the sequence became shorter than the slice's end, every member throws but <see cref="Count"/> and accesses by index to elements that are left.</remarks>
 public readonly struct TreeSlice<T>
 {
     private readonly TreeSequence<T> _sequence;

@@ -1,33 +1,41 @@
 using System;
 using System.Numerics;
+using System.Runtime.ExceptionServices;
 
 namespace Freehold.Collections;
 
 /// <summary>
-/// Introsort of a range: parted by cursors, which each remember a leaf, until a part is no longer than a leaf; that one the framework sorts. A part across two leaves is sorted in
-/// memory of its own. Parts that do not become small fast enough are sorted by heapsort.
+/// Introsort of a range: parted by cursors, which each remember a leaf, until a part is no longer than a leaf; that one the framework sorts. It holds elements while it compares, so
+/// where a comparison can throw it sorts a copy. Parts that do not become small fast enough are sorted by heapsort.
 /// </summary>
 internal ref struct TreeSorter<T, TOrder>
     where TOrder : struct, ITreeOrder<T>
 {
     private readonly TreeSequence<T> _sequence;
     private readonly TOrder _order;
+    private readonly int _bufferLength;
     private T[]? _buffer;
 
-    private TreeSorter(TreeSequence<T> sequence, TOrder order)
+    private TreeSorter(TreeSequence<T> sequence, TOrder order, int count)
     {
         _sequence = sequence;
         _order = order;
+        _bufferLength = Math.Min(count, Leaf<T>.Length);
     }
 
     internal static void Sort(TreeSequence<T> sequence, int index, int count, TOrder order)
     {
-        var sorter = new TreeSorter<T, TOrder>(sequence, order);
+        var sorter = new TreeSorter<T, TOrder>(sequence, order, count);
         try
         {
             sorter.Sort(index, index + count, 2 * (BitOperations.Log2((uint)count | 1) + 1));
         }
-        catch (Exception exception) when (exception is not InvalidOperationException and not OutOfMemoryException)
+        catch (InvalidOperationException exception) when (exception.InnerException is DanglingReferenceException or OutOfMemoryException)
+        {
+            // The framework's sort wraps all that a comparison throws.
+            ExceptionDispatchInfo.Throw(exception.InnerException);
+        }
+        catch (Exception exception) when (exception is not (InvalidOperationException or DanglingReferenceException or OutOfMemoryException))
         {
             throw new InvalidOperationException("Two elements could not be compared.", exception);
         }
@@ -72,13 +80,13 @@ internal ref struct TreeSorter<T, TOrder>
         }
 
         Span<T> part = _sequence.SpanAt(index, count);
-        if (part.Length == count)
+        if (part.Length == count && !_order.CanThrow)
         {
             _order.Sort(part);
             return;
         }
 
-        Span<T> buffer = (_buffer ??= new T[Leaf<T>.Length]).AsSpan(0, count);
+        Span<T> buffer = (_buffer ??= new T[_bufferLength]).AsSpan(0, count);
         _sequence.CopyOut(index, count, buffer);
         _order.Sort(buffer);
         _sequence.CopyIn(index, buffer);

@@ -13,6 +13,12 @@ public sealed class FixTests
         "void M(Node a)\n{\n    Heap.Delete(a);\n    {|FH1003:Heap.Delete(a)|};\n    Console.WriteLine();\n    {|FH1003:Heap.Delete(a)|};\n}",
         "void M(Node a)\n{\n    Heap.Delete(a);\n    Console.WriteLine();\n}");
 
+    /// <summary>No fix: the argument does something besides.</summary>
+    [Fact]
+    public Task ADeletionWithAnEffectStays() => Source.Fix<HeapAnalyzer, RemoveDeletionFix>(
+        "int _n;\n\nvoid M()\n{\n    {|FH1005:Heap.Delete(_n++)|};\n}",
+        "int _n;\n\nvoid M()\n{\n    {|FH1005:Heap.Delete(_n++)|};\n}");
+
     [Fact]
     public Task ARentedArrayIsReturned() => Source.Fix<HeapAnalyzer, ReturnToPoolFix>(
         "void M()\n{\n    byte[] a = ArrayPool<byte>.Shared.Rent(9);\n    {|FH1007:Heap.Delete(a)|};\n}",

@@ -49,6 +49,10 @@ public sealed class FlowTests
     [InlineData("void M(Node a) { while (Node.Coin) { {|FH1004:Heap.Delete(a)|}; } }")]
     [InlineData("void M(Node a) { while (Node.Coin) { {|FH1002:a|}.Use(); {|FH1004:Heap.Delete(a)|}; } }")]
     [InlineData("void M(Node a) { Heap.Delete(a); Action f = () => Heap.Delete({|FH1004:a|}); f(); }")]
+    // Who gets a reference to a variable may write it first.
+    [InlineData("void M(Node a) { Heap.Delete(a); Renew(ref {|FH1002:a|}); } void Renew(ref Node a) => a = null;")]
+    [InlineData("void M(Node a) { Heap.Delete(a); Look(in {|FH1001:a|}); } void Look(in Node a) => a.Use();")]
+    [InlineData("class P(Node a) { void M() { Heap.Delete(a); {|FH1001:a|}.Use(); } }")]
     public Task Found(string members) => Source.Body(members);
 
     [Theory]
@@ -95,5 +99,16 @@ public sealed class FlowTests
     [InlineData("async Task M() { await foreach (Node a in All()) { Heap.Delete(a); } } async IAsyncEnumerable<Node> All() { await Task.Yield(); yield return new Node(); }")]
     [InlineData("void M(Dictionary<int, Node> d) { if (d.Remove(1, out Node a)) { Heap.Delete(a); } if (d.Remove(2, out a)) { Heap.Delete(a); } }")]
     [InlineData("void M() { Heap.Delete(new Node()); Heap.Delete(new Node().Use()); Heap.Delete(null); }")]
+    // A setter may change any field.
+    [InlineData("Node _f; Node P { set => _f = value; } void M(Node b) { Heap.Delete(_f); P = b; _f.Use(); Heap.Delete(_f); }")]
+    [InlineData("static Node s_f; static int P { set => s_f = new Node(); } void M() { Heap.Delete(s_f); P = 1; s_f.Use(); s_f = null; }")]
+    [InlineData("Node _f; int this[int i] { set => _f = new Node(); } void M() { Heap.Delete(_f); this[0] = 1; _f.Use(); }")]
+    [InlineData("Node _f; int P { set => _f = new Node(); } void M(int i) { Heap.Delete(_f); (P, i) = (1, 2); _f.Use(); }")]
+    [InlineData("Node _f; string P { get => null; set => _f = new Node(); } void M() { Heap.Delete(_f); P ??= \"a\"; _f.Use(); }")]
+    // The object is not looked at.
+    [InlineData("void M(Node a) { Heap.Delete(a); Volatile.Write(ref a, null); }")]
+    [InlineData("Node _f; void M() { Heap.Delete(_f); Interlocked.Exchange(ref _f, null); }")]
+    [InlineData("Node _f; void M(Node b) { Heap.Delete(_f); Interlocked.CompareExchange(ref _f, b, _f == b ? null : b); _f.Use(); }")]
+    [InlineData("class P(Node a) { void M() { Heap.Delete(a); Refill(); a.Use(); } void Refill() => a = new Node(); }")]
     public Task NotFound(string members) => Source.Body(members);
 }

@@ -19,6 +19,8 @@ public sealed class RuleTests
     [InlineData("void M() { {|FH1005:Heap.Delete(5)|}; }")]
     [InlineData("void M() { string s = Node.Coin ? \"a\" : new string('x', 3); Heap.Delete(s); }")]
     [InlineData("void M(string s) { Heap.Delete(s + s); Heap.Delete(s); }")]
+    [InlineData("void M(List<Node> l) { Heap.DeleteAll(new ArraySegment<Node>(l.ToArray())); }")]
+    [InlineData("void M(ArraySegment<Node> s) { Heap.DeleteAll(s); {|FH1005:Heap.Delete(s)|}; }")]
     // FH1006: static.
     [InlineData("static readonly Node s_a = new(); void M() { {|FH1006:Heap.Delete(s_a)|}; }")]
     [InlineData("static readonly Node s_a = new(); void M() { Node a = s_a; {|FH1006:Heap.Delete(a)|}; }")]
@@ -38,6 +40,7 @@ public sealed class RuleTests
     [InlineData("void M(List<Node> l) { foreach (Node a in l) { Heap.Delete(l); break; } }")]
     [InlineData("void M(List<Node> l) { foreach (Node a in l) { if (a.Value > 1) { Heap.Delete(l); return; } } }")]
     [InlineData("void M(List<Node> l) { foreach (Node a in l) { Heap.Delete(a); } }")]
+    [InlineData("void M(List<Node> l, Node s) { foreach (Node a in l) { s.Changed += () => Heap.Delete(l); } }")]
     // FH1009: captured.
     [InlineData("void M(Node s) { var a = new Node(); s.Changed += () => a.Use(); {|FH1009:Heap.Delete(a)|}; }")]
     [InlineData("void M() { var a = new Node(); Task.Run(() => a.Use()); {|FH1009:Heap.Delete(a)|}; }")]
@@ -48,6 +51,9 @@ public sealed class RuleTests
     [InlineData("void M(Node a) { lock (a) { {|FH1010:Heap.Delete(a)|}; } }")]
     [InlineData("void M() { lock (this) { {|FH1010:Heap.Delete(this)|}; } }")]
     [InlineData("void M(Node a, Node b) { lock (a) { Heap.Delete(b); } Heap.Delete(a); }")]
+    [InlineData("void M(Node a, Node s) { lock (a) { s.Changed += () => Heap.Delete(a); } }")]
+    [InlineData("void M(Node a) { lock (a) { Action f = Later; void Later() => Heap.Delete(a); } }")]
+    [InlineData("void M(Node a, Node b) { lock (a) { Action f = () => { lock (b) { {|FH1010:Heap.Delete(b)|}; } }; {|FH1010:Heap.Delete(a)|}; } }")]
     // FH1011: dropped.
     [InlineData("string M() { var {|FH1011:b|} = new StringBuilder(); b.Append('x').Append('y'); return b.ToString(); }")]
     [InlineData("int M(int n) { int[] {|FH1011:a|} = new int[n]; for (int i = 0; i < n; i++) a[i] = i; return a[n / 2] + a.Length; }")]
@@ -57,6 +63,8 @@ public sealed class RuleTests
     [InlineData("void M() { var l = new List<int>(); Node.Take(l); }")]
     [InlineData("Action M() { var l = new List<int>(); return () => l.Add(3); }")]
     [InlineData("void M() { using (Heap.Scope()) { var l = new List<int>(); l.Add(3); } }")]
+    [InlineData("System.Collections.IEnumerator M(int n) { var a = new int[n]; return a.GetEnumerator(); }")]
+    [InlineData("System.Collections.IEnumerator M() { var a = new System.Collections.BitArray(99); return a.GetEnumerator(); }")]
     [InlineData("IReadOnlyList<int> M() { var l = new List<int>(); return l.AsReadOnly(); }")]
     [InlineData("ICollection<int> M() { var l = new Dictionary<int, int>(); return l.Keys; }")]
     [InlineData("StringBuilder M() { var b = new StringBuilder(); return b.Append('x'); }")]
@@ -101,12 +109,22 @@ public sealed class RuleTests
     [InlineData("readonly List<int> _a = new(); class Inner { public List<int> M(Program p) => p._a; }")]
     [InlineData("static readonly List<int> s_a = new(); public void M() => s_a.Add(1);")]
     [InlineData("readonly Node _a = new(); public void M() => _a.Use();")]
+    [InlineData("readonly int[] _a = new int[99]; public System.Collections.IEnumerator M() => _a.GetEnumerator();")]
+    [InlineData("record R { readonly List<int> _a = new(); public void M() => _a.Add(1); }")]
+    [InlineData("class C { readonly List<int> _a = new(); public object M() { _a.Add(1); return MemberwiseClone(); } }")]
+    [InlineData("class C : ICloneable { readonly List<int> _a = new(); public void M() => _a.Add(1); public object Clone() => null; }")]
     // FH1015: cannot own.
     [InlineData("[Owned] static Node {|FH1015:s_a|};")]
     [InlineData("[Owned] int {|FH1015:_a|};")]
     [InlineData("struct S { [Owned] Node {|FH1015:_a|}; }")]
     [InlineData("[Owned] Node _a;")]
     public Task Type(string members) => Source.Members<OwnedFieldAnalyzer>(members, OutputKind.ConsoleApplication);
+
+    /// <summary>What a generated part of the class does with a field counts, and is not reported.</summary>
+    [Theory]
+    [InlineData("readonly List<int> _a = new(); public void M() => _a.Add(1);", "public List<int> A => _a;")]
+    [InlineData("readonly List<int> {|FH1012:_a|} = new(); public void M() => _a.Add(1);", "public int A => _a.Count; readonly List<int> _b = new(); public int B => _b.Count;")]
+    public Task Generated(string members, string generated) => Source.Members<OwnedFieldAnalyzer>(members, OutputKind.ConsoleApplication, generated);
 
     [Theory]
     [InlineData("public void M(Node a) { {|FH1017:Heap.Delete(a)|}; }")]

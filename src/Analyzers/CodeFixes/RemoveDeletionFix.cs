@@ -1,7 +1,9 @@
 using System.Collections.Immutable;
 using System.Composition;
+using System.Linq;
 using Microsoft.CodeAnalysis;
 using Microsoft.CodeAnalysis.CodeFixes;
+using Microsoft.CodeAnalysis.CSharp;
 using Microsoft.CodeAnalysis.CSharp.Syntax;
 
 namespace Freehold.Analyzers.CodeFixes;
@@ -19,5 +21,9 @@ public sealed class RemoveDeletionFix : StatementFix
 
     /// <inheritdoc />
     protected override SyntaxNode? Apply(SyntaxNode root, ExpressionStatementSyntax statement, InvocationExpressionSyntax call) =>
-        root.RemoveNode(statement, SyntaxRemoveOptions.KeepUnbalancedDirectives);
+        call.ArgumentList.DescendantNodes().Any(HasEffect) ? null : root.RemoveNode(statement, SyntaxRemoveOptions.KeepUnbalancedDirectives);
+
+    // What the argument does besides would be lost.
+    private static bool HasEffect(SyntaxNode node) => node is InvocationExpressionSyntax or BaseObjectCreationExpressionSyntax or AssignmentExpressionSyntax or AwaitExpressionSyntax
+        || node.Kind() is SyntaxKind.PreIncrementExpression or SyntaxKind.PreDecrementExpression or SyntaxKind.PostIncrementExpression or SyntaxKind.PostDecrementExpression;
 }

@@ -1,3 +1,4 @@
+using System;
 using System.Collections.Generic;
 using System.Linq;
 using Microsoft.CodeAnalysis;
@@ -147,17 +148,10 @@ internal sealed class BodyWalker(OperationBlockAnalysisContext context, HeapSymb
             }
         }
 
-        _functions.Add(operation.Symbol);
-        base.VisitAnonymousFunction(operation);
-        _functions.RemoveAt(_functions.Count - 1);
+        VisitFunction(operation.Symbol, () => base.VisitAnonymousFunction(operation));
     }
 
-    public override void VisitLocalFunction(ILocalFunctionOperation operation)
-    {
-        _functions.Add(operation.Symbol);
-        base.VisitLocalFunction(operation);
-        _functions.RemoveAt(_functions.Count - 1);
-    }
+    public override void VisitLocalFunction(ILocalFunctionOperation operation) => VisitFunction(operation.Symbol, () => base.VisitLocalFunction(operation));
 
     public override void VisitVariableDeclarator(IVariableDeclaratorOperation operation)
     {
@@ -234,11 +228,25 @@ internal sealed class BodyWalker(OperationBlockAnalysisContext context, HeapSymb
 
     private bool IsOfThisFunction(ISymbol symbol) => _functions.Count == 0 || SymbolEqualityComparer.Default.Equals(symbol.ContainingSymbol, _functions[_functions.Count - 1]);
 
+    // It runs when it is called: neither the locks nor the loops around its text need be around it then.
+    private void VisitFunction(IMethodSymbol function, Action visit)
+    {
+        (ISymbol, IOperation)[] enumerated = [.. _enumerated], locked = [.. _locked];
+        _enumerated.Clear();
+        _locked.Clear();
+        _functions.Add(function);
+        visit();
+        _functions.RemoveAt(_functions.Count - 1);
+        _enumerated.AddRange(enumerated);
+        _locked.AddRange(locked);
+    }
+
     private void Deletion(IInvocationOperation call)
     {
         IOperation argument = call.Arguments[0].Value;
         IOperation value = argument.Unconverted();
-        if (argument is IConversionOperation { Operand.Type.IsValueType: true })
+        if (argument is IConversionOperation { Operand.Type: { IsValueType: true } boxed }
+            && !(call.TargetMethod.Name == "DeleteAll" && boxed.AllInterfaces.Any(one => one.SpecialType == SpecialType.System_Collections_IEnumerable)))
         {
             Report(Rule.CannotBeDeleted, call, value.Text(), "boxed for this call: the object that is deleted is a new one", $"Heap.{call.TargetMethod.Name}");
         }

@@ -1,3 +1,4 @@
+using System;
 using System.Collections.Generic;
 using System.Collections.Immutable;
 using System.Linq;
@@ -35,7 +36,7 @@ public sealed class HeapAnalyzer : DiagnosticAnalyzer
 
             IMethodSymbol? main = start.Compilation.GetEntryPoint(start.CancellationToken);
             start.Options.AnalyzerConfigOptionsProvider.GlobalOptions.TryGetValue("build_property.FreeholdAutoDelete", out string? autoDelete);
-            bool deletes = autoDelete == "true";
+            bool deletes = string.Equals(autoDelete, "true", StringComparison.OrdinalIgnoreCase);
             bool isLibrary = start.Compilation.Options.OutputKind == OutputKind.DynamicallyLinkedLibrary;
             start.RegisterOperationBlockAction(block => Analyze(block, heap, new BodyOptions(isLibrary, deletes || SymbolEqualityComparer.Default.Equals(block.OwningSymbol, main))));
         });

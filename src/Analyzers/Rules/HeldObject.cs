@@ -73,7 +73,7 @@ internal static class HeldObject
     // Numbers, text, elements, and copies of elements.
     private static bool IsHarmless(ITypeSymbol? type, ITypeSymbol made)
     {
-        if (type is null || type.SpecialType is not SpecialType.None and not SpecialType.System_Object || type.TypeKind == TypeKind.Enum)
+        if (type is null || type.SpecialType is (>= SpecialType.System_Void and <= SpecialType.System_UIntPtr) or SpecialType.System_DateTime || type.TypeKind == TypeKind.Enum)
         {
             return true;
         }

@@ -1,6 +1,7 @@
 using System.Collections.Concurrent;
 using System.Collections.Immutable;
 using System.Linq;
+using System.Threading;
 using Microsoft.CodeAnalysis;
 using Microsoft.CodeAnalysis.Diagnostics;
 using Microsoft.CodeAnalysis.Operations;
@@ -17,7 +18,8 @@ public sealed class OwnedFieldAnalyzer : DiagnosticAnalyzer
     /// <inheritdoc />
     public override void Initialize(AnalysisContext context)
     {
-        context.ConfigureGeneratedCodeAnalysis(GeneratedCodeAnalysisFlags.None);
+        // A generated part of a class may hand its fields out.
+        context.ConfigureGeneratedCodeAnalysis(GeneratedCodeAnalysisFlags.Analyze);
         context.EnableConcurrentExecution();
         context.RegisterCompilationStartAction(start =>
         {
@@ -46,6 +48,14 @@ public sealed class OwnedFieldAnalyzer : DiagnosticAnalyzer
         {
             return;
         }
+
+        // A copy of the object has the same objects in its fields: the second deletion would find them deleted.
+        if (type.IsRecord || type.AllInterfaces.Any(one => one.ToDisplayString() == "System.ICloneable"))
+        {
+            return;
+        }
+
+        bool copied = false;
 
         // What is made for a field that may have it for itself; null: somebody else may get at it.
         var made = new ConcurrentDictionary<IFieldSymbol, ITypeSymbol?>(SymbolEqualityComparer.Default);
@@ -80,8 +90,22 @@ public sealed class OwnedFieldAnalyzer : DiagnosticAnalyzer
                 }
             },
             OperationKind.FieldReference);
+        context.RegisterOperationAction(
+            operation =>
+            {
+                if (((IInvocationOperation)operation.Operation).TargetMethod is { Name: "MemberwiseClone", ContainingType.SpecialType: SpecialType.System_Object })
+                {
+                    Volatile.Write(ref copied, true);
+                }
+            },
+            OperationKind.Invocation);
         context.RegisterSymbolEndAction(end =>
         {
+            if (Volatile.Read(ref copied))
+            {
+                return;
+            }
+
             foreach ((IFieldSymbol field, ITypeSymbol? what) in made.Select(pair => (pair.Key, pair.Value)))
             {
                 if (what is not null)

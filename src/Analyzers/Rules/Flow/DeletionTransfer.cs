@@ -50,6 +50,11 @@ internal sealed class DeletionTransfer(ControlFlowGraph graph, FlowVariables var
                 case IDeconstructionAssignmentOperation assignment:
                     Visit(assignment.Value);
                     ForgetAll(assignment.Target);
+                    if (assignment.Target.DescendantsAndSelf().Any(MayRunCode))
+                    {
+                        ForgetFields();
+                    }
+
                     break;
                 case IPatternOperation pattern:
                     VisitChildren(pattern);
@@ -87,13 +92,8 @@ internal sealed class DeletionTransfer(ControlFlowGraph graph, FlowVariables var
                     VisitChildren(operation);
                     ForgetFields();
                     break;
-                case IArgumentOperation { Parameter.RefKind: RefKind.Ref or RefKind.Out } argument when transfer.Variables.Of(argument.Value) >= 0:
-                    if (argument.Parameter.RefKind == RefKind.Ref)
-                    {
-                        Use(argument.Value);
-                    }
-
-                    Forget(argument.Value);
+                case IArgumentOperation { Parameter.RefKind: not RefKind.None } argument when transfer.Variables.Of(argument.Value) >= 0:
+                    Refer(argument, argument.Parameter.RefKind);
                     break;
                 case IExpressionStatementOperation statement:
                     Visit(statement.Operation);
@@ -178,7 +178,16 @@ internal sealed class DeletionTransfer(ControlFlowGraph graph, FlowVariables var
             {
                 UseOrVisit(assignment.Value);
             }
+
+            if (MayRunCode(assignment.Target))
+            {
+                ForgetFields();
+            }
         }
+
+        // A setter may change any field. A capture that is no variable stands for a property or an element.
+        private static bool MayRunCode(IOperation target) =>
+            target is IPropertyReferenceOperation or IImplicitIndexerReferenceOperation or IDynamicMemberReferenceOperation or IDynamicIndexerAccessOperation or IFlowCaptureReferenceOperation;
 
         private void VisitTarget(IOperation target)
         {
@@ -296,6 +305,22 @@ internal sealed class DeletionTransfer(ControlFlowGraph graph, FlowVariables var
                     bool isDeletion = user is IArgumentOperation { Parent: IInvocationOperation call } && transfer.Heap.IsDeletion(call);
                     transfer.Record(inside, transfer.Variables.Name(variable), isDeletion, Facts.Alive | Facts.Deleted | Facts.Other);
                 }
+            }
+        }
+
+        // Who gets a reference to the variable may write before it reads; what only exchanges values does not look at the object.
+        private void Refer(IArgumentOperation argument, RefKind kind)
+        {
+            bool exchanges = argument.Parent is IInvocationOperation { TargetMethod.ContainingType: { Name: "Interlocked" or "Volatile" or "Unsafe", ContainingNamespace.Name: "Threading" or "CompilerServices" } };
+            if (report && kind != RefKind.Out && !exchanges)
+            {
+                int variable = transfer.Variables.Of(argument.Value);
+                transfer.Record(argument.Value, transfer.Variables.Name(variable), isDeletion: false, kind == RefKind.Ref ? state[variable] | Facts.Alive : state[variable]);
+            }
+
+            if (kind is RefKind.Ref or RefKind.Out)
+            {
+                Forget(argument.Value);
             }
         }
 

@@ -1,5 +1,7 @@
 using System.Collections.Generic;
+using System.Linq;
 using Microsoft.CodeAnalysis;
+using Microsoft.CodeAnalysis.CSharp.Syntax;
 using Microsoft.CodeAnalysis.FlowAnalysis;
 using Microsoft.CodeAnalysis.Operations;
 
@@ -102,6 +104,11 @@ internal sealed class FlowVariables
         _ => null,
     };
 
+    // Captured it is a field, which other methods write.
+    private static bool IsOfPrimaryConstructor(ISymbol symbol) =>
+        symbol is IParameterSymbol { ContainingSymbol: IMethodSymbol { MethodKind: MethodKind.Constructor } constructor }
+        && constructor.DeclaringSyntaxReferences.FirstOrDefault()?.GetSyntax() is TypeDeclarationSyntax;
+
     private void NoteTargets(IOperation operation, HashSet<ISymbol> untracked)
     {
         switch (operation)
@@ -138,7 +145,7 @@ internal sealed class FlowVariables
 
         if (SymbolOf(operation) is { } symbol && operation.Type is { IsValueType: false } && !untracked.Contains(symbol) && !_symbols.ContainsKey(symbol))
         {
-            if (symbol is IFieldSymbol)
+            if (symbol is IFieldSymbol || IsOfPrimaryConstructor(symbol))
             {
                 _fields.Add(_names.Count);
             }

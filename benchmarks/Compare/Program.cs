@@ -18,6 +18,8 @@ if (options.ShowHelp)
 }
 
 Directory.CreateDirectory(options.Output);
+// Before the load of the runs.
+var machine = Machine.Describe(options);
 var publisher = new Publisher(options);
 var bars = new Bars();
 var sections = new List<string>();
@@ -36,12 +38,13 @@ foreach (var suite in options.Suites)
         "micro" => new Micro(options, bars).Run(),
         "compute-only" => new ComputeOnly(options, publisher, bars).Run(),
         "publish-cost" => new PublishCost(options, publisher, bars).Run(),
-        _ => throw new NotSupportedException(suite),
+        _ => Evaluation.All.Single(evaluation => evaluation.Suite == suite).Run(options, publisher, bars),
     });
 }
 
 var summary = $"# Figures\n\n{options.Repetitions} interleaved runs of each cell{(options.Quick ? ", quick mode" : "")}, "
     + $"{Environment.ProcessorCount} processors.\n\n{bars}\n{string.Join('\n', sections)}";
 File.WriteAllText(Path.Combine(options.Output, "summary.md"), summary);
+new ReportPage(options, machine).Write(bars, sections);
 Console.Write(summary);
 return Log.HasFailures || (options.Strict && !bars.AllMet) ? 1 : 0;

@@ -26,6 +26,17 @@ internal sealed record Evaluation(
             "A frame every 4 ms: actors, projectiles and contacts; a second thread loads and unloads parts of the world. ns of work in a frame; when a frame was done, after it was due; how many were not done when the next was due.",
             quick => [(quick ? "10 s" : "60 s", ["--frames", quick ? "2500" : "15000"])],
             [("p50_us", "p50 µs"), ("p99_us", "p99 µs"), ("p999_us", "p99.9 µs"), ("max_us", "latest frame µs"), ("missed_frames", "frames missed")]),
+        new("compiler-like", "CompilerLike", "Compiler-like",
+            "Parses, binds and emits the C# sources of src/ (of the commit that is measured) at once, on each thread; what a compilation makes dies with it, with Freehold in a scope. ns for each token; how long a compilation takes.",
+            quick => [.. (quick ? new[] { 1 } : [1, 2]).Select(threads => ($"{threads} thread{(threads == 1 ? "" : "s")}", (string[])["--threads", $"{threads}", "--compilations", quick ? "10" : "40"]))],
+            [("p50_us", "p50 µs"), ("max_us", "longest µs"), ("skipped_tokens", "tokens passed over")]),
+        new("dataflow", "Dataflow", "Dataflow",
+            "A stream of documents and one of authors, in epochs: the sum of the lengths by author, the documents grouped by author, and documents joined with authors over windows. Operators free the batches that they have used, and their state; ns for each document.",
+            DataflowCells, [("findings", "results")]),
+        new("key-value-store", "KeyValueStore", "Key-value store",
+            "Puts of random keys, then as many gets over the whole key space; an index in memory, an object for each key; values of 16 to 240 bytes in a log on disk. Two threads, each with its part; ns for each operation.",
+            quick => [(quick ? "2 M puts and gets" : "20 M puts and gets", ["--keys", quick ? "2000000" : "20000000", "--operations", quick ? "2000000" : "20000000"])],
+            [("ns_per_put", "ns a put"), ("ns_per_get", "ns a get"), ("keys_at_end", "keys")]),
     ];
 
     /// <summary>Runs every cell on every heap, in turn.</summary>
@@ -57,6 +68,18 @@ internal sealed record Evaluation(
             .. cells.Select(cell => (
                 $"{cell.Millions} M keys, {cell.Seconds} s, {cell.Clients} client{(cell.Clients == 1 ? "" : "s")}",
                 (string[])["--keys", $"{cell.Millions}000000", "--expiry", $"{cell.Seconds}000", "--clients", $"{cell.Clients}", "--operations", quick ? "10000000" : "40000000"])),
+        ];
+    }
+
+    private static (string Name, string[] Arguments)[] DataflowCells(bool quick)
+    {
+        var documents = quick ? 100_000 : 500_000;
+        var epochs = quick ? "10" : "20";
+        return
+        [
+            .. (quick ? new[] { documents } : [100_000, documents]).Select(size => ($"sums, epochs of {size:N0}", (string[])["--query", "1", "--documents", $"{size}", "--epochs", epochs])),
+            ($"groups, epochs of {documents:N0}", ["--query", "2", "--documents", $"{documents}", "--epochs", epochs]),
+            .. (quick ? new[] { 2 } : [1, 4, 8]).Select(window => ($"join, epochs of 100,000, window of {window}", (string[])["--query", "3", "--documents", "100000", "--epochs", epochs, "--window", $"{window}"])),
         ];
     }
 

@@ -17,7 +17,11 @@ internal sealed class Options
           random-graph        up to 8 million vertices, each replaced at random and its neighbours patched
           caching             Microsoft.Extensions.Caching.Memory, values that expire and are deleted by their last reader
           game-loop           a frame every 4 ms; jitter
+          compiler-like       parse, bind and emit C#; what a compilation makes dies with it, in a scope
+          dataflow            streams in epochs: aggregation, grouping, windowed join; operators free batches and state
+          key-value-store     20 million puts and gets; index in memory, values on disk
           random-replacement  one table of a million objects, each replaced at random; the cost model beside it
+          caching-server      the same cache behind Kestrel, under load by wrk
           web-server          Kestrel under load by wrk, beside the server collector without DATAS too; nothing is deleted
           unported            LINQ, JSON, strings, tasks, a cache that replaces; beside the same
           growth              a ConcurrentDictionary that grows, then replaces under garbage; nothing is deleted
@@ -28,7 +32,7 @@ internal sealed class Options
         Options
           --quick           fewer cells and smaller ones
           --repetitions N   runs of each cell and heap, interleaved (default 3; with --quick 1)
-          --seconds N       web-server, unported: of each cell and heap (default 60; with --quick 10)
+          --seconds N       web-server, caching-server, unported: of each cell and heap (default 60; with --quick 10)
           --random-order    allocate-delete in random order too
           --heaps LIST      of workstation, server, server-no-datas, freehold, and malloc, jemalloc, mimalloc: the native peers of gc-simulator, red-black-tree
                             and random-graph (default these); freehold-net9.0: the other target framework beside them
@@ -41,7 +45,7 @@ internal sealed class Options
         Results: artifacts/bench/report.html with its plots, *.csv and summary.md.
         """;
 
-    public static readonly string[] AllSuites = ["allocate-delete", "random-deletion", "gc-simulator", "red-black-tree", .. Evaluation.All.Select(evaluation => evaluation.Suite), "random-replacement", "web-server", "unported", "growth", "micro", "compute-only", "publish-cost"];
+    public static readonly string[] AllSuites = ["allocate-delete", "random-deletion", "gc-simulator", "red-black-tree", .. Evaluation.All.Select(evaluation => evaluation.Suite), "random-replacement", "caching-server", "web-server", "unported", "growth", "micro", "compute-only", "publish-cost"];
 
     private bool _haveVariants;
 

@@ -33,6 +33,7 @@ foreach (var suite in options.Suites)
         "red-black-tree" => new RedBlackTree(options, publisher, bars).Run(),
         "random-replacement" => new RandomReplacement(options, publisher, bars).Run(),
         "web-server" => new WebServer(options, publisher, bars).Run(),
+        "caching-server" => new CachingServer(options, publisher, bars).Run(),
         "unported" => new Unported(options, publisher, bars).Run(),
         "growth" => new Growth(options, publisher, bars).Run(),
         "micro" => new Micro(options, bars).Run(),

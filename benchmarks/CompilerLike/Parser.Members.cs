@@ -156,7 +156,7 @@ internal sealed partial class Parser
     {
         Accept("event");
         Accept("~");
-        if (AtIdentifier && Peek(1).Is("(") && _at > 0)
+        if (AtIdentifier && Peek(1).Is("("))
         {
             return FunctionFrom(head, null, Take());
         }

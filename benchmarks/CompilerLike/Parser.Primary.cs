@@ -174,7 +174,12 @@ internal sealed partial class Parser
         var dollars = text.TakeWhile(c => c is '$' or '@').Count(c => c == '$');
         for (var i = 0; i < text.Length; i++)
         {
-            var braces = text.AsSpan(i).IndexOfAnyExcept('{') is var run && run < 0 ? 0 : run;
+            var braces = 0;
+            while (i + braces < text.Length && text[i + braces] == '{')
+            {
+                braces++;
+            }
+
             if (braces < dollars || (dollars == 1 && braces % 2 == 0))
             {
                 i += braces;

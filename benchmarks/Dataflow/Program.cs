@@ -41,7 +41,7 @@ internal static class Program
         };
         var watch = new Watch();
         var start = Stopwatch.GetTimestamp();
-        Workers.Run([.. operators, () => (checksum, found) = Queries.Collect(findings)], OrExit);
+        Workers.Run<Action>([.. operators, () => (checksum, found) = Queries.Collect(findings)], OrExit);
         var seconds = Stopwatch.GetElapsedTime(start).TotalSeconds;
         watch.Stop();
         Report.Write("ns_per_operation", seconds * 1e9 / ((double)epochs * size));

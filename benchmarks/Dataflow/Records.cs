@@ -63,10 +63,10 @@ internal sealed class Finding(int author, long value, string text, bool ownsText
 internal sealed class Batch<T>(int epoch, int size)
     where T : class, IRecord
 {
-    private readonly Item[] _items = new Item[size];
+    private readonly Slot[] _items = new Slot[size];
 
     // A reference in a struct: storing it needs no check of the array's type, on either heap.
-    private struct Item
+    private struct Slot
     {
         public T Record;
     }

@@ -51,8 +51,8 @@ internal sealed class BoundNode(Operation operation, Symbol? symbol, string? tex
 internal sealed class Binder
 {
     private readonly Dictionary<string, Symbol> _types = new(StringComparer.Ordinal), _externals = new(StringComparer.Ordinal);
-    private readonly Stack<Symbol> _around = [];
-    private readonly Stack<Dictionary<string, Symbol>> _scopes = [];
+    private readonly Stack<Symbol> _around = new();
+    private readonly Stack<Dictionary<string, Symbol>> _scopes = new();
 
     /// <summary>How many names meant something of the text itself.</summary>
     public int Found { get; private set; }

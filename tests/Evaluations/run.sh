@@ -49,8 +49,8 @@ evaluation RandomGraph --vertices 50000 --replacements 200000
 run c++ -std=c++20 -O2 -Wall -Wextra -Werror -pthread benchmarks/RandomGraph/native.cpp -o "$out/random-graph"
 same "RandomGraph in C++" "$(checksum "$out/stock/Evaluations" RandomGraph --vertices 50000 --replacements 200000 | cut -d' ' -f1) malloc" \
   "$(checksum "$out/random-graph" --vertices 50000 --replacements 200000)"
-evaluation Caching --operations 500000
-evaluation GameLoop --frames 250 --period 1000
+evaluation Caching --operations 200000
+evaluation GameLoop --frames 50 --period 1000 --actors 4000 --levels 4
 evaluation CompilerLike --compilations 2 --files 40
 for query in 1 2 3; do evaluation Dataflow --query "$query" --documents 10000; done
 evaluation KeyValueStore --operations 200000

@@ -23,7 +23,6 @@ internal sealed class Beside(Options options, string suite, List<Cell> cells)
         var csv = new Table(["cell", "heap", "runs", .. s_values]);
         var table = new Table(
             "", "heap", "operations/s", "p50 µs", "p99 µs", "p99.9 µs", "longest ms", "longest stall ms", "(min)", "peak RSS MB", "steady PSS MB", "processor s");
-        var plots = "";
         foreach (var cell in cells)
         {
             foreach (var (variant, count) in cell.Variants)
@@ -34,17 +33,12 @@ internal sealed class Beside(Options options, string suite, List<Cell> cells)
                     cell.Median(variant, "longest_stall_ms"), cell.Least(variant, "longest_stall_ms"), cell.Megabytes(variant, "peak_resident_bytes"), cell.Megabytes(variant, "steady_pss_bytes"),
                     cell.Median(variant, "processor_seconds"));
             }
-
-            var file = $"{suite}-{cell.Name.Replace(",", "").Replace(' ', '-')}.png";
-            if (Plot.Write(Path.Combine(options.Output, file), $"{suite}, {cell.Name}", cell.LastSeries))
-            {
-                plots += $"\n![memory and stalls of {cell.Name}]({file})\n";
-            }
         }
 
+        Measured.Add(suite, Time, s_values, cells);
         csv.WriteCsv(Path.Combine(options.Output, suite + ".csv"));
         return "Medians. A stall is what held up a thread that sleeps for a millisecond, waits for a processor taken off. Peak memory counts shared pages whole, steady memory counts this process's share at the end of the load.\n\n"
-            + table.ToMarkdown() + plots;
+            + table.ToMarkdown() + Plot.WriteAll(options, suite, cells);
     }
 
     private static double LeastOfStock(Cell cell, string value) =>

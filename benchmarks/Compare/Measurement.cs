@@ -8,10 +8,10 @@ internal sealed record Measurement(Dictionary<string, double> Values, int ExitCo
 
     public double this[string name] => Values[name];
 
-    /// <summary>The least and the middle of a value over several runs.</summary>
+    /// <summary>The least and the middle of a value over several runs; NaN where none has told it.</summary>
     public static (double Minimum, double Median) Summarise(IEnumerable<Measurement> runs, string name)
     {
-        var values = runs.Select(run => run[name]).Order().ToArray();
+        var values = runs.Where(run => run.Values.ContainsKey(name)).Select(run => run[name]).Order().ToArray();
         return values.Length == 0 ? (double.NaN, double.NaN) : (values[0], values[values.Length / 2]);
     }
 }

@@ -14,7 +14,14 @@ internal sealed class Options
           random-deletion   a heap of gigabytes deleted in random order: mappings and memory
           gc-simulator      a tree of up to 2^23 objects, its subtrees replaced at random, short-lived objects beside
           red-black-tree    ten million nodes, ten million operations
+          random-graph        up to 8 million vertices, each replaced at random and its neighbours patched
+          caching             Microsoft.Extensions.Caching.Memory, values that expire and are deleted by their last reader
+          game-loop           a frame every 4 ms; jitter
+          compiler-like       parse, bind and emit C#; what a compilation makes dies with it, in a scope
+          dataflow            streams in epochs: aggregation, grouping, windowed join; operators free batches and state
+          key-value-store     20 million puts and gets; index in memory, values on disk
           random-replacement  one table of a million objects, each replaced at random; the cost model beside it
+          caching-server      the same cache behind Kestrel, under load by wrk
           web-server          Kestrel under load by wrk, beside the server collector without DATAS too; nothing is deleted
           unported            LINQ, JSON, strings, tasks, a cache that replaces; beside the same
           growth              a ConcurrentDictionary that grows, then replaces under garbage; nothing is deleted
@@ -25,20 +32,20 @@ internal sealed class Options
         Options
           --quick           fewer cells and smaller ones
           --repetitions N   runs of each cell and heap, interleaved (default 3; with --quick 1)
-          --seconds N       web-server, unported: of each cell and heap (default 60; with --quick 10)
+          --seconds N       web-server, caching-server, unported: of each cell and heap (default 60; with --quick 10)
           --random-order    allocate-delete in random order too
-          --heaps LIST      of workstation, server, freehold, and malloc: the native peers of gc-simulator and red-black-tree (default these);
-                            freehold-net9.0: the other target framework beside them
-          --malloc LIBRARY  another malloc for the native peers, which are linked with it
+          --heaps LIST      of workstation, server, server-no-datas, freehold, and malloc, jemalloc, mimalloc: the native peers of gc-simulator, red-black-tree
+                            and random-graph (default these); freehold-net9.0: the other target framework beside them
+          --malloc LIBRARY  another library for the native peer 'malloc', which is linked with it
           --no-publish      use what was published last (micro publishes each time)
           --models FOLDER   sources of the cost models (default: ../shared/models beside the repository, if there)
           --strict          exit with 1 when a bar is missed
           --help            this text
 
-        Results: artifacts/bench/*.csv and artifacts/bench/summary.md.
+        Results: artifacts/bench/report.html with its plots, *.csv and summary.md.
         """;
 
-    public static readonly string[] AllSuites = ["allocate-delete", "random-deletion", "gc-simulator", "red-black-tree", "random-replacement", "web-server", "unported", "growth", "micro", "compute-only", "publish-cost"];
+    public static readonly string[] AllSuites = ["allocate-delete", "random-deletion", "gc-simulator", "red-black-tree", .. Evaluation.All.Select(evaluation => evaluation.Suite), "random-replacement", "caching-server", "web-server", "unported", "growth", "micro", "compute-only", "publish-cost"];
 
     private bool _haveVariants;
 
@@ -55,8 +62,8 @@ internal sealed class Options
     /// <summary>How long a cell of web-server and unported runs.</summary>
     public int Seconds { get; private set; }
 
-    /// <summary>Whether the native peers run too.</summary>
-    public bool Native { get; private set; } = true;
+    /// <summary>The native peers that run too.</summary>
+    public Variant[] Natives { get; private set; } = Variant.Natives;
 
     /// <summary>A library that brings malloc and free for the native peers, or null: the C library's.</summary>
     public string? Malloc { get; private set; }
@@ -106,10 +113,11 @@ internal sealed class Options
                     options.RandomOrder = true;
                     break;
                 case "--heaps":
-                    var heaps = (arguments.ElementAtOrDefault(++i) ?? "").Split(',').Select(name => Variant.All.Append(Variant.Native).Append(Variant.OtherFramework).Append(Variant.ServerWithoutDatas).FirstOrDefault(v => v.Heap == name)
-                        ?? throw new FormatException($"--heaps: '{name}' is not workstation, server, server-no-datas, freehold, freehold-net9.0 or malloc.")).ToList();
-                    options.Native = heaps.Remove(Variant.Native);
-                    options.Variants = [.. heaps];
+                    Variant[] known = [.. Variant.All, Variant.ServerWithoutDatas, Variant.OtherFramework, .. Variant.Natives];
+                    var heaps = (arguments.ElementAtOrDefault(++i) ?? "").Split(',').Select(name => known.FirstOrDefault(v => v.Heap == name)
+                        ?? throw new FormatException($"--heaps: '{name}' is none of {string.Join(", ", known.Select(v => v.Heap))}.")).ToLookup(v => v.IsNative);
+                    options.Natives = [.. heaps[true]];
+                    options.Variants = [.. heaps[false]];
                     options._haveVariants = true;
                     break;
                 case "--malloc":

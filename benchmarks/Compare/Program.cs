@@ -18,6 +18,8 @@ if (options.ShowHelp)
 }
 
 Directory.CreateDirectory(options.Output);
+// Before the load of the runs.
+var machine = Machine.Describe(options);
 var publisher = new Publisher(options);
 var bars = new Bars();
 var sections = new List<string>();
@@ -31,17 +33,19 @@ foreach (var suite in options.Suites)
         "red-black-tree" => new RedBlackTree(options, publisher, bars).Run(),
         "random-replacement" => new RandomReplacement(options, publisher, bars).Run(),
         "web-server" => new WebServer(options, publisher, bars).Run(),
+        "caching-server" => new CachingServer(options, publisher, bars).Run(),
         "unported" => new Unported(options, publisher, bars).Run(),
         "growth" => new Growth(options, publisher, bars).Run(),
         "micro" => new Micro(options, bars).Run(),
         "compute-only" => new ComputeOnly(options, publisher, bars).Run(),
         "publish-cost" => new PublishCost(options, publisher, bars).Run(),
-        _ => throw new NotSupportedException(suite),
+        _ => Evaluation.All.Single(evaluation => evaluation.Suite == suite).Run(options, publisher, bars),
     });
 }
 
 var summary = $"# Figures\n\n{options.Repetitions} interleaved runs of each cell{(options.Quick ? ", quick mode" : "")}, "
     + $"{Environment.ProcessorCount} processors.\n\n{bars}\n{string.Join('\n', sections)}";
 File.WriteAllText(Path.Combine(options.Output, "summary.md"), summary);
+new ReportPage(options, machine).Write(bars, sections);
 Console.Write(summary);
 return Log.HasFailures || (options.Strict && !bars.AllMet) ? 1 : 0;

@@ -40,17 +40,24 @@ internal sealed class Publisher(Options options)
         return programs;
     }
 
-    /// <summary>The same, and the native peer of the project, if it is wanted.</summary>
-    public Dictionary<Variant, string> PublishWithNative(string project)
+    /// <summary>The same, and the native peers of the project that are wanted.</summary>
+    public Dictionary<Variant, string> PublishWithNative(string project, params Variant[] more)
     {
-        var programs = Publish(project);
-        if (options.Native)
+        var programs = Publish(project, more);
+        foreach (var variant in options.Natives)
         {
-            var program = Path.Combine(OutputFolder(project, Variant.Native), project);
+            var program = Path.Combine(OutputFolder(project, variant), project);
             Directory.CreateDirectory(Path.GetDirectoryName(program)!);
-            string[] malloc = options.Malloc is { } library ? ["-Wl,--no-as-needed", library, "-Wl,-rpath," + Path.GetDirectoryName(library)] : [];
-            Command.RunOrThrow("c++", ["-std=c++20", "-O2", "-pthread", Path.Combine(options.Root, "benchmarks", project, "native.cpp"), "-o", program, .. malloc]);
-            programs[Variant.Native] = program;
+            string[] malloc = variant == Variant.Native && options.Malloc is { } library ? [library, "-Wl,-rpath," + Path.GetDirectoryName(library)] : variant.Properties;
+            try
+            {
+                Command.RunOrThrow("c++", ["-std=c++20", "-O2", "-pthread", Path.Combine(options.Root, "benchmarks", project, "native.cpp"), "-o", program, "-Wl,--no-as-needed", .. malloc]);
+                programs[variant] = program;
+            }
+            catch (InvalidOperationException e)
+            {
+                Log.Failure(e.Message);
+            }
         }
 
         return programs;

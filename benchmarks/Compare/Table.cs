@@ -46,7 +46,7 @@ internal sealed class Table(params string[] columns)
 
     private static void AppendRow(StringBuilder text, string[] cells) => text.Append("| ").AppendJoin(" | ", cells).Append(" |\n");
 
-    private static string Round(double number)
+    public static string Round(double number)
     {
         var digits = Math.Abs(number) switch { < 10 => 2, < 100 => 1, _ => 0 };
         return number.ToString("F" + digits, CultureInfo.InvariantCulture);

@@ -9,8 +9,11 @@ internal static class Workload
         bars.Add($"{workload}: the same, of the least of the runs", 2, true, [("all cells", Mean(cells, cell => cell.LeastGain))]);
         bars.Add($"{workload}: peak memory, Freehold / that stock, geometric mean, at most 0.5", 0.5, false, [("all cells", Mean(cells, cell => cell.PeakRatio))]);
         bars.Add($"{workload}: time, Freehold on net10.0 / on net9.0, least of the runs, geometric mean, at most 1.05", 1.05, false, [("all cells", Mean(cells, cell => cell.ToOtherFramework))]);
+        bars.Add($"{workload}: time, Freehold / C++ with the fastest malloc, at most 1.1", 1.1, false, cells.Select(cell => (cell.Name, cell.Time(Variant.Freehold) / FastestNative(cell))));
         AddStallBar(bars, workload, cells);
     }
+
+    public static double FastestNative(Cell cell) => Variant.Natives.Select(cell.Time).Where(time => !double.IsNaN(time)).DefaultIfEmpty(double.NaN).Min();
 
     public static void AddStallBar(Bars bars, string workload, List<Cell> cells)
     {
@@ -25,12 +28,14 @@ internal static class Workload
     /// <param name="file">Name of the CSV, without extension.</param>
     /// <param name="time">The value that says how long the work took.</param>
     /// <param name="cells">The configurations.</param>
-    public static string Write(Options options, string file, string time, List<Cell> cells)
+    /// <param name="more">Values that only these programs report, for the CSV and the report page.</param>
+    public static string Write(Options options, string file, string time, List<Cell> cells, params string[] more)
     {
         string[] values =
         [
-            time, "peak_resident_bytes", "steady_resident_bytes", "longest_stall_ms", "longest_stall_with_processor_ms", "stalls", "gc_pause_seconds", "processor_seconds",
+            time, "peak_resident_bytes", "steady_resident_bytes", "longest_stall_ms", "longest_stall_with_processor_ms", "stalls", "gc_pause_seconds", "processor_seconds", .. more,
         ];
+        Measured.Add(file, time, values, cells);
         var csv = new Table(["cell", "heap", "runs", time + "_min", .. values]);
         var table = new Table(
             "", "workstation ns", "server ns", "Freehold ns", "(min)", "better stock / Freehold", "peak MB workstation", "server", "Freehold", "Freehold / better stock",
@@ -52,35 +57,36 @@ internal static class Workload
         }
 
         csv.WriteCsv(Path.Combine(options.Output, file + ".csv"));
-        return table.ToMarkdown() + NativeTable(time, cells);
+        return table.ToMarkdown() + NativeTable(cells) + Plot.WriteAll(options, file, cells);
     }
 
-    /// <summary>Freehold beside the native peer, where that ran.</summary>
-    private static string NativeTable(string time, List<Cell> cells)
+    /// <summary>Freehold beside the native peers, where they ran.</summary>
+    private static string NativeTable(List<Cell> cells)
     {
         var table = new Table(
-            "", "malloc ns", "Freehold ns", "malloc / Freehold", "peak MB malloc", "Freehold", "Freehold / malloc", "longest stall ms malloc", "(min)");
-        var measured = cells.Where(cell => cell.Variants.Any(variant => variant.Variant == Variant.Native)).ToList();
-        foreach (var cell in measured)
+            "", "malloc", "its ns", "Freehold ns", "malloc / Freehold", "peak MB malloc", "Freehold", "Freehold / malloc", "longest stall ms malloc", "(min)");
+        var measured = cells.SelectMany(cell => cell.Variants.Where(variant => variant.Variant.IsNative).Select(variant => (Cell: cell, variant.Variant))).ToList();
+        foreach (var (cell, native) in measured)
         {
             table.Add(
-                cell.Name, cell.Time(Variant.Native), cell.Time(Variant.Freehold), ToNative(cell),
-                cell.Megabytes(Variant.Native, "peak_resident_bytes"), cell.Megabytes(Variant.Freehold, "peak_resident_bytes"), PeakToNative(cell),
-                cell.Median(Variant.Native, "longest_stall_ms"), cell.Least(Variant.Native, "longest_stall_ms"));
+                cell.Name, native.Heap, cell.Time(native), cell.Time(Variant.Freehold), ToNative(cell, native),
+                cell.Megabytes(native, "peak_resident_bytes"), cell.Megabytes(Variant.Freehold, "peak_resident_bytes"), PeakToNative(cell, native),
+                cell.Median(native, "longest_stall_ms"), cell.Least(native, "longest_stall_ms"));
         }
 
-        return measured.Count == 0 ? "" : FormattableString.Invariant($"""
+        var means = string.Join("; ", measured.GroupBy(pair => pair.Variant).Select(peer => FormattableString.Invariant(
+            $"{peer.Key.Heap}: its time / Freehold's {Measured.Mean(peer.Select(pair => ToNative(pair.Cell, pair.Variant))):F2}, Freehold's peak / its peak {Measured.Mean(peer.Select(pair => PeakToNative(pair.Cell, pair.Variant))):F2}")));
+        return measured.Count == 0 ? "" : $"""
 
-            The same work in C++ with malloc and free, geometric means: its time / Freehold's {Mean(measured, ToNative):F2}, Freehold's peak / its peak {Mean(measured, PeakToNative):F2}.
+            The same work in C++, geometric means. {means}.
 
             {table.ToMarkdown()}
-            """);
+            """;
 
-        static double ToNative(Cell cell) => cell.Time(Variant.Native) / cell.Time(Variant.Freehold);
+        static double ToNative(Cell cell, Variant native) => cell.Time(native) / cell.Time(Variant.Freehold);
 
-        static double PeakToNative(Cell cell) => cell.Megabytes(Variant.Freehold, "peak_resident_bytes") / cell.Megabytes(Variant.Native, "peak_resident_bytes");
+        static double PeakToNative(Cell cell, Variant native) => cell.Megabytes(Variant.Freehold, "peak_resident_bytes") / cell.Megabytes(native, "peak_resident_bytes");
     }
 
-    private static double Mean(List<Cell> cells, Func<Cell, double> value) =>
-        Math.Exp(cells.Select(cell => Math.Log(value(cell))).Where(log => !double.IsNaN(log)).DefaultIfEmpty(double.NaN).Average());
+    private static double Mean(List<Cell> cells, Func<Cell, double> value) => Measured.Mean(cells.Select(value));
 }

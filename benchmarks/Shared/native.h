@@ -38,6 +38,9 @@ class Random64 {
     return state_;
   }
 
+  /// A number from 0 to `limit` - 1.
+  int next(int limit) { return static_cast<int>(((next() >> 32) * static_cast<uint64_t>(limit)) >> 32); }
+
  private:
   uint64_t state_;
 };

@@ -19,10 +19,9 @@ constexpr timespec kBetweenLooks = {0, 2'000'000};
 // A round wins a little more than was asked for, so that the next allocation does not ask again.
 constexpr uint64_t kSpareShare = 32;
 
-thread_local constinit bool gives_back __attribute__((tls_model("initial-exec"))) = false;
-
 BudgetState& state() noexcept { return process_page().budget; }
 uint32_t this_process() noexcept { return static_cast<uint32_t>(system_call(SYS_getpid)); }
+bool gives_back() noexcept { return state().thread.load(std::memory_order_relaxed) == static_cast<uint32_t>(system_call(SYS_gettid)); }
 uint64_t budget_of(uint64_t limit, bool reserve) noexcept { return reserve ? limit : limit - limit / 8; }
 
 unsigned count_owners() noexcept {
@@ -47,7 +46,7 @@ uint64_t sum_of_held(const BudgetOwner* but) noexcept {
 }
 
 bool may_wait() noexcept {
-  if (gives_back) return false;
+  if (gives_back()) return false;
   for (const auto& entry : state().owners) {
     const BudgetOwner* owner = entry.load(std::memory_order_acquire);
     if (owner != nullptr && !owner->may_wait()) return false;
@@ -109,8 +108,8 @@ void give_back_round(const BudgetOwner* asker, uint64_t wanted) noexcept {
 }
 
 void* run(void*) noexcept {
-  gives_back = true;
   BudgetState& s = state();
+  s.thread.store(static_cast<uint32_t>(system_call(SYS_gettid)), std::memory_order_relaxed);
   while (true) {
     uint32_t asked = s.asked.load(std::memory_order_acquire);
     if (asked == s.done.load(std::memory_order_relaxed)) {
@@ -149,8 +148,8 @@ FREEHOLD_ONE_FOR_ALL bool read_memory_limit(const char* const* environment) noex
     const char* value = *environment + sizeof kName - 1;
     uint64_t bytes;
     if (*value == 0) return true;
-    if (!settings::parse_size(value, &bytes)) return false;
-    set_memory_limit(bytes);
+    if (!settings::parse_limit(value, &bytes)) return false;
+    set_memory_limit(bytes == settings::kNoLimit ? 0 : bytes);
     return true;
   }
   return true;

@@ -27,6 +27,7 @@ struct BudgetState {
   std::atomic<bool> of_container;  // nobody has asked for it
   std::atomic<const BudgetOwner*> owners[kOwners];
   std::atomic<uint32_t> process;          // whose thread it is; 0: there is no thread
+  std::atomic<uint32_t> thread;           // its number; 0 before it runs. A word of its module would not do: the heaps of other modules give back on it too
   std::atomic<uint32_t> asked, done;      // futexes: numbers of questions; that of the last question before the last round began
   std::atomic<const BudgetOwner*> asker;  // of the last question
   std::atomic<uint64_t> wanted;           // bytes

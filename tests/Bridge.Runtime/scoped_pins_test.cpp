@@ -1,5 +1,7 @@
 // Pins by code without handles (control.cpp), and the budget of memory.
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -133,6 +135,95 @@ TEST(ScopedPins, ThreadsPinWhileEverythingMoves) {
   EXPECT_EQ(scoped_pins.count(), 0u);
   Compiled compiled;
   for (void* one : objects) __freehold_free(one);
+}
+
+// A copy of a pin that was let go, after another pin of the same object has taken its place.
+TEST(ScopedPins, AStaleCopyLetsNobodyElseGo) {
+  void* made;
+  {
+    Compiled compiled;
+    made = __freehold_malloc(64);
+  }
+  PinnedObject first, second;
+  ASSERT_EQ(freehold_handles_pin(value(made), &first), kLive);
+  ASSERT_EQ(freehold_handles_unpin(value(made), first.place), 1);
+  ASSERT_EQ(freehold_handles_pin(value(made), &second), kLive);
+  EXPECT_EQ(freehold_handles_unpin(value(made), first.place), 0);
+  defragmenter.move_everything();
+  EXPECT_EQ(value(at(made)), second.address);
+  EXPECT_EQ(freehold_handles_unpin(value(made), second.place), 1);
+  EXPECT_EQ(freehold_handles_unpin(value(made), second.place), 0);
+  EXPECT_EQ(scoped_pins.count(), 0u);
+  Compiled compiled;
+  __freehold_free(made);
+}
+
+void* pinned_by_handler;
+std::atomic<int> handled{0}, wrong_in_handler{0};
+void pin_in_handler(int) {
+  PinnedObject object;
+  wrong_in_handler += freehold_handles_pin(value(pinned_by_handler), &object) != kLive;
+  wrong_in_handler += freehold_handles_unpin(value(pinned_by_handler), object.place) != 1;
+  handled++;
+}
+
+// The handler may have interrupted a pin of its own thread, anywhere.
+TEST(ScopedPins, AHandlerPinsWhileItsThreadDoes) {
+  {
+    Compiled compiled;
+    pinned_by_handler = __freehold_malloc(64);
+  }
+  struct sigaction action = {}, before;
+  action.sa_handler = pin_in_handler;
+  ASSERT_EQ(sigaction(SIGUSR1, &action, &before), 0);
+  std::atomic<bool> stop{false};
+  std::atomic<int> wrong{0};
+  std::thread pins([&] {
+    while (!stop) {
+      PinnedObject object;
+      wrong += freehold_handles_pin(value(pinned_by_handler), &object) != kLive;
+      wrong += freehold_handles_unpin(value(pinned_by_handler), object.place) != 1;
+    }
+  });
+  constexpr int kSignals = 20'000;
+  for (int i = 0; i < kSignals; i++) {
+    int now = handled;
+    pthread_kill(pins.native_handle(), SIGUSR1);
+    while (handled == now) {}
+  }
+  stop = true;
+  pins.join();
+  sigaction(SIGUSR1, &before, nullptr);
+  EXPECT_EQ(wrong + wrong_in_handler, 0);
+  EXPECT_EQ(scoped_pins.count(), 0u);
+  Compiled compiled;
+  __freehold_free(pinned_by_handler);
+}
+
+// Threads that take and return places of the same list: none is given to two.
+TEST(ScopedPins, PlacesAreTakenOnce) {
+  ScopedPins pins;
+  constexpr int kThreads = 4, kRounds = 20'000, kHeld = 8;
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int t = 0; t < kThreads; t++) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < kRounds; i++) {
+        uint64_t held[kHeld], handle = uint64_t{1} << 63 | static_cast<uint64_t>(t * kRounds + i);
+        for (uint64_t& pin : held) wrong += (pin = pins.add(handle)) == 0;
+        for (uint64_t pin : held) {
+          wrong += !pins.remove(pin, handle);
+          wrong += pins.remove(pin, handle);
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong.load(), 0);
+  EXPECT_EQ(pins.count(), 0u);
+  int left = 0;
+  pins.for_each([&](uint64_t) { left++; });
+  EXPECT_EQ(left, 0);
 }
 
 TEST(ScopedPins, AForkKeepsThem) {

@@ -184,12 +184,31 @@ TEST_F(MemoryBudget, TheChildOfAForkHasAThreadWhenItStartsOne) {
   EXPECT_TRUE(ask_to_give_back(kFake<0>, 1));
 }
 
+// An owner of another library than the one whose thread it is: its own question cannot be waited for there.
+TEST_F(MemoryBudget, WhoGivesBackDoesNotWaitForTheRoundItIsIn) {
+  void* library = dlopen(FREEHOLD_PLATFORM_COPY, RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr) << dlerror();
+  reinterpret_cast<void (*)()>(dlsym(library, "join_budget_of_copy"))();
+  BudgetFigures before = budget_figures();
+  EXPECT_TRUE(ask_to_give_back(kFake<0>, kMegabyte)) << "the round took longer than an asker waits";
+  BudgetFigures after = budget_figures();
+  EXPECT_GE(reinterpret_cast<int (*)()>(dlsym(library, "asked_of_copy"))(), 3);
+  EXPECT_EQ(after.waits, before.waits + 1) << "only the question from outside was waited for";
+  EXPECT_EQ(after.given_up, before.given_up);
+  for (auto& entry : process_page().budget.owners) {
+    if (entry == reinterpret_cast<const void* (*)()>(dlsym(library, "owner_of_copy"))()) entry = nullptr;
+  }
+}
+
 TEST_F(MemoryBudget, TheEnvironmentsLimitIsASize) {
   const char* good[] = {"OTHER=1", "FREEHOLD_MEMORY_LIMIT=3G", nullptr};
   EXPECT_TRUE(read_memory_limit(good));
   EXPECT_EQ(memory_limit(), uint64_t{3} << 30);
   const char* bad[] = {"FREEHOLD_MEMORY_LIMIT=much", nullptr};
   EXPECT_FALSE(read_memory_limit(bad));
+  const char* none[] = {"FREEHOLD_MEMORY_LIMIT=none", nullptr};
+  EXPECT_TRUE(read_memory_limit(none));
+  EXPECT_EQ(memory_limit(), 0u);
   const char* empty[] = {"FREEHOLD_MEMORY_LIMIT=", nullptr};
   EXPECT_TRUE(read_memory_limit(empty));
 }

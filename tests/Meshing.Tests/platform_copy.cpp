@@ -1,4 +1,27 @@
 // A library with a copy of src/Platform of its own, as Freehold's libraries have.
+#include "Platform/memory_budget.h"
 #include "Platform/process_page.h"
 
-extern "C" __attribute__((visibility("default"))) void* page_of_copy() { return &freehold::os::process_page(); }
+using namespace freehold::os;
+
+namespace {
+
+std::atomic<int> asked{0};
+
+// Giving back may need memory: of its own heap, on the budget's thread, which another library has started.
+extern const BudgetOwner owner;
+void give_back(GiveBack) noexcept {
+  asked++;
+  ask_to_give_back(owner, 1);
+}
+constexpr BudgetOwner owner = {"copy", []() noexcept { return uint64_t{200} << 20; }, give_back, []() noexcept { return true; }};
+
+}  // namespace
+
+extern "C" {
+__attribute__((visibility("default"))) void* page_of_copy() { return &process_page(); }
+__attribute__((visibility("default"))) void join_budget_of_copy() { join_budget(owner); }
+// How often its owner was asked to give back.
+__attribute__((visibility("default"))) int asked_of_copy() { return asked; }
+__attribute__((visibility("default"))) const void* owner_of_copy() { return &owner; }
+}

@@ -21,7 +21,7 @@ enum class Found : int32_t { kLive, kPlain, kFreed, kUnknown, kOutside, kNoMemor
 struct PinnedObject {
   uint64_t address;       // of the byte that the handle means
   uint64_t offset, size;  // of that byte in the object; the object's bytes, slack behind what was asked for included
-  uint64_t place;         // in scoped_pins
+  uint64_t place;         // what scoped_pins calls it
 };
 
 Found look(uint64_t handle, PinnedObject& object) noexcept {
@@ -52,7 +52,7 @@ int32_t freehold_handles_pin(uint64_t handle, PinnedObject* object) {
 // 1, or 0: it was let go before.
 int32_t freehold_handles_unpin(uint64_t handle, uint64_t place) {
   threads::Inside inside;
-  return scoped_pins.remove(static_cast<uint32_t>(place), handle) ? 1 : 0;
+  return scoped_pins.remove(place, handle) ? 1 : 0;
 }
 
 // Everything that the runtime of handles keeps, with its threads stopped. Null, or what is wrong.

@@ -1,9 +1,10 @@
 // Objects that code without handles keeps in place for a while, wherever it is: NativeHandle.Pin of C#. Beside the records of threads (pins.h), as such a pin follows no stack: two of one frame
 // may go in any order, and another thread may let go what this one took.
 //
-// Changed by threads that are inside, so never during a stop; read during stops.
+// Changed by threads that are inside, so never during a stop; read during stops. No lock: a handler of a signal may pin while it has interrupted a thread that does.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -13,10 +14,10 @@ namespace freehold::bridge {
 
 class ScopedPins {
  public:
-  // Where the pin is from now on; 0: no memory.
-  uint32_t add(uint64_t handle) noexcept;
-  // False: nothing is pinned there.
-  bool remove(uint32_t place, uint64_t handle) noexcept;
+  // What the pin is called from now on: its place, and how often that was used before. 0: no memory.
+  uint64_t add(uint64_t handle) noexcept;
+  // False: there is no such pin, or not any more.
+  bool remove(uint64_t pin, uint64_t handle) noexcept;
   // An object with that id is in it. A handle that was freed meanwhile keeps its entry.
   bool has(uint32_t id) noexcept;
   uint32_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
@@ -24,22 +25,27 @@ class ScopedPins {
   // With all threads stopped.
   template <typename Visitor>
   void for_each(Visitor visit) noexcept {
-    for (uint32_t i = 1; i < end_; i++) {
-      if ((pins_[i] >> 63) != 0) visit(pins_[i]);
+    const Entry* all = entries_.load(std::memory_order_acquire);
+    for (uint32_t i = 1, end = end_.load(std::memory_order_acquire); i < end; i++) {
+      uint64_t word = all[i].word.load(std::memory_order_acquire);
+      if ((word >> 63) != 0) visit(word);
     }
   }
 
-  // Around fork.
-  void lock() noexcept { lock_.lock(); }
-  void unlock() noexcept { lock_.unlock(); }
-
  private:
-  static constexpr uint32_t kMost = 1u << 24;
+  struct Entry {
+    std::atomic<uint64_t> word;  // a handle, or the next unused place. Written by who has taken the place from the list, or has counted `uses` up
+    std::atomic<uint32_t> uses;  // pins that were let go here: who counts it up lets go
+  };
+  static constexpr uint32_t kMost = 1u << 23;
 
-  os::Lock lock_;
-  uint64_t* pins_ = nullptr;  // a handle, or the next unused place. Reserved for kMost
-  uint32_t end_ = 1, unused_ = 0;
-  std::atomic<uint32_t> count_{0};
+  Entry* entries() noexcept;
+  uint32_t take_unused() noexcept;
+
+  std::atomic<Entry*> entries_{nullptr};  // reserved for kMost
+  std::atomic<uint32_t> end_{1}, count_{0};
+  std::atomic<uint64_t> unused_{
+      0};  // the first unused place; its upper half changes with each taking, so that a list that has only the same head is another one
 };
 
 extern ScopedPins scoped_pins;

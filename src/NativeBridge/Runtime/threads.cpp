@@ -161,14 +161,12 @@ void before_fork() noexcept {
   inside_at_fork = mine != nullptr && !is_outside(*mine);
   if (inside_at_fork) leave(*mine);
   stop();
-  scoped_pins.lock();
   heap.lock();
   table.lock();
 }
 void after_fork() noexcept {
   table.unlock();
   heap.unlock();
-  scoped_pins.unlock();
   resume();
   if (inside_at_fork) enter(*mine);
 }
@@ -176,7 +174,6 @@ void after_fork() noexcept {
 void after_fork_in_child() noexcept {
   table.unlock();
   heap.unlock();
-  scoped_pins.unlock();
   newcomers.store(0, std::memory_order_relaxed);
   // Their records are in the copied memory, and name what they have pinned.
   resume();

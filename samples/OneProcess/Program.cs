@@ -4,7 +4,7 @@ using System.Diagnostics;
 using System.Globalization;
 
 if (args is ["load", string loadPort, string loadRounds, string loadSize]) return await Load.Run(Number(loadPort), Number(loadRounds), Number(loadSize));
-int rounds = args.Length > 0 ? Number(args[0]) : 2, megabytes = args.Length > 1 ? Number(args[1]) : 120;
+int rounds = args.Length > 0 ? Number(args[0]) : 2, megabytes = args.Length > 1 ? Number(args[1]) : 170;
 
 using var shop = new Shop();
 var timeline = new Timeline();

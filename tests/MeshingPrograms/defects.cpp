@@ -116,6 +116,12 @@ bool blocked() {
   return true;
 }
 
+// Functions that the headers warn of, or do not declare.
+template <typename Function>
+Function* old_function(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
+
 // The same, by the mask of a wait: a handler that comes in it has that mask.
 bool waits() {
   std::thread mesher(compact_all_the_time);
@@ -139,16 +145,20 @@ bool waits() {
     raise(SIGUSR1);
     timespec most = {60, 0};
     epoll_event event;
-    int result = 0, old_mask = ~sigmask(SIGUSR1);
+    int result = 0, old_mask = ~(1 << (SIGUSR1 - 1));
     switch (kind) {
       case 0: result = sigsuspend(&all_others); break;
       case 1: result = ppoll(nullptr, 0, &most, &all_others); break;
       case 2: result = pselect(0, nullptr, nullptr, nullptr, &most, &all_others); break;
       case 3: result = epoll_pwait(queue, &event, 1, 60'000, &all_others); break;
       case 4: result = epoll_pwait2(queue, &event, 1, &most, &all_others); break;
-      case 5: result = __sigpause(old_mask, 0); break;
-      case 6: result = (sigsetmask(old_mask), -1); break;
-      case 7: result = (sigset(SIGSEGV, SIG_HOLD), sighold(SIGSEGV), pthread_sigmask(SIG_UNBLOCK, &only, nullptr), -1); break;
+      case 5: result = old_function<int(int, int)>("__sigpause")(old_mask, 0); break;
+      case 6: result = (old_function<int(int)>("sigsetmask")(old_mask), -1); break;
+      case 7:
+        old_function<void*(int, void*)>("sigset")(SIGSEGV, reinterpret_cast<void*>(SIG_HOLD));
+        old_function<int(int)>("sighold")(SIGSEGV);
+        result = (pthread_sigmask(SIG_UNBLOCK, &only, nullptr), -1);
+        break;
       default: {
         // A thread that begins so.
         pthread_attr_t attributes;

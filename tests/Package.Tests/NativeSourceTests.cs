@@ -175,7 +175,7 @@ public sealed class NativeSourceTests : IDisposable
         Write(_folder, "good.c", "int good(void) { return 1; }\n");
         string old = Path.Combine(_folder, "old-clang");
         File.WriteAllText(old, "#!/bin/sh\necho Debian clang version 14.0.6\n");
-        File.SetUnixFileMode(old, UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.UserExecute);
+        Command.Tool("chmod", "+x", old);
         TaskItem handles = Item("good.c");
         handles.SetMetadata("Handles", "true");
         foreach ((TaskItem item, string clang, string package, string message) in new[]

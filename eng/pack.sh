@@ -19,6 +19,12 @@ framework_of() { echo "net${1%%.*}.0"; }
 
 "$root/eng/native.sh"
 "$root/eng/native.sh" freehold_mesh
+# The compiler of handles goes along where LLVM 19 is there to build it. A publish that wants it from a package without says so (FH0018).
+handles=
+if command -v llvm-config-19 > /dev/null; then
+  handles=1
+  "$root/eng/native.sh" freehold_native_half
+fi
 build=(run dotnet build -c Release -v quiet -nologo -clp:NoSummary)
 "${build[@]}" "$root/src/Libraries/System.Heap/System.Heap.csproj"
 "${build[@]}" "$root/src/Libraries/Collections/Freehold.Collections.csproj"
@@ -37,6 +43,14 @@ cp "$root/src/Compiler/Tasks/bin/Release/net10.0/Freehold.Tasks.dll" "$stage/too
 cp "$artifacts/rewriter.new"/*.dll "$artifacts/rewriter.new"/*.json "$stage/tools/rewriter/"
 rm -rf "$artifacts/rewriter.new"
 cp "$native/libfreehold_jit.so" "$native/libfreehold-mesh.a" "$stage/tools/linux-x64/"
+if [ -n "$handles" ]; then
+  mkdir -p "$stage/tools/linux-x64/handles"/{bin,lib,include}
+  cp "$artifacts/native/bin/freehold-cc" "$stage/tools/linux-x64/handles/bin/"
+  cp "$native/libfreehold_handle_pass.so" "$native/libfreehold_handles.so" "$native/libfreehold_cxx.a" "$stage/tools/linux-x64/handles/lib/"
+  cp -r "$artifacts/native/include/freehold" "$stage/tools/linux-x64/handles/include/"
+else
+  echo "no llvm-config-19: the package has no compiler of handles ('eng/prerequisites.sh native' installs LLVM 19)" >&2
+fi
 # What a program with the meshing malloc exports to shared libraries: from the archive itself.
 readelf -sW "$native/libfreehold-mesh.a" | awk '$4 == "FUNC" && $5 != "LOCAL" && $6 == "DEFAULT" && $7 != "UND" { print $8 }' | LC_ALL=C sort -u > "$stage/tools/linux-x64/freehold-mesh.symbols"
 for version_of_runtime in "${runtimes[@]}"; do

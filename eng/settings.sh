@@ -10,6 +10,7 @@ tr '\n' ' ' < "$2" | sed 's/FREEHOLD_KNOB(/\n&/g' | sed -nE 's/^FREEHOLD_KNOB\((
     function quoted(text) { return text == "" ? "" : "`" text "`" }
     function kind(values) {
       if (values == "0 or 1") return "boolean"
+      if (values ~ /^a size.* or none$/) return "size|none"
       if (values ~ /^a size/) return "size"
       if (values ~ /^a number/) return "count"
       sub(/^0, 1/, "true, false", values)

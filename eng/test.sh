@@ -47,8 +47,8 @@ if [ "${1:-}" = --at-once ]; then
   shift
 fi
 only=("$@")
-eng/pack.sh
 eng/prerequisites.sh native
+eng/pack.sh
 eng/native.sh all
 # The tests of the JIT hook read the JIT out of the ILCompiler package, which this project names.
 run dotnet restore tests/Compiler.Tests/Compiler.Tests.csproj > "$logs/restore.log"

@@ -34,6 +34,8 @@ internal sealed unsafe partial class NativeCache : IDisposable
         }
     }
 
+    public void SetMost(long bytes) => SetMost(_cache, (nuint)bytes);
+
     public void Dispose()
     {
         if (_cache != 0) Destroy(_cache);
@@ -51,6 +53,9 @@ internal sealed unsafe partial class NativeCache : IDisposable
 
     [LibraryImport("nativecache", EntryPoint = "cache_get")]
     private static partial long Get(nint cache, ulong key, byte* to, nuint room);
+
+    [LibraryImport("nativecache", EntryPoint = "cache_set_most")]
+    private static partial void SetMost(nint cache, nuint mostBytes);
 
     [LibraryImport("nativecache", EntryPoint = "cache_count")]
     private static partial nuint CountOf(nint cache);

@@ -48,6 +48,13 @@ static void forget(struct cache* cache, struct entry** place) {
   free(entry);
 }
 
+static void evict(struct cache* cache) {
+  while (cache->bytes > cache->most_bytes) {
+    forget(cache, place_of(cache, cache->oldest->key));
+    cache->evictions++;
+  }
+}
+
 static void grow(struct cache* cache) {
   size_t count = cache->bucket_count * 2;
   struct entry** old = cache->buckets;
@@ -106,12 +113,16 @@ int cache_put(struct cache* cache, uint64_t key, const void* value, size_t size)
   link_newest(cache, entry);
   cache->bytes += size;
   cache->count++;
-  while (cache->bytes > cache->most_bytes) {
-    forget(cache, place_of(cache, cache->oldest->key));
-    cache->evictions++;
-  }
+  evict(cache);
   pthread_mutex_unlock(&cache->lock);
   return 1;
+}
+
+void cache_set_most(struct cache* cache, size_t most_bytes) {
+  pthread_mutex_lock(&cache->lock);
+  cache->most_bytes = most_bytes;
+  evict(cache);
+  pthread_mutex_unlock(&cache->lock);
 }
 
 int64_t cache_get(struct cache* cache, uint64_t key, void* to, size_t room) {

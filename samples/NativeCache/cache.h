@@ -12,6 +12,8 @@ void cache_destroy(struct cache* cache);
 int cache_put(struct cache* cache, uint64_t key, const void* value, size_t size);
 // Copies at most `room` bytes; returns the size, or -1 when the cache does not have the key.
 int64_t cache_get(struct cache* cache, uint64_t key, void* to, size_t room);
+// From now on; what was not used for longest goes at once.
+void cache_set_most(struct cache* cache, size_t most_bytes);
 // What is in it now.
 size_t cache_count(struct cache* cache);
 size_t cache_bytes(struct cache* cache);

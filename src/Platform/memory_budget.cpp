@@ -148,8 +148,8 @@ FREEHOLD_ONE_FOR_ALL bool read_memory_limit(const char* const* environment) noex
     const char* value = *environment + sizeof kName - 1;
     uint64_t bytes;
     if (*value == 0) return true;
-    if (!settings::parse_size(value, &bytes)) return false;
-    set_memory_limit(bytes);
+    if (!settings::parse_limit(value, &bytes)) return false;
+    set_memory_limit(bytes == settings::kNoLimit ? 0 : bytes);
     return true;
   }
   return true;

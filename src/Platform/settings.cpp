@@ -125,4 +125,10 @@ FREEHOLD_ONE_FOR_ALL bool parse_size(const char* text, uint64_t* bytes) noexcept
   return true;
 }
 
+FREEHOLD_ONE_FOR_ALL bool parse_limit(const char* text, uint64_t* bytes) noexcept {
+  if (!is_word(text, "none")) return parse_size(text, bytes);
+  *bytes = kNoLimit;
+  return true;
+}
+
 }  // namespace freehold::settings

@@ -37,6 +37,8 @@ bool parse_switch(const char* text, bool* value) noexcept;  // 0, 1, false, true
 bool parse_number(const char* text, uint64_t* value) noexcept;
 bool parse_count(const char* text, uint64_t* value) noexcept;  // not 0
 bool parse_size(const char* text, uint64_t* bytes) noexcept;   // bytes with an optional suffix K, M, G or T; not 0
+constexpr uint64_t kNoLimit = UINT64_MAX;
+bool parse_limit(const char* text, uint64_t* bytes) noexcept;  // a size, or `none` for kNoLimit
 
 template <typename Value>
 struct Word {

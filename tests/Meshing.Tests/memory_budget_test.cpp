@@ -206,6 +206,9 @@ TEST_F(MemoryBudget, TheEnvironmentsLimitIsASize) {
   EXPECT_EQ(memory_limit(), uint64_t{3} << 30);
   const char* bad[] = {"FREEHOLD_MEMORY_LIMIT=much", nullptr};
   EXPECT_FALSE(read_memory_limit(bad));
+  const char* none[] = {"FREEHOLD_MEMORY_LIMIT=none", nullptr};
+  EXPECT_TRUE(read_memory_limit(none));
+  EXPECT_EQ(memory_limit(), 0u);
   const char* empty[] = {"FREEHOLD_MEMORY_LIMIT=", nullptr};
   EXPECT_TRUE(read_memory_limit(empty));
 }

@@ -36,6 +36,11 @@ TEST(PlatformSettings, Sizes) {
   }
   for (const char* bad : {"", "0", "K", "1KB", "1Q", "-1", "16777216T", "18446744073709551616"}) EXPECT_FALSE(settings::parse_size(bad, &bytes)) << bad;
   EXPECT_TRUE(settings::parse_size("16777215T", &bytes));
+  EXPECT_TRUE(settings::parse_limit("none", &bytes));
+  EXPECT_EQ(bytes, settings::kNoLimit);
+  EXPECT_TRUE(settings::parse_limit("3k", &bytes));
+  EXPECT_EQ(bytes, uint64_t{3 << 10});
+  for (const char* bad : {"", "0", "non", "nones", "None"}) EXPECT_FALSE(settings::parse_limit(bad, &bytes)) << bad;
 }
 
 // A prefix of a known name is another name, and so is one that goes on; the second half's are passed over, with their own names only.

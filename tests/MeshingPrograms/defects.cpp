@@ -4,14 +4,17 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <malloc.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -20,6 +23,8 @@
 
 #include <atomic>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <string>
 #include <thread>
@@ -76,9 +81,8 @@ void compact_all_the_time() {
     passes++;
   }
 }
-void store_while_meshing() {
-  constexpr int kRounds = 40;
-  for (int round = 0; round < kRounds; round++) {
+void store_while_meshing(int rounds = 40) {
+  for (int round = 0; round < rounds; round++) {
     std::vector<uint64_t*> objects = sparse(128, 8000, 1);
     for (int begin = passes; passes < begin + 3;) {
       for (uint64_t* one : objects) static_cast<volatile uint64_t*>(one)[1] = static_cast<uint64_t>(round);
@@ -110,6 +114,70 @@ bool blocked() {
   stop = true;
   mesher.join();
   return true;
+}
+
+// Functions that the headers warn of, or do not declare.
+template <typename Function>
+Function* old_function(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
+
+// The same, by the mask of a wait: a handler that comes in it has that mask.
+bool waits() {
+  std::thread mesher(compact_all_the_time);
+  struct sigaction action = {};
+  static std::atomic<int> handled{0};
+  action.sa_handler = [](int) {
+    store_while_meshing(6);
+    handled++;
+  };
+  sigaction(SIGUSR1, &action, nullptr);
+  sigset_t only, all_others;
+  sigemptyset(&only);
+  sigaddset(&only, SIGUSR1);
+  sigfillset(&all_others);
+  sigdelset(&all_others, SIGUSR1);
+  int queue = epoll_create1(0);
+  bool good = true;
+  for (int kind = 0; kind < 9 && good; kind++) {
+    pthread_sigmask(SIG_BLOCK, &only, nullptr);
+    int before = handled;
+    raise(SIGUSR1);
+    timespec most = {60, 0};
+    epoll_event event;
+    int result = 0, old_mask = ~(1 << (SIGUSR1 - 1));
+    switch (kind) {
+      case 0: result = sigsuspend(&all_others); break;
+      case 1: result = ppoll(nullptr, 0, &most, &all_others); break;
+      case 2: result = pselect(0, nullptr, nullptr, nullptr, &most, &all_others); break;
+      case 3: result = epoll_pwait(queue, &event, 1, 60'000, &all_others); break;
+      case 4: result = epoll_pwait2(queue, &event, 1, &most, &all_others); break;
+      case 5: result = old_function<int(int, int)>("__sigpause")(old_mask, 0); break;
+      case 6: result = (old_function<int(int)>("sigsetmask")(old_mask), -1); break;
+      case 7:
+        old_function<void*(int, void*)>("sigset")(SIGSEGV, reinterpret_cast<void*>(SIG_HOLD));
+        old_function<int(int)>("sighold")(SIGSEGV);
+        result = (pthread_sigmask(SIG_UNBLOCK, &only, nullptr), -1);
+        break;
+      default: {
+        // A thread that begins so.
+        pthread_attr_t attributes;
+        pthread_attr_init(&attributes);
+        pthread_attr_setsigmask_np(&attributes, &all_others);
+        pthread_t thread;
+        pthread_create(&thread, &attributes, [](void*) -> void* { return raise(SIGUSR1), nullptr; }, nullptr);
+        pthread_join(thread, nullptr);
+        pthread_attr_destroy(&attributes);
+        result = (pthread_sigmask(SIG_UNBLOCK, &only, nullptr), -1);
+      }
+    }
+    good = result == -1 && handled > before;
+    if (!good) fprintf(stderr, "wait %d: %d, %d handlers\n", kind, result, handled - before);
+  }
+  close(queue);
+  stop = true;
+  mesher.join();
+  return good || fail("a wait");
 }
 
 // The same, by the mask that the program is started with.
@@ -250,6 +318,98 @@ bool calls() {
   return good || fail("a call");
 }
 
+// Threads of this process that wait for something.
+size_t count_of_waiting_threads() {
+  size_t count = 0;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream file(thread.path() / "stat");
+    std::string text;
+    std::getline(file, text);
+    size_t name = text.rfind(") ");
+    if (name != std::string::npos && text[name + 2] == 'S') count++;
+  }
+  return count;
+}
+
+// Which page of the malloc's file an address names; 0: none.
+uint64_t page_of(const void* address) {
+  FILE* maps = fopen("/proc/self/maps", "r");
+  uint64_t found = 0;
+  for (char line[512]; maps != nullptr && fgets(line, sizeof line, maps) != nullptr;) {
+    uint64_t start, end, offset;
+    auto at = reinterpret_cast<uint64_t>(address);
+    if (sscanf(line, "%lx-%lx %*s %lx", &start, &end, &offset) == 3 && at >= start && at < end && strstr(line, "freehold-mesh") != nullptr)
+      found = offset + (at - start);
+  }
+  fclose(maps);
+  return found & ~uint64_t{4095};
+}
+
+// How many of some objects got other pages while calls were going to write to them.
+int moved_under_reads() {
+  std::vector<uint64_t*> kept = sparse(1024, 640, 1);
+  std::vector<uint64_t> pages;
+  for (uint64_t* one : kept) pages.push_back(page_of(one));
+  int pipes[2];
+  if (pipe(pipes) != 0) return fail("pipe"), -1;
+  std::vector<std::thread> readers;
+  std::atomic<size_t> reading{0};
+  for (uint64_t* one : kept) {
+    readers.emplace_back([&, one] {
+      reading++;
+      if (read(pipes[0], one + 1, 8) != 8) perror("read");
+    });
+  }
+  while (reading != kept.size()) usleep(1000);
+  // Each is in the call, or right before it.
+  for (size_t waiting = 0; waiting != kept.size();) {
+    usleep(10'000);
+    waiting = count_of_waiting_threads();
+  }
+  compact();
+  int moved = 0;
+  for (size_t i = 0; i < kept.size(); i++) moved += page_of(kept[i]) != pages[i];
+  for (size_t i = 0; i < kept.size(); i++) {
+    if (write(pipes[1], "12345678", 8) != 8) return fail("write"), -1;
+  }
+  for (std::thread& reader : readers) reader.join();
+  for (int end : pipes) close(end);
+  for (uint64_t* one : kept) free(one);
+  return moved;
+}
+
+// Direct I/O passes all barriers, so once a file is opened for it, nothing is meshed that a call is going to write to: however it is opened.
+bool direct(const char* how) {
+  if (moved_under_reads() <= 0) return puts("this barrier announces calls anyway") >= 0;
+  std::string function = how != nullptr ? how : "open";
+  auto* found = dlsym(RTLD_DEFAULT, function.c_str());
+  if (found == nullptr) return fail(how);
+  // What the file system says to it is of no importance.
+  int file = function.find("at") == std::string::npos
+                 ? reinterpret_cast<int (*)(const char*, int, ...)>(found)("/proc/self/exe", O_RDONLY | O_DIRECT)
+                 : reinterpret_cast<int (*)(int, const char*, int, ...)>(found)(AT_FDCWD, "/proc/self/exe", O_RDONLY | O_DIRECT);
+  if (file >= 0) close(file);
+  int moved = moved_under_reads();
+  if (moved != 0) fprintf(stderr, "%d objects moved under reads after %s(O_DIRECT)\n", moved, function.c_str());
+  return moved == 0;
+}
+
+// What cannot be made present is locked all the same.
+bool locked_beyond_files() {
+  int file = memfd_create("short", 0);
+  if (file < 0 || ftruncate(file, 4096) != 0) return fail("memfd_create");
+  void* mapped = mmap(nullptr, 1 << 16, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (mapped == MAP_FAILED) return fail("mmap");
+  bool good = mlockall(MCL_CURRENT) == 0;
+  if (!good) {
+    rlimit limit;
+    getrlimit(RLIMIT_MEMLOCK, &limit);
+    if (limit.rlim_cur < 32 << 20) return printf("only %lu bytes may be locked\n", limit.rlim_cur) > 0;
+    return fail("mlockall beside a mapping that is longer than its file");
+  }
+  return munlockall() == 0;
+}
+
 // mlockall locks what there is, and does not make all of the arena present.
 bool locked() {
   std::vector<uint64_t*> kept = sparse(128, 6000, 1);
@@ -296,6 +456,9 @@ int main(int, char** arguments) {
               : verb == "futexes"        ? futexes()
               : verb == "calls"          ? calls()
               : verb == "locked"         ? locked()
+              : verb == "locked-beyond"  ? locked_beyond_files()
+              : verb == "waits"          ? waits()
+              : verb == "direct"         ? direct(arguments[2])
               : verb == "family"         ? family()
                                          : fail("no such verb");
   return good ? 0 : 1;

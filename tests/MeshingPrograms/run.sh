@@ -85,10 +85,13 @@ not_interposed=$(comm -23 <(echo "$functions") <(echo "$exported"))
 case_of "system calls that the table does not know: ${unknown:-none}" [ -z "$unknown" ]
 case_of "functions that are not interposed: ${not_interposed:-none}" [ -z "$not_interposed" ]
 
-for verb in blocked masked bare-forks futexes calls locked family; do
+for verb in blocked masked waits bare-forks futexes calls locked locked-beyond family; do
   for barrier in auto user mprotect; do
     case_of "$verb, $barrier" "${preload[@]}" FREEHOLD_MESH_BARRIER=$barrier "$defects" $verb
   done
+done
+for function in open open64 openat openat64 __open_2 __open64_2 __openat_2 __openat64_2; do
+  case_of "direct I/O, $function" "${preload[@]}" "$defects" direct $function
 done
 hosts="$root/tests/MeshingPrograms/hosts"
 gcc -O1 -shared -fPIC "$hosts/early.c" -o "$scratch/libearly.so"

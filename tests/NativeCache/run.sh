@@ -6,9 +6,8 @@ out="$artifacts/native-cache"
 passed=0
 failed=0
 "$root/eng/prerequisites.sh" native
-"$root/eng/native.sh" freehold_native_half
 publish() { run dotnet publish "$root/samples/NativeCache" -r linux-x64 -c Release -nologo -v quiet --artifacts-path "$out/build-$1" -o "$out/$1" "${@:2}"; }
-publish stock -p:FreeholdEnabled=false -p:CacheCompiler=clang-19
+publish stock -p:FreeholdEnabled=false
 publish freehold
 
 # check <name> <condition…>

@@ -26,6 +26,8 @@ public sealed class ErrorTests(PackageFixture machine)
         { "FH0009", ["-p:FreeholdDebug=stack"] },
         { "FH0009", ["-p:FreeholdHeapLimit=512Q"] },
         { "FH0009", ["-p:FreeholdHeapLimit=M"] },
+        { "FH0009", ["-p:FreeholdHeapLimit=none"] },
+        { "FH0009", ["-p:FreeholdMemoryLimit=all"] },
         { "FH0009", ["-p:FreeholdMapBudget=0"] },
         { "FH0009", ["-p:FreeholdProtection=none"] },
         { "FH0009", ["-p:FreeholdNativeHeap=jemalloc"] },

@@ -4,12 +4,14 @@ using Microsoft.Build.Framework;
 
 namespace Freehold.Package.Tests;
 
-/// <summary>A build that remembers the ids and the messages of its errors.</summary>
+/// <summary>A build that remembers the ids and the messages of its errors, and the ids of its warnings.</summary>
 internal sealed class RecordingBuildEngine : IBuildEngine
 {
     public List<string> Errors { get; } = [];
 
     public List<string> Messages { get; } = [];
+
+    public List<string> Warnings { get; } = [];
 
     public bool ContinueOnError => false;
 
@@ -35,7 +37,5 @@ internal sealed class RecordingBuildEngine : IBuildEngine
     {
     }
 
-    public void LogWarningEvent(BuildWarningEventArgs e)
-    {
-    }
+    public void LogWarningEvent(BuildWarningEventArgs e) => Warnings.Add(e.Code);
 }

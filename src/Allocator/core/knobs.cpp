@@ -9,6 +9,7 @@ namespace freehold::core {
 namespace {
 
 using settings::parse_count;
+using settings::parse_limit;
 using settings::parse_size;
 using settings::parse_switch;
 

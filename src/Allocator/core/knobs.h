@@ -39,7 +39,7 @@ struct Knobs {
   bool stacks = false;                          // FREEHOLD_DEBUG=stacks
   Protection protection = Protection::kAuto;    // FREEHOLD_PROTECTION
   uint64_t heap_limit = 0;                      // FREEHOLD_HEAP_LIMIT, bytes; 0 = from the runtime's own settings, else from the machine
-  uint64_t memory_limit = 0;                    // FREEHOLD_MEMORY_LIMIT, bytes; 0 = the container's, or none
+  uint64_t memory_limit = 0;                    // FREEHOLD_MEMORY_LIMIT, bytes; 0 = the container's, or none; settings::kNoLimit: none
   uint64_t address_space = uint64_t{64} << 40;  // FREEHOLD_ADDRESS_SPACE, bytes
   uint64_t map_budget = 0;                      // FREEHOLD_MAP_BUDGET, kernel mappings; 0: heap/mappings.h chooses
   bool promotion = true;                        // FREEHOLD_COMPACTION

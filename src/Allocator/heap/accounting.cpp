@@ -34,10 +34,13 @@ uint64_t dead_pages() noexcept {
 
 size_t resident_memory() noexcept {
   auto load = [](const std::atomic<uint64_t>& counter) noexcept { return counter.load(std::memory_order_relaxed); };
-  return (load(block_counters.live) + load(block_counters.starting) + load(block_counters.prefaulted) + load(block_counters.pooled) +
-          load(block_counters.pinned)) *
-             kBlockSize +
-         load(block_counters.huge_bytes) - load(block_counters.released_pages) * kPageSize;
+  uint64_t held = (load(block_counters.live) + load(block_counters.starting) + load(block_counters.prefaulted) + load(block_counters.pooled) +
+                   load(block_counters.pinned)) *
+                      kBlockSize +
+                  load(block_counters.huge_bytes),
+           released = load(block_counters.released_pages) * kPageSize;
+  // Threads count on meanwhile, and a block goes before its pages do: less than nothing would be more than any limit.
+  return held > released ? held - released : 0;
 }
 
 size_t memory_footprint() noexcept {

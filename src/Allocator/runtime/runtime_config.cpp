@@ -63,6 +63,7 @@ uint64_t heap_limit() noexcept {
 }
 
 uint64_t memory_limit() noexcept {
+  if (core::knobs.memory_limit == settings::kNoLimit) return 0;
   if (core::knobs.memory_limit != 0) return core::knobs.memory_limit;
   bool in_group = false;
   uint64_t memory = physical_memory_limit(&in_group);

@@ -35,6 +35,7 @@ public sealed class CheckSettings : FreeholdTask
         {
             "boolean" => (value is "true" or "false", "true or false"),
             "size" => (IsSize(value), "a number of bytes, with K, M, G or T after it for its multiples, such as 512M"),
+            "size|none" => (value == "none" || IsSize(value), "a number of bytes, with K, M, G or T after it for its multiples, such as 512M, or none"),
             "count" => (IsCount(value), "a number above zero"),
             _ => (Array.IndexOf(kind.Split('|'), value) >= 0, kind.Replace("|", ", ", StringComparison.Ordinal)),
         };

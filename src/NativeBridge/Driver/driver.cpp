@@ -55,7 +55,7 @@ int main(int count, char** arguments) {
   bool cxx = name.ends_with("++");
   const char* compiler = getenv(cxx ? "FREEHOLD_CLANGXX" : "FREEHOLD_CLANG");
   if (compiler == nullptr || *compiler == '\0') compiler = cxx ? "clang++-19" : "clang-19";
-  std::string folder = own_folder(), library = folder + "/../lib";
+  std::string folder = own_folder(), library = folder + "/../lib", runtime_path = library;
 
   bool links = true, has_input = false;
   std::vector<std::string> line = {compiler};
@@ -65,6 +65,12 @@ int main(int count, char** arguments) {
       setenv("FREEHOLD_COMPILER_VERIFY", "1", 1);
       continue;
     }
+    if (argument == "--runtime-beside") {
+      runtime_path = "$ORIGIN";
+      continue;
+    }
+    // As clang has it: a package has no links, so the program has one name there.
+    if (argument == "--driver-mode=g++") cxx = true;
     refuse(argument);
     if (is_one_of(argument, {"-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "--version", "-v", "-dumpversion", "-dumpmachine", "-r"}) ||
         argument.starts_with("-print-")) {
@@ -92,7 +98,7 @@ int main(int count, char** arguments) {
     if (cxx) line.emplace_back(library + "/libfreehold_cxx.a");
     // Before every other library, also an allocator's: it stands in front of their free and realloc.
     line.insert(line.begin() + 1, library + "/libfreehold_handles.so");
-    line.emplace_back("-Wl,-rpath," + library);
+    line.emplace_back("-Wl,-rpath," + runtime_path);
     // A library stays: objects that it has allocated, and threads that it has made known, name its code.
     line.emplace_back("-Wl,-z,nodelete");
     for (const std::string& argument : line) {

@@ -31,7 +31,7 @@ void before_open() noexcept {
   knobs.beside_managed_heap = GC_Initialize != nullptr;
   if (knobs.beside_managed_heap) knobs.map_budget = os::maximal_mappings() / 8;
   // A managed heap tells of a limit that is no size, with its own settings.
-  char error[512] = "The environment variable FREEHOLD_MEMORY_LIMIT is no size such as 512M or 4G.";
+  char error[512] = "The environment variable FREEHOLD_MEMORY_LIMIT is neither a size such as 512M or 4G nor none.";
   if ((freehold::os::read_memory_limit(environment) || knobs.beside_managed_heap) && read_knobs(environment, error, sizeof error)) return;
   os::write_error("freehold-mesh: ");
   os::write_error(error);

@@ -81,10 +81,18 @@ extern "C" __attribute__((visibility("default"))) int mlockall(int flags) {
     bool own = heap.arena.clip_to_used(&start, &end);
     // Tables are far larger than what is used of them, and no object lies there.
     if (start >= end || (!own && os::is_reserved(start))) continue;
-    long result = system_call(SYS_mlock2, static_cast<long>(start), static_cast<long>(end - start), static_cast<long>(how | (own ? MLOCK_ONFAULT : 0u)));
-    if (!is_error(result)) continue;
-    errno = static_cast<int>(-result);
-    return -1;
+    // Locked first and made present afterwards, as mlockall does it: what cannot be made present (a file that is shorter than its mapping) is no failure, a limit is.
+    auto lock = [&](unsigned flags) noexcept {
+      return system_call(SYS_mlock2, static_cast<long>(start), static_cast<long>(end - start), static_cast<long>(flags));
+    };
+    long result = lock(MLOCK_ONFAULT);
+    // Another thread may have unmapped it meanwhile.
+    bool is_there = os::is_mapped(reinterpret_cast<void*>(start), os::kPageSize) && os::is_mapped(reinterpret_cast<void*>(end - os::kPageSize), os::kPageSize);
+    if (is_error(result) && is_there) {
+      errno = static_cast<int>(-result);
+      return -1;
+    }
+    if (how == 0 && !own) lock(0);
   }
   return 0;
 }

@@ -108,6 +108,18 @@ OPENING_CALL(openat64, (int folder, const char* path, int flags, ...), int, cons
 return next(folder, path, flags, mode);
 }
 
+// Those of programs that are built with _FORTIFY_SOURCE: without a mode.
+#define CHECKED_OPENING_CALL(name, parameters, arguments) \
+  NAMED(int, name, parameters) {                          \
+    NEXT(int, name, parameters);                          \
+    note_flags(flags);                                    \
+    return next arguments;                                \
+  }
+CHECKED_OPENING_CALL(__open_2, (const char* path, int flags), (path, flags))
+CHECKED_OPENING_CALL(__open64_2, (const char* path, int flags), (path, flags))
+CHECKED_OPENING_CALL(__openat_2, (int folder, const char* path, int flags), (folder, path, flags))
+CHECKED_OPENING_CALL(__openat64_2, (int folder, const char* path, int flags), (folder, path, flags))
+
 NAMED(int, fcntl, (int f, int c, void* a)) {
   NEXT(int, fcntl, (int, int, void*));
   if (c == F_SETFL) note_flags(static_cast<int>(reinterpret_cast<intptr_t>(a)));

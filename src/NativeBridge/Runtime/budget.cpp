@@ -47,7 +47,7 @@ constinit const freehold::os::BudgetOwner owner = {"handles", held, give_back, m
 void join() noexcept {
   // A managed heap reads its settings before, or later, and has the last word.
   if (freehold::os::memory_limit() == 0 && !freehold::os::read_memory_limit(environ)) {
-    os::fail("freehold: FREEHOLD_MEMORY_LIMIT has the value '%s'; expected is a size such as 512M or 4G\n", getenv("FREEHOLD_MEMORY_LIMIT"));
+    os::fail("freehold: FREEHOLD_MEMORY_LIMIT has the value '%s'; expected is a size such as 512M or 4G, or none\n", getenv("FREEHOLD_MEMORY_LIMIT"));
   }
   freehold::os::join_budget(owner);
   freehold::os::start_budget_thread();

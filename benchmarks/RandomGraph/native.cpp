@@ -137,7 +137,7 @@ int main(int argc, char** argv) {
   report("longest_stall_with_processor_ms", clock.longest_with_processor / 1e6);
   report("stalls", clock.stalls);
   graph.check();
-  report("checksum", static_cast<double>(graph.checksum % 1'000'000'007));
+  std::printf("checksum %llu\n", static_cast<unsigned long long>(graph.checksum % 1'000'000'007));
   report_process();
   return 0;
 }

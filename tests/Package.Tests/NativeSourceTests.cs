@@ -213,7 +213,8 @@ public sealed class NativeSourceTests : IDisposable
         Write(_folder, "b.c", "int unused(void) { int never; return 3; }\n");
         Assert.Equal(["b", "libtested"], Changed());
         options = "-DX=\"two words\"";
-        Assert.Equal(["a", "b", "libtested"], Changed());
+        // Their bytes are the same as before, so the library stays.
+        Assert.Equal(["a", "b"], Changed());
 
         // A build that was ended in between, and one whose library somebody deleted.
         File.Delete(before.Keys.First(one => one.EndsWith(".so", StringComparison.Ordinal)) + ".key");

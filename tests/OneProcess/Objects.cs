@@ -23,6 +23,9 @@ internal static unsafe partial class Objects
     [LibraryImport("objects", EntryPoint = "object_visit")]
     internal static partial int Visit(uint count, delegate* unmanaged<nint, nuint, uint, int> visit);
 
+    [LibraryImport("objects", EntryPoint = "object_free_foreign")]
+    internal static partial int FreeForeign(uint count);
+
     [LibraryImport("freehold_handles", EntryPoint = "freehold_handles_move_everything")]
     internal static partial void MoveEverything();
 

@@ -13,6 +13,7 @@ internal static unsafe class Pins
         AddressesAreTakenAsTheyAre();
         ManyThreadsPin();
         CallbacksPin();
+        Expect.That(Objects.FreeForeign(2000) == 1, "memory of the C library, freed by compiled code");
         Heap.Verify();
     }
 

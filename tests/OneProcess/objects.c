@@ -1,7 +1,9 @@
 // Compiled with handles: what C# gets from here are handles, and the objects move.
+#define _GNU_SOURCE
 #include "objects.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,4 +52,24 @@ int object_visit(unsigned count, int (*visit)(void* object, size_t size, unsigne
     if (!good) return 0;
   }
   return 1;
+}
+
+// Memory that the C library has allocated, of all sizes, and one that grows.
+int object_free_foreign(unsigned count) {
+  int good = 1;
+  for (unsigned i = 0; i < count; i++) {
+    char *text = NULL, *line = NULL, *path = realpath("/proc/self/..", NULL);
+    size_t size = 0;
+    good &= path != NULL && strcmp(path, "/proc") == 0;
+    good &= asprintf(&text, "%*u", (int)(i * i % 5000 + 1), i) > 0;
+    FILE* stream = fmemopen(text, strlen(text), "r");
+    good &= stream != NULL && getline(&line, &size, stream) > 0 && strcmp(line, text) == 0;
+    if (stream != NULL) fclose(stream);
+    text = realloc(text, i * i % 5000 + 3000);
+    good &= text != NULL && strcmp(line, text) == 0;
+    free(line);
+    free(text);
+    free(path);
+  }
+  return good;
 }

@@ -20,7 +20,18 @@ namespace freehold::bridge {
 
 namespace {
 
-// A function of the allocator that stands behind this one. Found at its first use, since the first may come before anything else runs.
+// Opened by a program that was not compiled with handles, this library stands in front of nobody: the C library and uncompiled code allocate from what the whole process has, which may be
+// the executable's own. Else from what stands behind this library.
+void* find_function(const char* name) noexcept {
+  // What everybody sees. RTLD_DEFAULT would add what was opened together with this library.
+  void* everybody = dlopen(nullptr, RTLD_LAZY);
+  bool is_in_front = everybody != nullptr && dlsym(everybody, "__freehold_free") == reinterpret_cast<void*>(__freehold_free);
+  if (everybody != nullptr) dlclose(everybody);
+  return dlsym(is_in_front ? RTLD_NEXT : RTLD_DEFAULT, name);
+}
+
+// A function of the other allocator. Found at its first use, since the first may come before anything else runs; the others when the runtime begins: later a thread might wait here for one that
+// loads a library, and that one for the end of a stop.
 template <typename Function>
 class Next {
  public:
@@ -31,14 +42,14 @@ class Next {
     return (function != nullptr ? function : find())(arguments...);
   }
 
- private:
   [[gnu::noinline]] Function find() noexcept {
-    auto function = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name_));
+    auto function = reinterpret_cast<Function>(find_function(name_));
     if (function == nullptr) os::fail("freehold: the process has no function '%s'\n", name_);
     found_.store(function, std::memory_order_relaxed);
     return function;
   }
 
+ private:
   const char* name_;
   std::atomic<Function> found_{nullptr};
 };
@@ -64,13 +75,22 @@ void* reallocate(void* pointer, size_t size) noexcept { return next_realloc(poin
 void free(void* pointer) noexcept { next_free(pointer); }
 size_t usable_size(void* pointer) noexcept { return next_usable_size(pointer); }
 
+void resolve() noexcept {
+  next_malloc.find();
+  next_calloc.find();
+  next_memalign.find();
+  next_realloc.find();
+  next_free.find();
+  next_usable_size.find();
+}
+
 // Uncompiled code would give handles to one that stands in front. The program's own may: it is compiled with it.
 void refuse_other_allocator() noexcept {
   void* first = dlsym(RTLD_DEFAULT, "free");
   Dl_info theirs, program;
   if (first == nullptr || first == reinterpret_cast<void*>(freehold_own_free) || dladdr(first, &theirs) == 0) return;
-  // It stands behind, too: this library has been opened by a program that was not compiled with handles.
-  if (first == dlsym(RTLD_NEXT, "free")) return;
+  // It is the one that this library uses too: a program that was not compiled with handles has opened it.
+  if (first == find_function("free")) return;
   if (dladdr(reinterpret_cast<void*>(getauxval(AT_PHDR)), &program) != 0 && program.dli_fbase == theirs.dli_fbase) return;
   os::fail(
       "freehold: the allocator of %s stands in front of that of handles, and would be given handles to free. Do not preload it: a program that is linked with "

@@ -12,5 +12,7 @@ void free(void* pointer) noexcept;
 size_t usable_size(void* pointer) noexcept;
 // Ends the process if another library's allocator stands in front of this one.
 void refuse_other_allocator() noexcept;
+// Finds its functions, once everything is loaded.
+void resolve() noexcept;
 
 }  // namespace freehold::bridge::raw_memory

@@ -50,6 +50,7 @@ void initialize() noexcept {
   if (!threads::initialize()) os::fail("freehold: no memory for threads\n");
   faults::initialize();
   raw_memory::refuse_other_allocator();
+  raw_memory::resolve();
   resolve_jumps();
   resolve_signals();
   state.store(2, std::memory_order_release);

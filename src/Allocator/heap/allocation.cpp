@@ -42,7 +42,11 @@ os::Lock reclaim_lock;  // whoever has it marks before an allocation fails
 // Room for an object of `size` in the context's chunk, or in another. More than one may be needed: maintenance may take one that is new for idle.
 bool make_room(AllocationContext* context, size_t size, BlockKind kind) noexcept {
   while (!extend_window(context, size)) {
-    if (!next_chunk(context, size, kind)) return false;
+    // A chunk begins where a page does: with it the period of a loop would be back.
+    bool shifts =
+        core::knobs.samples_allocations() && context == thread_heap.context && thread_heap.emergency == 0 && size + kShiftAtMost <= core::kLargeObject;
+    if (shifts && next_chunk(context, size + kShiftAtMost, kind)) shift_allocations(context);
+    else if (!next_chunk(context, size, kind)) return false;
   }
   return true;
 }
@@ -74,11 +78,6 @@ uint8_t* try_allocate(AllocationContext* context, size_t size, uint32_t flags) n
   }
   void* chunk_before = context->chunk_end;
   if (!make_room(context, size, BlockKind::kSmall)) return nullptr;
-  // A chunk begins where a page does: with it the period would be back.
-  if (core::knobs.samples_allocations() && context->chunk_end != chunk_before && context == thread_heap.context) [[unlikely]] {
-    shift_allocations(context);
-    if (!make_room(context, size, BlockKind::kSmall)) return nullptr;
-  }
   uint8_t* object = context->alloc_ptr;
   if (thread_heap.scopes != nullptr && context->chunk_end != chunk_before && context == thread_heap.context) [[unlikely]]
     note_chunk_of_scope(object - core::kHeaderSize, static_cast<uint8_t*>(context->chunk_end));

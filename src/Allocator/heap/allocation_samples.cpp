@@ -75,9 +75,8 @@ void drop_some() noexcept {
 }  // namespace
 
 void shift_allocations(AllocationContext* context) noexcept {
-  constexpr uint64_t kUnitsAtMost = 64;
   thread_heap.is_shift_due = false;
-  size_t size = random_number() % kUnitsAtMost * core::kUnit;
+  size_t size = random_number() % (kShiftAtMost / core::kUnit) * core::kUnit;
   if (size == 0 || !extend_window(context, size)) return;
   fill(context->alloc_ptr - core::kHeaderSize, size);
   context->alloc_ptr += size;

@@ -5,12 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/arena.h"
 #include "core/knobs.h"
 #include "heap/allocation_context.h"
 #include "heap/thread_heap.h"
 
 namespace freehold::heap {
 
+inline constexpr size_t kShiftAtMost = 64 * core::kUnit;  // bytes of a filler that breaks a period
 inline constexpr uint64_t kBytesPerSample = uint64_t{512} << 10;
 
 inline int64_t allocated_by(const AllocationContext* context) noexcept { return context->alloc_bytes + context->alloc_bytes_uoh; }

@@ -180,7 +180,17 @@ internal static class OwnedParts
             throw;
         }
 
-        DeleteResult result = Deletion.ReleaseLock(obj, NativeHeap.DeleteItself(obj));
+        DeleteResult result;
+        try
+        {
+            result = Deletion.ReleaseLock(obj, NativeHeap.DeleteItself(obj));
+        }
+        catch
+        {
+            Forget(floor);
+            throw;
+        }
+
         if (result != DeleteResult.Deleted)
         {
             Forget(floor);

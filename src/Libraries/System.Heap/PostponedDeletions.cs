@@ -31,15 +31,15 @@ internal static class PostponedDeletions
         }
         finally
         {
-            lock (s_gate)
+            Enter();
+            s_reserved--;
+            if (released == NativeHeap.LockRelease.Postponed)
             {
-                s_reserved--;
-                if (released == NativeHeap.LockRelease.Postponed)
-                {
-                    s_objects[s_count].Object = obj;
-                    s_count++;
-                }
+                s_objects[s_count].Object = obj;
+                s_count++;
             }
+
+            s_gate.Exit();
         }
 
         if (released == NativeHeap.LockRelease.Postponed)
@@ -50,35 +50,70 @@ internal static class PostponedDeletions
         return released == NativeHeap.LockRelease.Released ? NativeHeap.DeleteItself(obj) : DeleteResult.AlreadyDeleted;
     }
 
+    // Memory is allocated outside of the gate: an allocation may wait for finalizers, and one of these for the gate.
     private static void Reserve()
     {
-        lock (s_gate)
+        while (true)
         {
-            if (s_count + s_reserved == s_objects.Length)
+            Enter();
+            Postponed[] full = s_objects;
+            bool hasRoom = s_count + s_reserved < full.Length;
+            if (hasRoom)
             {
-                Postponed[] full = s_objects;
-                var larger = new Postponed[full.Length * 2];
-                Array.Copy(full, larger, s_count);
-                s_objects = larger;
-                NativeHeap.Delete(full);
+                s_reserved++;
             }
 
-            s_reserved++;
+            s_gate.Exit();
+            if (hasRoom)
+            {
+                return;
+            }
+
+            var larger = new Postponed[full.Length * 2];
+            Postponed[] unused = larger;
+            Enter();
+            if (s_objects == full)
+            {
+                Array.Copy(full, larger, s_count);
+                s_objects = larger;
+                unused = full;
+            }
+
+            s_gate.Exit();
+            NativeHeap.Delete(unused);
+        }
+    }
+
+    // Without a wait, which could allocate or be interrupted: what is marked has to be noted.
+    private static void Enter()
+    {
+        while (!s_gate.TryEnter())
+        {
+            Thread.Yield();
         }
     }
 
     /// <summary>Deletes a few, if their locks are free.</summary>
     internal static void Retry(int atMost = AtMost)
     {
-        // Whoever is at it does the same.
-        if (s_count == 0 || !s_gate.TryEnter())
+        // Others get the gate in between.
+        for (int left = Math.Min(s_count, atMost); left > 0; left -= AtMost)
         {
-            return;
-        }
+            // Whoever is at it does the same.
+            if (!s_gate.TryEnter())
+            {
+                return;
+            }
 
+            RetrySome(Math.Min(left, AtMost));
+        }
+    }
+
+    private static void RetrySome(int tries)
+    {
         try
         {
-            for (int tries = Math.Min(s_count, atMost); tries > 0; tries--)
+            for (tries = Math.Min(s_count, tries); tries > 0; tries--)
             {
                 s_next = s_next < s_count ? s_next : 0;
                 if (IsDone(s_objects[s_next].Object!))

@@ -79,6 +79,28 @@ namespace Freehold.Compiler.Fixtures
             public object[]? Kept => _kept;
         }
 
+        public class KeepsInAnotherForm : Collection<object>
+        {
+            private IList<object>? _kept;
+
+            public override void CopyTo(object[] array, int index) => CopyTo((IList<object>)array, index);
+
+            public IList<object>? Kept => _kept;
+
+            private void CopyTo(IList<object> list, int index) => _kept = index == 0 ? list : null;
+        }
+
+        public class KeepsAsAnObject : Collection<object>
+        {
+            private object? _kept;
+
+            public override void CopyTo(object[] array, int index) => CopyTo((object)array);
+
+            public object? Kept => _kept;
+
+            private void CopyTo(object target) => _kept = target;
+        }
+
         public class KeepsInElement : Collection<object>
         {
             private readonly object[] _kept = new object[1];

@@ -101,7 +101,9 @@ internal static class CopyTargets
 
     // Those that a CopyTo of the program calls are looked at themselves, if they are collections' too. A span is on the stack.
     private static bool OnlyFills(MethodReference called) =>
-        called.Name is CopyTo or "ThrowIfNull" or "AsSpan" || (called.DeclaringType.FullName == ArrayName && called.Name is not ("AsReadOnly" or "Fill"))
+        called.Name is "ThrowIfNull" or "AsSpan"
+        || (called.Name == CopyTo && called.Parameters.All(parameter => IsArray(parameter) || !MayHold(parameter.ParameterType, called.DeclaringType, called)))
+        || (called.DeclaringType.FullName == ArrayName && called.Name is not ("AsReadOnly" or "Fill"))
         || called.DeclaringType.FullName is "System.Buffer" or "System.String" or "System.Object"
         || called.DeclaringType.GetElementType().FullName is "System.Span`1" or "System.ReadOnlySpan`1";
 

@@ -168,6 +168,26 @@ public sealed class NativeSourceTests : IDisposable
         Assert.True(Compile([Item("good.c"), other]).Good);
     }
 
+    /// <summary>Both kinds would share inline functions and templates, whichever the linker keeps.</summary>
+    [Fact]
+    public void ALibraryHasCxxOfOneKind()
+    {
+        Write(_folder, "one.cpp", "int one() { return 1; }\n");
+        Write(_folder, "two.cpp", "int two() { return 2; }\n");
+        Write(_folder, "three.c", "int three(void) { return 3; }\n");
+        TaskItem one = Item("one.cpp"), three = Item("three.c");
+        one.SetMetadata("Handles", "true");
+        three.SetMetadata("Handles", "true");
+        (bool good, _, RecordingBuildEngine engine) = Compile([one, Item("two.cpp")]);
+        Assert.False(good);
+        Assert.Equal(["FH0017"], engine.Errors);
+        Assert.Contains("one.cpp", engine.Messages[0], StringComparison.Ordinal);
+
+        Assert.True(Compile([three, Item("two.cpp")]).Good);
+        one.SetMetadata("Library", "other");
+        Assert.True(Compile([one, Item("two.cpp")]).Good);
+    }
+
     /// <summary>No compiler, one of another version, a package without the compiler of handles.</summary>
     [Fact]
     public void AMissingCompilerIsSaid()

@@ -25,9 +25,19 @@ internal sealed record NativeSource(string Path, string Library, bool Handles, I
     {
         NativeSource[] all = [.. items.Select(item => Read(item, library, handles))];
         NativeSource? twice = all.GroupBy(source => (source.Path, source.Library)).FirstOrDefault(group => group.Count() > 1)?.First();
-        return twice is null
-            ? all
-            : throw Malformed(twice.Path, $"is there twice for the library '{twice.Library}', and its functions would be defined twice. Exclude it from one of the two patterns.");
+        if (twice is not null)
+        {
+            throw Malformed(twice.Path, $"is there twice for the library '{twice.Library}', and its functions would be defined twice. Exclude it from one of the two patterns.");
+        }
+
+        // The linker keeps one copy of each inline function and template, of either kind: the other kind's code would call it.
+        NativeSource? mixed = all.Where(source => source.IsCxx).GroupBy(source => source.Library).FirstOrDefault(group => group.Select(source => source.Handles).Distinct().Count() > 1)?.First(source => source.Handles);
+        if (mixed is not null)
+        {
+            throw Malformed(mixed.Path, $"is C++ with handles in the library '{mixed.Library}', which has C++ without: they would share inline functions. Set Library=\"…\" to another one.");
+        }
+
+        return all;
     }
 
     /// <summary>Words with spaces between them; spaces between double quotes belong to a word.</summary>

@@ -25,9 +25,10 @@ namespace {
 void* find_function(const char* name) noexcept {
   // What everybody sees. RTLD_DEFAULT would add what was opened together with this library.
   void* everybody = dlopen(nullptr, RTLD_LAZY);
-  bool is_in_front = everybody != nullptr && dlsym(everybody, "__freehold_free") == reinterpret_cast<void*>(__freehold_free);
+  bool is_linked = everybody == nullptr || dlsym(everybody, "free") == reinterpret_cast<void*>(freehold_own_free) ||
+                   dlsym(everybody, "__freehold_free") == reinterpret_cast<void*>(__freehold_free);
   if (everybody != nullptr) dlclose(everybody);
-  return dlsym(is_in_front ? RTLD_NEXT : RTLD_DEFAULT, name);
+  return dlsym(is_linked ? RTLD_NEXT : RTLD_DEFAULT, name);
 }
 
 // A function of the other allocator. Found at its first use, since the first may come before anything else runs; the others when the runtime begins: later a thread might wait here for one that

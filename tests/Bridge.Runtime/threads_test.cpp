@@ -3,10 +3,8 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 
 #include <atomic>
@@ -15,7 +13,6 @@
 #include <vector>
 
 #include "compiled.h"
-#include "faults.h"
 #include "os.h"
 
 extern "C" int __freehold_sigaction(int signal, const struct sigaction* action, struct sigaction* before);
@@ -531,127 +528,6 @@ TEST(Threads, ModelOfAllocationPinsAndMoves) {
   EXPECT_EQ(heap.verify(), nullptr);
 }
 
-// Not compiled with handles: the compiler of this file knows none.
-__attribute__((noinline)) int sum(const volatile int* numbers, int count) {
-  int total = 0;
-  for (int i = 0; i < count; i++) total += numbers[i];
-  return total;
-}
-
-TEST(Faults, AHandleInUncompiledCodeIsAsGoodAsAnAddress) {
-  Compiled compiled;
-  void* made = __freehold_malloc(100 * sizeof(int));
-  for (int i = 0; i < 100; i++) at<int>(made)[i] = i;
-  uint64_t before = faults::repaired();
-  EXPECT_EQ(sum(static_cast<int*>(made), 100), 4950);
-  EXPECT_GT(faults::repaired(), before);
-  // String instructions: both ends, many steps.
-  void* other = __freehold_malloc(400);
-  void* from = made;
-  void* to = other;
-  size_t count = 400;
-  uint64_t steps = faults::repaired();
-  asm volatile("rep movsb" : "+S"(from), "+D"(to), "+c"(count) : : "memory");
-  EXPECT_EQ(faults::repaired(), steps + 1) << "not one for each byte";
-  EXPECT_EQ(count, 0u);
-  EXPECT_EQ(from, static_cast<char*>(made) + 400);
-  EXPECT_EQ(to, static_cast<char*>(other) + 400);
-  EXPECT_EQ(at<int>(other)[99], 99);
-  // A loaded value takes the handle's register.
-  *at<void*>(other) = made;
-  void* value = other;
-  uint64_t emulated = faults::emulated();
-  asm volatile("mov (%0), %0" : "+r"(value) : : "memory");
-  EXPECT_EQ(value, made);
-  EXPECT_EQ(faults::emulated(), emulated + 1) << "a move needs no step";
-  // Beside the object, in memory that is there: the handler leaves it to the processor.
-  asm volatile("mov 448(%1), %0" : "=r"(value) : "r"(other) : "memory");
-  EXPECT_EQ(faults::emulated(), emulated + 1);
-  uint8_t* address = at(made);
-  move_everything();
-  EXPECT_NE(at(made), address) << "nothing stays pinned";
-  __freehold_free(made);
-  __freehold_free(other);
-}
-
-// Programs adjust pointers by how far a block has moved. Then a register has the handle of another object, which may be free.
-TEST(Faults, TheWholeOperandSaysWhichObjectIsMeant) {
-  Compiled compiled;
-  auto read_at = [](uint64_t base, uint64_t index) {
-    uint64_t value;
-    asm volatile("mov 8(%1, %2), %0; addq $1, 8(%1, %2)" : "=&r"(value), "+r"(base), "+r"(index) : : "memory");
-    return value;
-  };
-  auto sum_at = [](uint64_t base, uint64_t index) {
-    uint64_t value = 0;
-    asm volatile("add 8(%1, %2), %0" : "+r"(value) : "r"(base), "r"(index) : "memory");
-    return value;
-  };
-  void* old = __freehold_malloc(100);
-  void* made = __freehold_malloc(100);
-  auto from = reinterpret_cast<uint64_t>(old), to = reinterpret_cast<uint64_t>(made);
-  at<uint64_t>(old)[1] = 1;
-  at<uint64_t>(made)[1] = 70;
-  EXPECT_EQ(read_at(from, to - from), 70u);
-  EXPECT_EQ(read_at(to - from, from), 71u);
-  EXPECT_EQ(sum_at(from, to - from), 72u);
-  __freehold_free(old);
-  EXPECT_EQ(read_at(from, to - from), 72u);
-  EXPECT_EQ(sum_at(to - from, from), 73u);
-  EXPECT_EQ(at<uint64_t>(made)[1], 73u);
-  __freehold_free(made);
-  EXPECT_DEATH(sum_at(from, to - from), "use after free: handle [0-9a-f]+");
-}
-
-TEST(Faults, AGatherMayHaveAHandle) {
-  if (!__builtin_cpu_supports("avx2")) GTEST_SKIP() << "the processor has no gathers";
-  Compiled compiled;
-  void* made = __freehold_malloc(100 * sizeof(int));
-  for (int i = 0; i < 100; i++) at<int>(made)[i] = i;
-  alignas(32) int where[8] = {0, 99, 5, 7, 50, 3, 98, 1}, found[8] = {};
-  asm volatile("vmovdqa (%1), %%ymm2; vpcmpeqd %%ymm1, %%ymm1, %%ymm1; vpgatherdd %%ymm1, (%0, %%ymm2, 4), %%ymm0; vmovdqa %%ymm0, (%2); vzeroupper"
-               :
-               : "r"(made), "r"(where), "r"(found)
-               : "xmm0", "xmm1", "xmm2", "memory");
-  for (int i = 0; i < 8; i++) EXPECT_EQ(found[i], where[i]);
-  __freehold_free(made);
-}
-
-// Uncompiled code reads through a handle all the time; a handler that interrupts it does so too.
-std::atomic<void*> read_by_handler{nullptr};
-std::atomic<uint64_t> wrong_reads{0}, handler_reads{0};
-TEST(Faults, AHandlerMayFaultWhereverItComes) {
-  Compiled compiled;
-  void* made = __freehold_malloc(16 * sizeof(int));
-  for (int i = 0; i < 16; i++) at<int>(made)[i] = i;
-  read_by_handler = made;
-  struct sigaction action{};
-  action.sa_handler = [](int) {
-    if (sum(static_cast<int*>(read_by_handler.load()), 16) != 120) wrong_reads++;
-    handler_reads++;
-  };
-  ASSERT_EQ(__freehold_sigaction(SIGPROF, &action, nullptr), 0);
-  itimerval often{{0, 300}, {0, 300}}, never{};
-  setitimer(ITIMER_PROF, &often, nullptr);
-  // Processor time passes, so the handler runs.
-  while (handler_reads < 20) {
-    if (sum(static_cast<int*>(made), 16) != 120) wrong_reads++;
-  }
-  setitimer(ITIMER_PROF, &never, nullptr);
-  signal(SIGPROF, SIG_DFL);
-  EXPECT_EQ(wrong_reads, 0u);
-  __freehold_free(made);
-}
-
-TEST(FaultsDeathTest, AUseAfterFreeIsReported) {
-  Compiled compiled;
-  void* made = __freehold_malloc(100);
-  __freehold_free(made);
-  EXPECT_DEATH(sum(static_cast<int*>(made), 1), "use after free: handle [0-9a-f]+");
-}
-
-TEST(FaultsDeathTest, OtherFaultsAreNotTakenOver) { EXPECT_EXIT(sum(reinterpret_cast<int*>(64), 1), testing::KilledBySignal(SIGSEGV), ""); }
-
 // A filter that comes after the start: without the barrier a thread might be taken for stopped.
 TEST(ThreadsDeathTest, ARefusedBarrierEndsTheProcess) {
   auto stop_without_barrier = [] {
@@ -665,56 +541,6 @@ TEST(ThreadsDeathTest, ARefusedBarrierEndsTheProcess) {
   };
   if (!freehold::os::membarrier()) GTEST_SKIP() << "the kernel has no membarrier";
   EXPECT_DEATH(stop_without_barrier(), "the kernel refuses membarrier");
-}
-
-// The table and the heap are reserved, not used: to make them present would take all memory. A filter answers such a call.
-TEST(Interposed, MlockallLocksWhatIsTouched) {
-  pid_t child = fork();
-  if (child == 0) {
-    // Nothing is locked, whatever is allowed to this process.
-    sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-                          BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mlockall, 0, 4),
-                          BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args)),
-                          BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, MCL_ONFAULT, 1, 0),
-                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EXDEV),
-                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EDOM),
-                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
-    sock_fprog program = {static_cast<unsigned short>(std::size(code)), code};
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) _exit(1);
-    mlockall(MCL_CURRENT | MCL_FUTURE);
-    _exit(errno == EDOM ? 0 : 2);
-  }
-  int status = -1;
-  waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0);
-}
-
-TEST(Interposed, FreeTakesHandlesAndAddressesOfObjects) {
-  void* first;
-  void* second;
-  uint8_t* address;
-  {
-    Compiled compiled;
-    first = __freehold_malloc(30);
-    second = __freehold_malloc(30);
-    address = at(second);
-  }
-  free(first);
-  free(address);
-  EXPECT_TRUE(table.is_freed(reinterpret_cast<uint64_t>(first)));
-  EXPECT_TRUE(table.is_freed(reinterpret_cast<uint64_t>(second)));
-  free(malloc(10));
-  void* grown;
-  {
-    Compiled compiled;
-    grown = __freehold_malloc(30);
-    strcpy(at<char>(grown), "text");
-    address = at(grown);
-  }
-  auto* plain = static_cast<char*>(realloc(address, 3000));
-  EXPECT_FALSE(is_handle(plain));
-  EXPECT_STREQ(plain, "text");
-  free(plain);
 }
 
 }  // namespace

@@ -110,8 +110,6 @@ void resume_all() noexcept {
 int64_t total_pause() noexcept { return static_cast<int64_t>(state.stopped_total.load(std::memory_order_relaxed)) / kTick; }
 int64_t last_pause() noexcept { return static_cast<int64_t>(state.stopped_last.load(std::memory_order_relaxed)) / kTick; }
 
-void for_each_allocation_context(void (*fn)(heap::AllocationContext*, void*), void* argument) noexcept { enumerate_contexts(fn, argument); }
-
 void for_each_root(void (*fn)(const Root&, void*), void* argument) noexcept {
   RootScan scan = {};
   scan.promotion = true;

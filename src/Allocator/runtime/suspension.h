@@ -17,9 +17,6 @@ void resume_all() noexcept;
 int64_t total_pause() noexcept;
 int64_t last_pause() noexcept;
 
-// Between suspend_all and resume_all.
-void for_each_allocation_context(void (*fn)(heap::AllocationContext* context, void* argument), void* argument) noexcept;
-
 // A root on a stack or in thread statics: `slot` holds an object's address, or an address within one (interior).
 struct Root {
   void** slot;

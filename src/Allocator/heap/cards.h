@@ -61,7 +61,8 @@ void set_marking(bool marking) noexcept;
 inline bool is_marking() noexcept { return (__atomic_load_n(&freehold_remapping, __ATOMIC_RELAXED) & 2) != 0; }
 // Barriers note stores of references from this address on; UINT64_MAX: no scope is open any more. Any thread.
 void note_stores_from(uintptr_t address) noexcept;
-inline bool is_noting_stores() noexcept { return (__atomic_load_n(&freehold_remapping, __ATOMIC_RELAXED) & 4) != 0; }
+// Acquires: the table of noted pages was made before (heap/scope_notes.h).
+inline bool is_noting_stores() noexcept { return (__atomic_load_n(&freehold_remapping, __ATOMIC_ACQUIRE) & 4) != 0; }
 // In the child of a fork: a thread that was about to tell barriers something is not here.
 void forget_barrier_writer() noexcept;
 // Marks all pages of [destination, destination + size), which may lie anywhere. Any thread; signal-safe.

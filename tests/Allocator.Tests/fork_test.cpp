@@ -161,14 +161,15 @@ TEST_P(ForkedHeapTest, NoLockOfAThreadThatGoesOnIsLeftInTheChild) {
       {
         os::LockGuard guard(heap::block_lock);
         held.fetch_add(1, std::memory_order_relaxed);
-        heap::next_address();
+        heap::lock_addresses();
         sched_yield();
+        heap::unlock_addresses();
       }
       sched_yield();
     }
   });
   while (held.load(std::memory_order_relaxed) == 0) sched_yield();
-  for (int i = 0; i < 20; i++) {
+  for (int i = 0; i < 20 && !HasFailure(); i++) {
     EXPECT_TRUE(is_well_in_child([&] {
       alarm(60);
       EXPECT_TRUE(heap::block_lock.try_lock());

@@ -38,6 +38,7 @@ class Lock {
   std::atomic<uint32_t> state_{kFree};
 };
 
+template <typename Lock>
 class LockGuard {
  public:
   explicit LockGuard(Lock& lock) noexcept : lock_(lock) { lock_.lock(); }

@@ -23,6 +23,8 @@ internal static class Stopping
         yield return new("stops-within-comparisons", _ => Comparisons());
         yield return new("stops-within-clones", _ => StopsWithin(Of<byte>(Bytes), array => Heap.Delete(array.Clone())));
         yield return new("stops-name-who-held-them-up", _ => Named());
+        yield return new("stops-beside-deletions", _ => BesideDeletions());
+        yield return new("debug-stops-beside-deletions", _ => BesideDeletions());
         yield return new("moves-in-pieces", _ => Pieces());
     }
 
@@ -73,6 +75,41 @@ internal static class Stopping
         Expect.True(Heap.GetStatistics().Stops > before, "the threads were stopped");
         Expect.True(within >= Wanted, $"{within} stops within {Volatile.Read(ref state) / 2} rounds of work");
         Heap.Delete(array);
+    }
+
+    /// <summary>
+    /// Threads that do nothing but allocate and delete are nearly always in native code that has no safe point. A stop gets them all the same, before they have deleted much.
+    /// </summary>
+    private static void BesideDeletions()
+    {
+        const int Rounds = 41, AtMost = 500;
+        long[] deleted = new long[2];
+        bool end = false;
+        Thread[] load = [.. deleted.Select((_, i) => new Thread(() =>
+        {
+            object[] kept = new object[500];
+            for (int at = 0; !Volatile.Read(ref end); at = (at + 1) % kept.Length)
+            {
+                Heap.Delete(kept[at]);
+                kept[at] = new byte[100 + (at * 7)];
+                Volatile.Write(ref deleted[i], deleted[i] + 1);
+            }
+        }))];
+        Array.ForEach(load, thread => thread.Start());
+        foreach (int i in new[] { 0, 1 })
+            Expect.Eventually(() => Volatile.Read(ref deleted[i]) > 1000);
+        List<long> within = [];
+        for (int round = 0; round < Rounds; round++)
+        {
+            long before = Volatile.Read(ref deleted[0]) + Volatile.Read(ref deleted[1]);
+            Heap.Verify();  // all its work is done in the stop
+            within.Add(Volatile.Read(ref deleted[0]) + Volatile.Read(ref deleted[1]) - before);
+        }
+
+        Volatile.Write(ref end, true);
+        Array.ForEach(load, thread => thread.Join());
+        within.Sort();  // a round in which this thread waited for a processor says nothing
+        Expect.True(within[Rounds / 2] <= AtMost, $"until they stood, the threads deleted {within[0]} to {within[^1]} objects, half of the times more than {within[Rounds / 2]}");
     }
 
     private static void Named()

@@ -1,11 +1,16 @@
 // src/Platform: settings, failures that a test asks for, mappings, futexes.
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
 #include <cerrno>
 #include <string>
 #include <thread>
 
 #include "Platform/failures.h"
+#include "Platform/fair_lock.h"
 #include "Platform/files.h"
 #include "Platform/futex.h"
 #include "Platform/lock.h"
@@ -130,6 +135,66 @@ TEST(PlatformLock, ExcludesOthers) {
   EXPECT_TRUE(lock.try_lock());
   EXPECT_FALSE(lock.try_lock());
   lock.unlock();
+}
+
+TEST(PlatformFairLock, ExcludesOthers) {
+  os::FairLock lock;
+  uint64_t counter = 0;
+  std::thread threads[4];
+  for (std::thread& thread : threads) {
+    thread = std::thread([&] {
+      for (int i = 0; i < 5'000; i++) {
+        os::LockGuard guard(lock);
+        counter++;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(counter, 20'000u);
+  EXPECT_TRUE(lock.try_lock());
+  EXPECT_FALSE(lock.try_lock());
+  lock.unlock();
+}
+
+// Who gives it back and takes it again at once comes behind those that wait. With os::Lock, the thread that is awake gets it.
+TEST(PlatformFairLock, ComesInTheOrderOfAsking) {
+  os::FairLock lock;
+  for (int round = 0; round < 200; round++) {
+    lock.lock();
+    std::atomic<int> turns{0};
+    std::thread other([&] {
+      os::LockGuard guard(lock);
+      turns++;
+    });
+    while (!lock.is_wanted()) std::this_thread::yield();
+    EXPECT_EQ(turns.load(), 0);
+    lock.unlock();
+    lock.lock();
+    EXPECT_EQ(turns.load(), 1);
+    lock.unlock();
+    other.join();
+  }
+}
+
+TEST(PlatformFairLock, ForgetsThoseThatAreNotInTheChild) {
+  os::FairLock lock;
+  lock.lock();
+  std::thread other([&] { os::LockGuard guard(lock); });
+  while (!lock.is_wanted()) std::this_thread::yield();
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    lock.forget();
+    lock.lock();
+    lock.unlock();
+    lock.lock();
+    _exit(lock.try_lock() ? 1 : 0);
+  }
+  int status = -1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  lock.unlock();
+  other.join();
 }
 
 TEST(PlatformFiles, AreCutToFit) {

@@ -7,6 +7,7 @@
 #include "core/knobs.h"
 #include "core/module_state.h"
 #include "core/object.h"
+#include "core/stop_request.h"
 #include "heap/chunks.h"
 #include "heap/classification.h"
 #include "heap/large.h"
@@ -39,7 +40,10 @@ enum class Deletion : uint8_t { kWhole, kFinalized, kItself, kPostponed, kKeepin
 [[gnu::noinline]] DeleteResult finish_large(uint8_t* start, const MethodTable* type, size_t size) noexcept {
   if (core::knobs.debug) note_deleted(start, size, type);
   release_large(start, size);
-  return core::knobs.debug && has_unchecked_stack_pins(start) ? DeleteResult::kMayBePinned : DeleteResult::kDeleted;
+  if (!core::knobs.debug) [[likely]]
+    return DeleteResult::kDeleted;
+  if (has_unchecked_stack_pins(start)) return DeleteResult::kMayBePinned;
+  return core::is_stop_wanted() ? DeleteResult::kStopIsWanted : DeleteResult::kDeleted;
 }
 
 [[gnu::noinline]] DeleteResult finish_across_pages(uint8_t* start, size_t size) noexcept {

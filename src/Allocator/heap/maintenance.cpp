@@ -49,6 +49,7 @@ FREEHOLD_MODULE_STATE(state);
 
 // Corrects the counters of one block from its objects, and buries what turns out to be dead.
 void recount_block(size_t block) noexcept {
+  os::LockGuard guard(maintenance_lock);
   for (size_t page = block * kPagesPerBlock; page < (block + 1) * kPagesPerBlock; page++) {
     if (__atomic_load_n(&arena.pages[page].deleted, __ATOMIC_RELAXED) == 0 || core::is_page_dead(page)) continue;
     recount_page(page);
@@ -98,6 +99,7 @@ bool is_left_to_promotion(size_t block) noexcept {
 void release_idle_blocks(bool thorough) noexcept {
   bool small = !core::knobs.debug && is_too_small_to_promote();
   for_each_shared_block([thorough, small](size_t block) noexcept {
+    os::LockGuard guard(maintenance_lock);
     core::BlockRecord& record = arena.blocks[block];
     uint64_t claimed = record.claimed.load(std::memory_order_acquire), before = record.claimed_last_round;
     uint16_t dead = record.dead_pages.load(std::memory_order_relaxed), dead_before = record.dead_last_round;
@@ -112,6 +114,7 @@ void release_idle_blocks(bool thorough) noexcept {
     if (thorough || record.backed || has_several_chunks) end_idle_chunks(block);
     release_dead_pages(block, thorough ? 1 : kBackgroundRun);
   });
+  os::LockGuard guard(maintenance_lock);
   retire_idle_large_block();
 }
 
@@ -176,12 +179,9 @@ void lose_background_threads() noexcept {
 }
 
 void maintain(bool thorough, bool on_allocating_thread) noexcept {
-  // A phase holds the lock, its hook does not: the hook may stop threads that wait for the lock here.
+  // A phase has the lock for each of its blocks, or as a whole where it is short: others wait for it with all threads stopped. Its hook does not: the hook may stop threads that wait for the lock here.
   auto phase = [&](const char* name, auto work) noexcept {
-    {
-      os::LockGuard guard(maintenance_lock);
-      work();
-    }
+    work();
     if (!on_allocating_thread) phase_done(name);
   };
   watch_mappings(mappings());
@@ -189,6 +189,7 @@ void maintain(bool thorough, bool on_allocating_thread) noexcept {
   if (thorough || dead_pages_weigh()) {
     phase("release of dead pages", [&] {
       for_each_shared_block([&](size_t block) noexcept {
+        os::LockGuard guard(maintenance_lock);
         if (thorough || !is_left_to_promotion(block)) release_dead_pages(block, thorough ? 1 : kBackgroundRun);
       });
     });
@@ -204,11 +205,19 @@ void maintain(bool thorough, bool on_allocating_thread) noexcept {
   }
   if (!on_allocating_thread && (thorough || should_remap()) && dedangle()) phase_done("de-dangling");
   if (thorough) drop_prefaulted();
-  if (block_counters.pooled.load(std::memory_order_relaxed) != 0) phase("trim", [&] { thorough ? trim_pool(0) : trim_pool_surplus(); });
+  if (block_counters.pooled.load(std::memory_order_relaxed) != 0)
+    phase("trim", [&] {
+      os::LockGuard guard(maintenance_lock);
+      thorough ? trim_pool(0) : trim_pool_surplus();
+    });
   // Empty addresses keep their tables. Many are worth a call or two of the kernel; so are few, once the program takes no more blocks.
   uint64_t recycled = block_counters.recycled.load(std::memory_order_relaxed), moved = block_counters.moved.load(std::memory_order_relaxed);
   bool quiet = state.recycled_at_last_round.exchange(recycled, std::memory_order_relaxed) == recycled;
-  if (moved > kMovedKept || ((thorough || quiet) && moved != 0)) phase("collapse", [] { collapse_moved(0); });
+  if (moved > kMovedKept || ((thorough || quiet) && moved != 0))
+    phase("collapse", [] {
+      os::LockGuard guard(maintenance_lock);
+      collapse_moved(0);
+    });
 }
 
 }  // namespace freehold::heap

@@ -114,7 +114,7 @@ class StackScan {
       return;
     }
     DeleteResult deleted = delete_keeping_lock(reinterpret_cast<Object*>(outgrown.object));
-    if (deleted == DeleteResult::kDeleted || deleted == DeleteResult::kMayBePinned) {
+    if (has_deleted(deleted)) {
       outgrown_counters.arrays.fetch_add(1, std::memory_order_relaxed);
       outgrown_counters.bytes.fetch_add(outgrown.size, std::memory_order_relaxed);
     }

@@ -1,13 +1,13 @@
 #include "heap/phases.h"
 
 #include <atomic>
-#include <new>
+#include <initializer_list>
 
 namespace freehold::heap {
 
-os::Lock maintenance_lock;
-os::Lock promotion_lock;
-os::Lock place_lock;
+os::FairLock maintenance_lock;
+os::FairLock promotion_lock;
+os::FairLock place_lock;
 
 namespace {
 
@@ -52,6 +52,13 @@ MovingTurn::~MovingTurn() {
   place_lock.unlock();
 }
 
-void forget_place_lock() noexcept { new (&place_lock) os::Lock(); }
+void forget_place_lock() noexcept { place_lock.forget(); }
+
+void keep_pauses_in_child() noexcept {
+  for (os::FairLock* lock : {&promotion_lock, &maintenance_lock}) {
+    lock->forget();
+    lock->lock();
+  }
+}
 
 }  // namespace freehold::heap

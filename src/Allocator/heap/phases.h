@@ -2,17 +2,19 @@
 // threads fork meanwhile, and end scopes.
 #pragma once
 
+#include "Platform/fair_lock.h"
 #include "Platform/lock.h"
 
 namespace freehold::heap {
 
-// One phase of maintenance at a time. Held for less than a millisecond or so, by whoever changes blocks.
-extern os::Lock maintenance_lock;
+// The three are fair: some threads take one again and again, others wait for it with all threads stopped.
+// Maintenance of one block, or one phase of maintenance, at a time. Held for less than a millisecond or so, by whoever changes blocks.
+extern os::FairLock maintenance_lock;
 // One round, or one remap, at a time; and who stops the threads and needs objects to stay where they are. Held for as long as a round or a stop takes. Taken before maintenance_lock.
-extern os::Lock promotion_lock;
+extern os::FairLock promotion_lock;
 // One round, one remap, or one reclaim at a time: marks belong to places. A reclaim holds it from its beginning to its end, so nobody may wait for it who cannot wait for a whole marking. Taken
 // before promotion_lock.
-extern os::Lock place_lock;
+extern os::FairLock place_lock;
 
 // While one exists no phase of maintenance runs. For the verifier, once the threads stand still, and for whoever changes blocks outside cooperative
 // mode. Its owner must not wait for a suspension.
@@ -54,6 +56,8 @@ class MovingTurn {
 
 // In the child of a fork: who had it is not here.
 void forget_place_lock() noexcept;
+// The same, of a thread that has the two pauses itself: those who wait for them are not here.
+void keep_pauses_in_child() noexcept;
 
 // A PromotionPause, but only if nothing moves now, or if it may wait.
 class PromotionPauseIfIdle {

@@ -14,7 +14,7 @@ using core::Object;
 bool delete_unreached(Object* object) noexcept {
   uint32_t sync = *object->sync_word();
   DeleteResult deleted = delete_keeping_lock(object);
-  if (deleted != DeleteResult::kDeleted && deleted != DeleteResult::kMayBePinned) return false;
+  if (!has_deleted(deleted)) return false;
   if (core::has_lock(sync)) note_dead_lock(sync & core::kSyncHashOrIndex);
   return true;
 }

@@ -84,6 +84,8 @@ void freehold_get_statistics(uint64_t* values, int32_t count) noexcept { freehol
 
 void freehold_release_unpinned() noexcept { freehold::heap::release_what_no_thread_pins(); }
 
+void freehold_let_stop() noexcept {}
+
 int64_t freehold_promote() noexcept { return static_cast<int64_t>(freehold::heap::promote(freehold::heap::PromotionScope::kSparse)); }
 
 void freehold_refuse_remaps(int32_t refuse) noexcept { freehold::heap::refuse_remaps(refuse != 0); }

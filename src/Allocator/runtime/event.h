@@ -18,6 +18,7 @@ class Event {
     if (state_.exchange(1, std::memory_order_release) == 0) os::wake_all(state_);
   }
   void reset() noexcept { state_.store(0, std::memory_order_relaxed); }
+  bool is_set() const noexcept { return state_.load(std::memory_order_relaxed) != 0; }
 
   // False when `milliseconds` passed first; negative waits for ever.
   bool wait(int64_t milliseconds = -1) noexcept {

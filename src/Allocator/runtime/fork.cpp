@@ -12,14 +12,13 @@
 #include <cstdint>
 #include <new>
 
+#include "core/stop_request.h"
 #include "heap/fork.h"
 #include "heap/phases.h"
 #include "heap/thread_heap.h"
 #include "runtime/runtime_imports.h"
 #include "runtime/suspension.h"
 #include "runtime/threads_may_run.h"
-
-extern "C" uint32_t RhpTrapThreads;  // what a thread looks at when it comes back from native code
 
 namespace freehold::runtime {
 
@@ -56,8 +55,6 @@ void after_fork() noexcept {
   std::launder(reinterpret_cast<heap::PromotionPause*>(promotion))->~PromotionPause();
 }
 
-constexpr uint32_t kTrapForStop = 2;
-
 // The lock of the runtime's list of threads knows its owner, which has another number in the child and could not give it back.
 void own_thread_list() noexcept {
   auto* lock = reinterpret_cast<pthread_mutex_t*>(reinterpret_cast<uint8_t*>(runtime_instance()->threads) + FREEHOLD_THREAD_LIST_LOCK);
@@ -69,11 +66,13 @@ void in_child() noexcept {
   heap::go_on_in_child();
   if (stopped_others) {
     own_thread_list();
+    heap::keep_pauses_in_child();
   } else {
     // Who was about to stop this thread is not here, and would never let it go on.
-    RhpTrapThreads &= ~kTrapForStop;
+    RhpTrapThreads &= ~core::kTrapForStop;
     threads_may_run.set();
   }
+  standing_threads.forget();
   after_fork();
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/knobs.h"
 #include "core/object.h"
+#include "core/stop_request.h"
 #include "diag/statistics.h"
 #include "heap/finalization_queue.h"
 #include "heap/giving_back.h"
@@ -52,6 +53,11 @@ int32_t collect(GcHeap*, int32_t generation, bool, int32_t mode) {
 
 void* allocate(GcHeap*, AllocationContext* context, size_t size, uint32_t flags) {
   note_allocation();
+  // A thread that does little but allocate is hardly ever in managed code, where it could be stopped.
+  if (core::is_stop_wanted()) {
+    bool cooperative = leave_cooperative_mode();
+    if (cooperative) enter_cooperative_mode();
+  }
   return heap::allocate(context, core::align_up(size, core::kObjectAlignment), flags);
 }
 
@@ -132,7 +138,7 @@ constinit const GcHeapTable kTable = {
     .is_ephemeral = [](GcHeap*, void*) { return false; },
     .wait_until_complete =
         [](GcHeap*, bool) {
-          threads_may_run.wait();
+          standing_threads.wait();
           preempt_after_stop();
           return uint32_t{0};
         },
@@ -150,7 +156,11 @@ constinit const GcHeapTable kTable = {
     .allocate = allocate,
     .publish = [](GcHeap*, uint8_t*) {},
     .set_wait_event = [](GcHeap*) { threads_may_run.set(); },
-    .reset_wait_event = [](GcHeap*) { threads_may_run.reset(); },
+    .reset_wait_event =
+        [](GcHeap*) {
+          standing_threads.begin_stop();
+          threads_may_run.reset();
+        },
     .is_large = [](GcHeap*, void* object) { return static_cast<core::Object*>(object)->size() >= kLargeObjectThreshold; },
     .object_walk = {not_called, not_called, not_called},
     .diagnostics = {not_called, not_called, not_called, not_called, not_called, not_called, not_called, not_called, not_called, not_called, not_called},
@@ -225,6 +235,7 @@ bool start() noexcept {
     os::write_error("Freehold: the handlers of SIGSEGV and SIGBUS cannot be installed.\n");
     return false;
   }
+  core::trapped = &RhpTrapThreads;
   if (!heap::initialize(heap_limit()) || !own_faults_of_arena()) return false;
   if (!watch_forks()) return false;
   heap::set_pin_scanner(scan_pins);

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdio>
 
+#include "Platform/fair_lock.h"
 #include "core/module_state.h"
 #include "core/stop_counters.h"
 #include "diag/verify.h"
@@ -15,6 +16,7 @@
 #include "runtime/collections.h"
 #include "runtime/frozen_segments.h"
 #include "runtime/runtime_imports.h"
+#include "runtime/threads_may_run.h"
 
 namespace freehold::runtime {
 
@@ -33,6 +35,8 @@ struct State {
   uint64_t last_resumed = 0;  // written and read while the threads are stopped
   // Only in the child of a fork, written while it has one thread.
   bool others_never_stop = false, has_no_finalizer_thread = false;
+  // Whose stop it is. The runtime's own lock goes to whoever is awake, and lets nobody look between two stops.
+  os::FairLock turn;
 };
 constinit State state;
 FREEHOLD_MODULE_STATE(state);
@@ -89,7 +93,21 @@ void freehold_hijack(Thread* thread) {
 #endif
 }
 
+namespace {
+
+// Who has missed an interval between two stops goes on before the next one. Not for ever: it may have no processor.
+void let_others_go_on() noexcept {
+  constexpr uint64_t kMicrosecondsBetween = 50, kAtMostNanoseconds = 20'000'000;
+  if (!standing_threads.missed_interval()) return;
+  for (uint64_t start = os::nanoseconds(); standing_threads.missed_interval() && threads_may_run.is_set() && os::nanoseconds() - start < kAtMostNanoseconds;)
+    os::pause(kMicrosecondsBetween);
+}
+
+}  // namespace
+
 void suspend_all() noexcept {
+  state.turn.lock();
+  let_others_go_on();
   // The runtime walks the stack of the thread that suspends from its deferred frame, which it expects to be set by those who may collect. A thread that
   // comes through a P/Invoke has the same in its transition frame.
   Thread& thread = tls_CurrentThread;
@@ -105,6 +123,7 @@ void resume_all() noexcept {
   state.last_signalled = nullptr;
   state.last_resumed = os::nanoseconds();
   restart_runtime(true);
+  state.turn.unlock();
 }
 
 int64_t total_pause() noexcept { return static_cast<int64_t>(state.stopped_total.load(std::memory_order_relaxed)) / kTick; }
@@ -278,6 +297,9 @@ const heap::RootSupport root_support = {stop_for_marking, for_each_strong_root, 
 
 void go_on_without_other_threads(bool stand) noexcept {
   state.others_never_stop = !stand;
+  // Those who waited for their turn are not here.
+  state.turn.forget();
+  if (stand) state.turn.lock();
   state.has_no_finalizer_thread = true;
 }
 

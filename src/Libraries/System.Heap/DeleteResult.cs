@@ -11,4 +11,5 @@ internal enum DeleteResult
     HasSyncEntry = 5,
     MayBePinned = 6,
     OwnsParts = 7,
+    StopIsWanted = 8,
 }

@@ -64,14 +64,26 @@ internal static class Deletion
             while (result == DeleteResult.HasSyncEntry);  // another thread has made a lock just then
         }
 
-        if (result == DeleteResult.MayBePinned)
-        {
-            // Debug mode: the object was pinned some time. Unless it still is, its next use must throw.
-            NativeHeap.ReleaseUnpinned();
-            return DeleteResult.Deleted;
-        }
+        return EndInDebugMode(result);
+    }
 
-        return result;
+    /// <summary>What debug mode has left to do for an object that is deleted.</summary>
+    [StackTraceHidden]
+    internal static DeleteResult EndInDebugMode(DeleteResult result)
+    {
+        switch (result)
+        {
+            case DeleteResult.MayBePinned:
+                // The object was pinned some time. Unless it still is, its next use must throw.
+                NativeHeap.ReleaseUnpinned();
+                return DeleteResult.Deleted;
+            case DeleteResult.StopIsWanted:
+                // A thread that does nothing but delete is hardly ever in managed code, where it could be stopped.
+                NativeHeap.LetStop();
+                return DeleteResult.Deleted;
+            default:
+                return result;
+        }
     }
 
     /// <summary>Throws what <see cref="Heap.Delete"/> says of a last answer.</summary>

@@ -145,13 +145,7 @@ internal static class PostponedDeletions
             }
 
             // A lock may have been made just then.
-            DeleteResult result = NativeHeap.DeletePostponed(obj);
-            if (result == DeleteResult.MayBePinned)
-            {
-                NativeHeap.ReleaseUnpinned();
-            }
-
-            return result != DeleteResult.HasSyncEntry;
+            return Deletion.EndInDebugMode(NativeHeap.DeletePostponed(obj)) != DeleteResult.HasSyncEntry;
         }
         catch (DanglingReferenceException)
         {

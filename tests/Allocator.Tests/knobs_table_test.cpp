@@ -70,9 +70,11 @@ TEST(KnobsTable, EachKeyIsReadAndAWrongValueOfItIsNamed) {
   core::knobs = {};
 }
 
-TEST(KnobsTable, VariablesOfTheNativeHalfArePassedOver) {
+TEST(KnobsTable, VariablesOfTheNativeHalfAndOfCompilersArePassedOver) {
   std::string error;
-  for (const char* setting : {"FREEHOLD_MESH=0", "FREEHOLD_MESH_STATS=1", "FREEHOLD_NATIVE_STATS=1"}) EXPECT_TRUE(read_setting(setting, &error)) << error;
+  for (const char* setting : {"FREEHOLD_MESH=0", "FREEHOLD_MESH_STATS=1", "FREEHOLD_NATIVE_STATS=1", "FREEHOLD_JIT=x", "FREEHOLD_CLANG=x", "FREEHOLD_CLANGXX=x",
+                              "FREEHOLD_COMPILER_VERIFY=1"})
+    EXPECT_TRUE(read_setting(setting, &error)) << error;
   for (const char* setting : {"FREEHOLD_MESHES=1", "FREEHOLD_NATIVES=1"}) EXPECT_FALSE(read_setting(setting, &error)) << setting;
   core::knobs = {};
 }

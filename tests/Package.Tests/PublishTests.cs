@@ -241,6 +241,36 @@ public sealed partial class PublishTests(PackageFixture machine)
     }
 
     [Fact]
+    public void DotnetRunDeletesAsFreeholdDoes()
+    {
+        // What each object's finalizer did; the second deletion of one whose finalizer threw frees it, a third is a mistake.
+        const string Source = """
+            using System;
+            var suppressed = new Finalizable("suppressed");
+            GC.SuppressFinalize(suppressed);
+            Heap.Delete(suppressed);
+            Heap.Delete(new Finalizable("runs"));
+            var throws = new Finalizable("throws");
+            try { Heap.Delete(throws); } catch (InvalidOperationException) { Console.WriteLine("thrown"); }
+            Heap.Delete(throws);
+            try { Heap.Delete(throws); } catch (DoubleDeleteException) { Console.WriteLine("twice"); }
+
+            sealed class Finalizable(string name)
+            {
+                ~Finalizable()
+                {
+                    Console.WriteLine(name);
+                    if (name == "throws") throw new InvalidOperationException();
+                }
+            }
+            """;
+        var project = new SampleProject(machine, source: Source);
+        CommandResult run = project.Dotnet("run");
+        Assert.True(run.ExitCode == 0, run.Output);
+        Assert.Equal(["runs", "throws", "thrown", "twice"], run.Output.Split('\n', StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries));
+    }
+
+    [Fact]
     public void AReferenceThroughALibraryIsEnough()
     {
         var library = new SampleProject(machine, "<OutputType>Library</OutputType>", source: "public static class Library { public static bool IsManual => System.Heap.IsManual; }");

@@ -44,8 +44,17 @@ internal static class CollectedHeap
             throw new DoubleDeleteException();
         }
 
+        try
+        {
+            RunFinalizer(obj);
+        }
+        catch
+        {
+            s_deleted.Remove(obj);  // it stays undeleted; the collector will not run the finalizer again, and neither does a second deletion
+            throw;
+        }
+
         Interlocked.Increment(ref s_deletedObjects);
-        RunFinalizer(obj);
     }
 
     internal static void DeleteAll(System.Collections.IEnumerable collection)
@@ -96,12 +105,22 @@ internal static class CollectedHeap
     internal static HeapStatistics GetStatistics() =>
         new(GC.GetTotalAllocatedBytes(), 0, Environment.WorkingSet, Interlocked.Read(ref s_doubleDeletes));
 
+    /// <summary>Whether the finalizer was suppressed or has run: the collector keeps that in bit 30 of the word before the object (BIT_SBLK_FINALIZER_RUN in its syncblk.h), on CoreCLR as on NativeAOT.</summary>
+    private static unsafe bool HasNoFinalizerToRun(object obj)
+    {
+        const uint FinalizerRun = 0x4000_0000;
+        fixed (byte* first = &Unsafe.As<Fields>(obj).First)
+        {
+            return (*(uint*)(first - sizeof(nint) - sizeof(uint)) & FinalizerRun) != 0;
+        }
+    }
+
     /// <summary>Calls the most derived finalizer, which calls those of its bases; the collector will not call it again.</summary>
     [System.Diagnostics.CodeAnalysis.UnconditionalSuppressMessage("Trimming", "IL2075", Justification = "A type with a finalizer keeps it; without reflection data nothing is found and the collector runs it later.")]
     private static void RunFinalizer(object obj)
     {
         MethodInfo? finalizer = obj.GetType().GetMethod("Finalize", BindingFlags.Instance | BindingFlags.NonPublic, Type.EmptyTypes);
-        if (finalizer is null || finalizer.DeclaringType == typeof(object))
+        if (finalizer is null || finalizer.DeclaringType == typeof(object) || HasNoFinalizerToRun(obj))
         {
             return;
         }
@@ -121,5 +140,11 @@ internal static class CollectedHeap
             t_finalizing.RemoveAt(t_finalizing.Count - 1);
             GC.SuppressFinalize(obj);  // it may have registered itself again
         }
+    }
+
+    // Any object, as what lies behind its type.
+    private sealed class Fields
+    {
+        public byte First;
     }
 }

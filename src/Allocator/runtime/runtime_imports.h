@@ -138,7 +138,7 @@ void scan_dependent_handles(uint32_t condemned, uint32_t oldest, ScanContext* co
 void scan_pinning_handles(uint32_t condemned, uint32_t oldest, ScanContext* context,
                           RootCallback callback) asm("_Z24Ref_UpdatePinnedPointersjjP11ScanContextPFvPP6ObjectS0_jE");
 void enumerate_contexts(ContextCallback callback, void* argument) asm("_ZN15GCToEEInterface19GcEnumAllocContextsEPFvP16gc_alloc_contextPvES2_");
-extern "C" uint32_t RhpTrapThreads;  // core/stop_request.h
+extern "C" uint32_t RhpTrapThreads;                                               // core/stop_request.h
 bool leave_cooperative_mode() asm("_ZN15GCToEEInterface18EnablePreemptiveGCEv");  // was the thread in it?
 void enter_cooperative_mode() asm("_ZN15GCToEEInterface19DisablePreemptiveGCEv");
 void request_finalizer_thread(bool wait) asm("_ZN15GCToEEInterface18EnableFinalizationEb");

@@ -11,7 +11,7 @@ usage() {
   exit 2
 }
 
-if [ $# -eq 0 ]; then exec eng/test.sh --at-once _tests Compiler Layers Format; fi
+if [ $# -eq 0 ]; then exec eng/test.sh --at-once _tests Compiler Layers Format Coverage; fi
 [ "$1" = --sanitize ] || usage "unknown option '$1'"
 case "${2:-}" in address|undefined|thread) ;; *) usage "no sanitizer is called '${2:-}'" ;; esac
 [ $# -eq 2 ] || usage "too many arguments"

@@ -11,7 +11,7 @@ usage() {
   exit 2
 }
 
-if [ $# -eq 0 ]; then exec eng/test.sh --at-once _tests Compiler Layers Format; fi
+if [ $# -eq 0 ]; then exec eng/test.sh --at-once _tests Compiler Layers Format Coverage; fi
 [ "$1" = --sanitize ] || usage "unknown option '$1'"
 case "${2:-}" in address|undefined|thread) ;; *) usage "no sanitizer is called '${2:-}'" ;; esac
 [ $# -eq 2 ] || usage "too many arguments"
@@ -25,7 +25,7 @@ run cmake --build "$build" --parallel "$(nproc)" --target allocator_tests mesh_t
 export ASAN_OPTIONS="handle_segv=0:handle_sigbus=0:allow_user_segv_handler=1:detect_leaks=0:suppressions=$root/tests/Sanitizers/address.txt"
 export UBSAN_OPTIONS="print_stacktrace=1:suppressions=$root/tests/Sanitizers/undefined.txt"
 # The thread sanitizer has four bytes for each byte that was ever used, and the heap's addresses are always new: it forgets them at 4 GB.
-export TSAN_OPTIONS="memory_limit_mb=4000:hard_rss_limit_mb=12000:handle_segv=0:handle_sigbus=0:second_deadlock_stack=1:history_size=7:suppressions=$root/tests/Sanitizers/thread.txt"
+export TSAN_OPTIONS="die_after_fork=0:memory_limit_mb=4000:hard_rss_limit_mb=12000:handle_segv=0:handle_sigbus=0:second_deadlock_stack=1:history_size=7:suppressions=$root/tests/Sanitizers/thread.txt"
 log="$artifacts/logs/sanitize-$kind.log"
 mkdir -p "$artifacts/logs"
 code=0

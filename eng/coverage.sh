@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # ./build.sh coverage: which lines of src/Allocator no test runs. The native tests, then the cases of tests/Contract as a published program with a libfreehold.a that
 # counts. Prints a table of files, the fewest covered first. artifacts/coverage/never-run.txt has each line that never ran. Fails if one of heap/ or runtime/ is
-# not in tests/Coverage/cannot-run.txt, which says why, or if one there did run.
+# not in tests/Coverage/cannot-run.txt, which says why, or if one there did run that never should. The suite tests/Coverage finds rows that name no line, or several.
 #   eng/coverage.sh [--report | --cases]     --report: only the report, of the runs so far; --cases: the published program again
 set -euo pipefail
 source "$(dirname "$0")/common.sh"
@@ -9,6 +9,7 @@ cd "$root"
 build="$artifacts/coverage/build"
 reports="$artifacts/coverage/gcov"
 never="$artifacts/coverage/never-run.txt"
+ran="$artifacts/coverage/ran.txt"
 parts=$(nproc)
 
 # In parts at a time: processes that end together add their counts to the files one after the other.
@@ -103,7 +104,7 @@ rm -rf "$reports"
 mkdir -p "$reports"
 (cd "$reports" && find "$build/src/Allocator" "$build/tests/Allocator.Tests" -name '*.gcda' -print0 | xargs -0 gcov -r -s "$root" -p > /dev/null)
 # gcov: "count:line:text"; '#####' is a line that never ran. A file is in several reports, a header in those of many files: a line ran if it did in one.
-awk -F: -v never="$never" '
+awk -F: -v never="$never" -v ran_file="$ran" '
   $1 ~ /-/ && $3 == "Source" { file = $4 }
   { count = $1; gsub(/ /, "", count); line = $2 + 0 }
   file ~ /^src\/Allocator/ && line > 0 && count != "-" {
@@ -117,7 +118,8 @@ awk -F: -v never="$never" '
       split(key, part, SUBSEP)
       all[part[1]]++
       total++
-      if (key in ran) { good[part[1]]++; covered++ } else print part[1] ":" part[2] ":" text[key] > never ".part"
+      if (key in ran) { good[part[1]]++; covered++ }
+      print part[1] ":" part[2] ":" text[key] > (key in ran ? ran_file : never ".part")
     }
     for (file in all) printf "%5.1f %% of %4d  %s\n", 100 * good[file] / all[file], all[file], file
     printf "%5.1f %% of %4d  all\n", 100 * covered / total, total
@@ -127,36 +129,27 @@ LC_ALL=C sort -t: -k1,1 -k2,2n "$never.part" > "$never"
 rm "$never.part"
 echo "$(wc -l < "$never") lines never ran: $never"
 
-# Each of them in heap/ and runtime/ has a row in cannot-run.txt. A row that nothing needs is an error, too, unless it says that the line runs now and then.
-awk -F ' \\| ' '
-  # The lines of a function: from the one with `text`, to its end, which is in the first column.
-  function take_function(name, text, row,    line, number, inside) {
-    while ((getline line < name) > 0) {
-      number++
-      if (!inside && index(line, text) != 0) inside = 1
-      if (!inside) continue
-      whole[name ":" number] = row
-      if (line ~ /^}/ || line ~ /}$/ && line !~ /^ /) break
+# Each of them in heap/ and runtime/ has a row in cannot-run.txt, which names that line. A line that a row calls 'never' must not run; one that runs 'rarely' may.
+named="$artifacts/coverage/named.txt"
+run awk -v sources=src/Allocator -f tests/Coverage/lines.awk tests/Coverage/cannot-run.txt > "$named"
+awk -F '\t' -v never="$never" '
+  FILENAME == ARGV[1] { number["src/Allocator/" $1] = $2; often["src/Allocator/" $1] = $3; row[$2] = $4; if ($3 == "never") needed[$2] = 1; next }
+  !/^src\/Allocator\/(heap|runtime)\// { next }
+  {
+    split($0, part, ":")
+    place = part[1] ":" part[2]
+    if (FILENAME == never) {
+      if (place in number) { used[number[place]] = 1; next }
+      print "no test runs " $0
+      wrong++
+    } else if (often[place] == "never") {
+      print "runs: " place ", by the row " row[number[place]]
+      wrong++
     }
-    close(name)
-  }
-  FNR == NR {
-    if ($0 ~ /^#/ || NF != 4) next
-    rows++; file[rows] = $1; part[rows] = label[rows] = $2; often[rows] = $3
-    if (sub(/ \{\}$/, "", part[rows])) { take_function("src/Allocator/" $1, part[rows], rows); part[rows] = "" }
-    next
-  }
-  /^src\/Allocator\/(heap|runtime)\// {
-    name = substr($0, 1, index($0, ":") - 1)
-    split($0, place, ":")
-    if ((name ":" place[2]) in whole) { used[whole[name ":" place[2]]] = 1; next }
-    for (i = 1; i <= rows; i++) if (part[i] != "" && name == "src/Allocator/" file[i] && index($0, part[i]) != 0) { used[i] = 1; next }
-    print "no test runs " $0
-    wrong++
   }
   END {
-    for (i = 1; i <= rows; i++) if (!(i in used) && often[i] != "rarely") { print "runs, or is gone: " file[i] ": " label[i]; wrong++ }
-    printf "%d lines of heap/ and runtime/ without a test or a reason\n", wrong
+    for (i in needed) if (!(i in used)) { print "no line of it can run, or be left out: " row[i]; wrong++ }
+    printf "%d lines of heap/ and runtime/ without a test or a reason, or with a wrong row\n", wrong
     exit wrong != 0
   }
-' tests/Coverage/cannot-run.txt "$never"
+' "$named" "$never" "$ran"

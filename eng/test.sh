@@ -3,7 +3,7 @@
 #   artifacts/native/bin/*_tests      GoogleTest executables, their tests in random order: the log begins with the command, which has the seed
 #   tests/*.Tests/*.csproj            xUnit projects
 #   tests/*/run.sh                    anything else that ends with a line 'N passed, N failed'
-#   eng/test.sh --at-once [part of a name…]     native suites in as many parts at a time as there are processors: for ./build.sh check
+#   eng/test.sh --at-once [part of a name…]     native suites in as many parts at a time as there are processors, beside the managed ones: for ./build.sh check
 # Output goes to artifacts/logs/<suite>.log. A suite that ends with an error, or without having run a test, counts as a failure.
 set -euo pipefail
 source "$(dirname "$0")/common.sh"
@@ -53,6 +53,24 @@ eng/native.sh all
 # The tests of the JIT hook read the JIT out of the ILCompiler package, which this project names.
 run dotnet restore tests/Compiler.Tests/Compiler.Tests.csproj > "$logs/restore.log"
 
+# test_project <project>: how it ended is in a file.
+test_project() {
+  local suite code=0
+  suite=$(basename "$1" .csproj)
+  rm -f "$logs/$suite.code"
+  run dotnet test -c Release -nologo "$1" > "$logs/$suite.log" 2>&1 || code=$?
+  echo "$code" > "$logs/$suite.code"
+}
+projects=()
+for project in tests/*.Tests/*.csproj; do
+  if [ -f "$project" ] && wanted "$(basename "$project" .csproj)"; then projects+=("$project"); fi
+done
+# Native tests wait for much of their time: at once, the managed suites run beside them.
+if [ "$parts" -gt 1 ]; then
+  for project in "${projects[@]}"; do test_project "$project"; done &
+  managed=$!
+fi
+
 for binary in "$artifacts"/native/bin/*_tests; do
   suite=$(basename "$binary")
   [ -x "$binary" ] && wanted "$suite" || continue
@@ -70,11 +88,12 @@ for binary in "$artifacts"/native/bin/*_tests; do
   record "$suite" "$code" "$(grep -c '^\[       OK \]' "$logs/$suite.log" || true)" "$(grep -c '^\[  FAILED  \].*ms)' "$logs/$suite.log" || true)"
 done
 
-for project in tests/*.Tests/*.csproj; do
+if [ "$parts" -gt 1 ]; then wait "$managed" || true; fi
+for project in "${projects[@]}"; do
   suite=$(basename "$project" .csproj)
-  [ -f "$project" ] && wanted "$suite" || continue
-  code=0
-  run dotnet test -c Release -nologo "$project" > "$logs/$suite.log" 2>&1 || code=$?
+  if [ "$parts" -eq 1 ]; then test_project "$project"; fi
+  code=$(cat "$logs/$suite.code" || echo 1)
+  rm -f "$logs/$suite.code"
   summary=$(grep -oE 'Failed: +[0-9]+, Passed: +[0-9]+' "$logs/$suite.log" || true)
   record "$suite" "$code" "$(echo "$summary" | grep -oE 'Passed: +[0-9]+' | grep -oE '[0-9]+' | sum)" "$(echo "$summary" | grep -oE 'Failed: +[0-9]+' | grep -oE '[0-9]+' | sum)"
 done

@@ -26,9 +26,15 @@ namespace {
 
 // Between the managed arena, which ends at 80 TB if it gets what it wants, and executables; outside of the shadows of sanitizers. Where in there, the random bytes say that the kernel gives each
 // process: what the page leads to are functions, and nobody shall know beforehand where they are named.
+#ifdef __SANITIZE_THREAD__
+// It keeps that range too. What it leaves below executables is smaller.
+constexpr uintptr_t kFirst = 0x5500'0000'0000;
+constexpr int kPageBits = 26;
+#else
+constexpr uintptr_t kFirst = 0x5080'0000'0000;
+constexpr int kPageBits = 28;
+#endif
 uintptr_t address() noexcept {
-  constexpr uintptr_t kFirst = 0x5080'0000'0000;
-  constexpr int kPageBits = 28;
   uint64_t random[2] = {};
   if (auto* given = reinterpret_cast<const void*>(getauxval(AT_RANDOM))) memcpy(random, given, sizeof random);
   uint64_t mixed = random[0] ^ (random[1] << 23 | random[1] >> 41);

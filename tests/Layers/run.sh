@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The layering of src/Allocator, and that eng/check-layers.sh finds what it is for.
+# The layering of src/Allocator, and that eng/check-layers.sh finds what it is for; no long file, and a page for each part of src.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 check="$root/eng/check-layers.sh"
@@ -64,6 +64,46 @@ outside() {
 outside platform-up 'Platform/a.h: includes "heap/heap.h"' Platform/a.h heap/heap.h
 outside halves 'NativeBridge/Runtime/a.cpp: includes "heap/heap.h"' NativeBridge/Runtime/a.cpp heap/heap.h
 outside down '' NativeBridge/Runtime/a.cpp Platform/lock.h
+
+# The shape of the tree: files of at most 600 lines, and a page of some ten lines for each part of src/.
+count() {  # count <name> <what is wrong, one a line>
+  if [ -z "$2" ]; then
+    echo "ok: $1"
+    passed=$((passed + 1))
+  else
+    echo "FAILED: $1:"
+    echo "$2"
+    failed=$((failed + 1))
+  fi
+}
+
+# long_files <folder>: golden texts are made by a tool.
+long_files() { (cd "$1" && find . \( -name .git -o -name artifacts -o -name bin -o -name obj -o -name Golden -o -name corpus \) -prune -o -type f \
+  -regex '.*\.\(cs\|cpp\|h\|c\|S\|inc\|sh\|py\|awk\|ll\|props\|targets\|csproj\|txt\|md\)' -print0 | xargs -0 awk 'FNR == 601 { print FILENAME ": more than 600 lines" }' | LC_ALL=C sort); }
+
+# without_page <folder>: each part that has a project, a list of targets or parts of its own.
+without_page() {
+  local part lines
+  for part in "$1"/src/*/ "$1"/src/*/*/; do
+    [ -e "$part" ] || continue
+    [[ "${part%/}" =~ /(bin|obj|include|build|buildTransitive)$ ]] && continue
+    compgen -G "$part*.csproj" > /dev/null || compgen -G "$part*.cpp" > /dev/null || [ "$(dirname "$part")" = "$1/src" ] || continue
+    case "$part" in */Analyzers/*/) continue ;; esac  # one page for the rules and their fixes
+    lines=$(wc -l 2> /dev/null < "$part/README.md" || echo 0)
+    if [ "$lines" -lt 5 ]; then echo "${part#"$1"/}: README.md has $lines lines"; fi
+  done
+}
+
+tree="$scratch/shape"
+mkdir -p "$tree/src/New/Part" "$tree/src/Old" "$tree/Golden"
+seq 601 > "$tree/src/New/long.cs"
+seq 601 > "$tree/Golden/long.cs"
+seq 600 | tee "$tree/src/New/a.cpp" > "$tree/src/New/Part/b.cpp"
+seq 10 | tee "$tree/src/Old/README.md" > "$tree/src/New/README.md"
+count long-file "$(diff <(echo './src/New/long.cs: more than 600 lines') <(long_files "$tree"))"
+count part-without-page "$(diff <(echo 'src/New/Part/: README.md has 0 lines') <(without_page "$tree"))"
+count "no file has more than 600 lines" "$(long_files "$root")"
+count "each part of src has a README.md" "$(without_page "$root")"
 
 if "$check"; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
 echo "$passed passed, $failed failed"

@@ -66,12 +66,17 @@ class FaultDispatcherLimitsTest : public ::testing::Test {
   }
   static void write() { *static_cast<volatile char*>(page + 8) = 1; }
 
+  // It outlives the test's body: the dispatcher has its address until the end of the test.
+  FaultOwner& make() { return made_[next_++]; }
+
+  FaultOwner made_[16];
+  size_t next_ = 0;
   std::vector<FaultOwner*> added_;
   struct sigaction original_[std::size(kFaults)];
 };
 
 TEST_F(FaultDispatcherLimitsTest, AnOwnerTooManyIsRefusedAndTheOthersStay) {
-  FaultOwner owners[16];
+  auto& owners = made_;
   size_t count = 0;
   while (count < std::size(owners) && add(owners[count], fault_bit(SIGSEGV), decline)) count++;
   ASSERT_GE(count, 4u);
@@ -85,7 +90,7 @@ TEST_F(FaultDispatcherLimitsTest, AnOwnerTooManyIsRefusedAndTheOthersStay) {
 }
 
 TEST_F(FaultDispatcherLimitsTest, AnOwnerThatIsAddedAgainIsAskedOnce) {
-  FaultOwner counts, owner;
+  FaultOwner &counts = make(), &owner = make();
   ASSERT_TRUE(add(counts, fault_bit(SIGSEGV), [](int, siginfo_t*, ucontext_t*) noexcept { return order += 'c', false; }));
   ASSERT_TRUE(add_fault_owner(counts, FaultStack::kAlternate));
   ASSERT_TRUE(add(owner, fault_bit(SIGSEGV), take));
@@ -103,7 +108,7 @@ void chain(int signal, siginfo_t* information, void* context) {
 
 // Others put themselves on top again and again, and each time it comes over them, until it has no handler left. Then it says so, and what is on top stays.
 TEST_F(FaultDispatcherLimitsTest, WithoutAnotherHandlerItRefusesAndTheTopOneStays) {
-  FaultOwner first, again, answers;
+  FaultOwner &first = make(), &again = make(), &answers = make();
   ASSERT_TRUE(add(first, fault_bit(SIGSEGV), decline));
   int levels = 1;
   for (; levels < 8; levels++) {
@@ -139,7 +144,7 @@ TEST_F(FaultDispatcherLimitsTest, WithoutAnotherHandlerItRefusesAndTheTopOneStay
 }
 
 TEST_F(FaultDispatcherLimitsTest, EachSignalHasItsOwners) {
-  FaultOwner traps, buses, accesses;
+  FaultOwner &traps = make(), &buses = make(), &accesses = make();
   ASSERT_TRUE(add(traps, fault_bit(SIGTRAP), note_trap));
   EXPECT_FALSE(receives_faults(SIGSEGV));
   ASSERT_TRUE(add(buses, fault_bit(SIGBUS), note_bus));
@@ -164,7 +169,7 @@ TEST_F(FaultDispatcherLimitsTest, EachSignalHasItsOwners) {
 }
 
 TEST_F(FaultDispatcherLimitsTest, AnOwnerOfTwoSignalsKeepsBothUntilItGoes) {
-  FaultOwner both, one;
+  FaultOwner &both = make(), &one = make();
   ASSERT_TRUE(add(both, fault_bit(SIGSEGV) | fault_bit(SIGBUS), take));
   ASSERT_TRUE(add(one, fault_bit(SIGBUS), note_bus));
   remove(one);
@@ -178,7 +183,7 @@ void foreign_opens(int, siginfo_t*, void*) { open_page(); }
 
 // A handler that came after it is not thrown out by an owner that goes.
 TEST_F(FaultDispatcherLimitsTest, WhoCameAfterItStaysWhenTheLastOwnerGoes) {
-  FaultOwner owner;
+  FaultOwner& owner = make();
   ASSERT_TRUE(add(owner, fault_bit(SIGSEGV), decline));
   struct sigaction action = {}, before, now;
   action.sa_sigaction = foreign_opens;
@@ -245,7 +250,7 @@ TEST_F(FaultDispatcherLimitsTest, ThreadsFaultWhileOwnersComeAndGo) {
 }
 
 TEST_F(FaultDispatcherLimitsTest, AChildOfForkHasTheOwners) {
-  FaultOwner owner;
+  FaultOwner& owner = make();
   ASSERT_TRUE(add(owner, fault_bit(SIGSEGV), take, page, kPage));
   pid_t child = fork();
   if (child == 0) {
@@ -275,7 +280,7 @@ TEST_F(FaultDispatcherLimitsTest, AFaultInTheForeignHandlerIsAnswered) {
   action.sa_sigaction = foreign_faults;
   action.sa_flags = SA_SIGINFO | SA_NODEFER;
   ASSERT_EQ(sigaction(SIGSEGV, &action, nullptr), 0);
-  FaultOwner owner;
+  FaultOwner& owner = make();
   ASSERT_TRUE(add(owner, fault_bit(SIGSEGV), take_inner, inner_page, kPage));
   for (int i = 0; i < 2; i++) {
     write();
@@ -293,7 +298,7 @@ TEST_F(FaultDispatcherLimitsTest, AFaultThatIsIgnoredEndsTheProcess) {
   struct sigaction ignored = {};
   ignored.sa_handler = SIG_IGN;
   ASSERT_EQ(sigaction(SIGSEGV, &ignored, nullptr), 0);
-  FaultOwner owner;
+  FaultOwner& owner = make();
   ASSERT_TRUE(add(owner, fault_bit(SIGSEGV), decline));
   EXPECT_EXIT(write(), ::testing::KilledBySignal(SIGSEGV), "");
   remove(owner);

@@ -52,4 +52,14 @@ struct BudgetFigures {
 };
 BudgetFigures budget_figures() noexcept;
 
+// What one owner gave back when its turn came.
+struct BudgetTurn {
+  const char *owner, *asker;  // asker: whose question the round answers
+  uint64_t round, held, given, nanoseconds;
+  GiveBack step;
+};
+inline constexpr unsigned kBudgetTurns = BudgetState::kTurns;
+// The last turns, at most kBudgetTurns, the oldest first; how many they are. Any thread; without one that is being written.
+unsigned last_budget_turns(BudgetTurn* turns) noexcept;
+
 }  // namespace freehold::os

@@ -20,6 +20,13 @@ struct FixedRange {
 
 struct BudgetOwner;
 
+// One owner's turn in a round. Written by the budget's thread: the number is 0 while it writes the others, and comes last.
+struct GivingBack {
+  std::atomic<uint64_t> number;  // of the turn, from 1 on
+  std::atomic<const BudgetOwner*> owner, asker;
+  std::atomic<uint64_t> round, step, held, given, nanoseconds;  // held: before it
+};
+
 // Written by any thread; the words that belong together are under `lock`.
 struct BudgetState {
   static constexpr unsigned kOwners = 6, kSteps = 3;
@@ -36,6 +43,10 @@ struct BudgetState {
   // Since the start; written by the budget's thread, and by threads that ask.
   std::atomic<uint64_t> rounds, waits, given_up;
   std::atomic<uint64_t> given[kSteps], nanoseconds[kSteps];
+  // The last turns: that with number n is at n % kTurns.
+  static constexpr unsigned kTurns = 36;
+  std::atomic<uint64_t> turns;  // ever
+  GivingBack last_turns[kTurns];
 };
 
 struct ProcessPage {

@@ -337,7 +337,7 @@ public sealed class NativeSourceTests : IDisposable
 
         // The compiler reads, and before it ends somebody saves, once.
         string saving = Path.Combine(_folder, "saving-clang");
-        File.WriteAllText(saving, $"#!/bin/sh\nclang \"$@\" || exit\ncase \"$*\" in *{(what == "an archive" ? "-shared" : " -c ")}*) [ -e saved ] || {{ touch saved; {save}; }};; esac\n");
+        File.WriteAllText(saving, $"#!/bin/sh\nclang \"$@\" || exit\ncase \"$*\" in *\"{(what == "an archive" ? "-shared" : " -c ")}\"*) [ -e saved ] || {{ touch saved; {save}; }};; esac\n");
         Command.Tool("chmod", "+x", saving);
         string library = Path.Combine(_folder, "obj/libtested.so");
         Make();
@@ -354,6 +354,17 @@ public sealed class NativeSourceTests : IDisposable
             (bool good, _, RecordingBuildEngine engine) = Compile([Item("a.c")], clang: saving, linkOptions: "part.a");
             Assert.True(good, string.Join('\n', engine.Messages));
         }
+    }
+
+    [Theory]
+    [InlineData("x.so: \\\n  there.a \\\n  with space.a \\\n  gone.o\n\nthere.a:\n", "there.a|with space.a")]
+    [InlineData("x.so: \\\n with\\ space.a \\\n there.a\n\nwith\\ space.a:\n", "with space.a|there.a")]
+    [InlineData("", "")]
+    public void RulesOfLinkersAreRead(string rule, string expected)
+    {
+        Write(_folder, "there.a", "");
+        Write(_folder, "with space.a", "");
+        Assert.Equal(expected.Split('|', StringSplitOptions.RemoveEmptyEntries), NativeObject.ReadLinkersRule(rule.Split('\n'), _folder));
     }
 
     [Theory]

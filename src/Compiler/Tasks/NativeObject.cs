@@ -80,7 +80,7 @@ internal sealed class NativeObject(string path, IReadOnlyList<string> command, I
         foreach (string line in lines.Skip(1).TakeWhile(line => line.StartsWith(' ')))
         {
             string name = line.EndsWith(" \\", StringComparison.Ordinal) ? line[..^2].TrimStart(' ') : line.TrimStart(' ');
-            foreach (string one in ReadRule(name).Prepend(name).Where(one => File.Exists(System.IO.Path.GetFullPath(one, directory))).Take(1))
+            foreach (string one in ReadRule(": " + name).Prepend(name).Where(one => File.Exists(System.IO.Path.GetFullPath(one, directory))).Take(1))
             {
                 yield return one;
             }

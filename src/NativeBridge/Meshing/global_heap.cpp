@@ -162,21 +162,20 @@ void GlobalHeap::take_from_bin(MiniHeap& leader) noexcept {
   if (bin >= kBins) return;
   if (leader.next != 0) mini_heaps_[leader.next].previous = leader.previous;
   if (leader.previous != 0) mini_heaps_[leader.previous].next = leader.next;
-  else if ((bins_[size_class][bin] = leader.next) == 0) occupied_[size_class] &= ~(uint64_t{1} << bin);
+  else bins_[size_class][bin] = leader.next;
   partial_[size_class].fetch_sub(1, std::memory_order_relaxed);
   leader.bin.store(MiniHeap::kFull, std::memory_order_seq_cst);
 }
 
-void GlobalHeap::list(MiniHeap& leader) noexcept {
-  uint32_t size_class = leader.size_class.load(std::memory_order_relaxed), bits = 32 - static_cast<uint32_t>(__builtin_clz(arena_->fresh_page()));
-  uint32_t bin = std::min(leader.page >> (bits > 6 ? bits - 6 : 0), kBins - 1);
+void GlobalHeap::list(MiniHeap& leader, uint32_t free_slots) noexcept {
+  uint32_t size_class = leader.size_class.load(std::memory_order_relaxed);
+  uint32_t bin = std::min(free_slots * kBins / kSizeClasses[size_class].slots, kBins - 1);
   if (leader.bin.load(std::memory_order_relaxed) == bin) return;
   take_from_bin(leader);
   leader.previous = 0;
   leader.next = bins_[size_class][bin];
   if (leader.next != 0) mini_heaps_[leader.next].previous = id_of(leader);
   bins_[size_class][bin] = id_of(leader);
-  occupied_[size_class] |= uint64_t{1} << bin;
   partial_[size_class].fetch_add(1, std::memory_order_relaxed);
   leader.bin.store(static_cast<uint8_t>(bin), std::memory_order_seq_cst);
 }
@@ -193,7 +192,7 @@ void GlobalHeap::settle(MiniHeap& mini_heap) noexcept {
   } else if (free_slots == 0) {
     take_from_bin(leader);
   } else {
-    list(leader);
+    list(leader, free_slots);
   }
 }
 
@@ -318,7 +317,9 @@ void GlobalHeap::put_in_order(uint32_t size_class) noexcept {
     for (MiniHeapId id = bins_[size_class][bin], next; id != 0; id = next) {
       MiniHeap& leader = mini_heaps_[id];
       next = leader.next;
-      list(leader);
+      uint32_t free_slots = free_of(leader).count();
+      // What is empty or full by now is about to be settled by who made it so.
+      if (free_slots != 0) list(leader, free_slots);
     }
   }
 }
@@ -330,10 +331,12 @@ bool GlobalHeap::refill(ThreadLocalHeap& heap, uint32_t size_class) noexcept {
   uint32_t wanted = std::max(c.capacity / 2, c.slots), target = std::min(vector.batch * c.slots, wanted), spans = 0;
   {
     os::LockGuard guard(locks_[size_class]);
-    while (occupied_[size_class] != 0 && vector.count() < target && vector.room() >= c.slots) {
-      uint32_t taken = take_slots(mini_heaps_[bins_[size_class][__builtin_ctzll(occupied_[size_class])]], heap);
-      if (shuffled) vector.shuffle_last(taken, heap.random);
-      spans++;
+    for (uint32_t bin = 0; bin < kBins; bin++) {
+      while (bins_[size_class][bin] != 0 && vector.count() < target && vector.room() >= c.slots) {
+        uint32_t taken = take_slots(mini_heaps_[bins_[size_class][bin]], heap);
+        if (shuffled) vector.shuffle_last(taken, heap.random);
+        spans++;
+      }
     }
   }
   if (spans == 0) {

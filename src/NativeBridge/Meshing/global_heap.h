@@ -23,9 +23,7 @@ struct ClassFigures {
 
 class GlobalHeap {
  public:
-  // Partial spans by address: the lowest are used first, so that the others empty. Were the fullest used first, a cache that evicts and fills would never empty a span: each free slot would be taken
-  // again at once, wherever it is.
-  static constexpr uint32_t kBins = 64;
+  static constexpr uint32_t kBins = 4;  // partial spans by their free share: the fullest are used first
 
   bool open(MeshableArena& arena, LargeObjects& large) noexcept;
   void close() noexcept;
@@ -60,7 +58,7 @@ class GlobalHeap {
   void settle(MiniHeap& mini_heap) noexcept;
   // With the class's lock.
   void take_from_bin(MiniHeap& leader) noexcept;
-  // With the class's lock. Spans stay in their bins while the heap grows; this puts them where they belong.
+  // With the class's lock. Who frees does not move a partial span to another bin; this does, for all.
   void put_in_order(uint32_t size_class) noexcept;
   MiniHeapId first_of_bin(uint32_t size_class, uint32_t bin) const noexcept { return bins_[size_class][bin]; }
   uint32_t partial_spans(uint32_t size_class) const noexcept { return partial_[size_class].load(std::memory_order_relaxed); }
@@ -84,7 +82,7 @@ class GlobalHeap {
   void release_span(MiniHeap& mini_heap) noexcept;
   void release_member(MiniHeap& leader, MiniHeap& member) noexcept;
   uint32_t take_slots(MiniHeap& leader, ThreadLocalHeap& heap) noexcept;
-  void list(MiniHeap& leader) noexcept;
+  void list(MiniHeap& leader, uint32_t free_slots) noexcept;
   void set_owner(const MiniHeap& mini_heap, uint32_t owner) noexcept;
   void note_freed(MiniHeap& mini_heap) noexcept;
   MiniHeapId take_id() noexcept;
@@ -97,7 +95,6 @@ class GlobalHeap {
   os::Lock ids_lock_;                            // innermost
   os::Lock locks_[kClasses];                     // of a class's bins, and its spans as mini_heap.h says
   MiniHeapId bins_[kClasses][kBins] = {};
-  uint64_t occupied_[kClasses] = {};  // the bins that have spans
   std::atomic<uint32_t> partial_[kClasses] = {};
   os::Lock heaps_lock_;
   ThreadLocalHeap** heaps_ = nullptr;

@@ -121,16 +121,15 @@ uint32_t SplitMesher::run_class(uint32_t size_class, uint64_t end_of_pass) noexc
   {
     os::LockGuard guard(heap_->lock_of(size_class));
     heap_->put_in_order(size_class);
-    for (uint32_t bin = 0; bin < GlobalHeap::kBins; bin++) {
+    // The emptiest first: they have the best prospects.
+    for (uint32_t bin = GlobalHeap::kBins; bin-- > 1;) {
       for (MiniHeapId id = heap_->first_of_bin(size_class, bin); id != 0 && count < kMaximalCandidates; id = (*heap_)[id].next) {
         if (!is_candidate((*heap_)[id], size_class)) continue;
-        Bits free = heap_->free_of((*heap_)[id]);
-        // A span that is nearly full has no prospects.
-        if (free.count() * 4 < c.slots) continue;
         Candidate& candidate = candidates_[count++];
         candidate.id = id;
         candidate.page = (*heap_)[id].page;
-        for (int i = 0; i < 4; i++) candidate.live.words[i] = ~free.words[i] & valid.words[i];
+        candidate.live = heap_->free_of((*heap_)[id]);
+        for (int i = 0; i < 4; i++) candidate.live.words[i] = ~candidate.live.words[i] & valid.words[i];
       }
     }
   }

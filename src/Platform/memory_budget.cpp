@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <string.h>
 
+#include <new>
+
 #include "Platform/futex.h"
 #include "Platform/one_for_all.h"
 #include "Platform/settings.h"
@@ -205,6 +207,20 @@ FREEHOLD_ONE_FOR_ALL void start_budget_thread() noexcept {
   else s.process.store(0, std::memory_order_release);
   pthread_attr_destroy(&attributes);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+FREEHOLD_ONE_FOR_ALL void leave_parents_budget() noexcept {
+  ProcessPage& page = process_page();
+  BudgetState& s = page.budget;
+  uint32_t now = this_process();
+  if (s.child.exchange(now, std::memory_order_relaxed) == now) return;
+  new (&page.lock) Lock;
+  s.process.store(0, std::memory_order_relaxed);
+  s.thread.store(0, std::memory_order_relaxed);  // a thread of the child may get that number
+  s.wanted.store(0, std::memory_order_relaxed);
+  s.vain_until.store(0, std::memory_order_relaxed);
+  s.vain_wait.store(0, std::memory_order_relaxed);
+  s.done.store(s.asked.load(std::memory_order_relaxed), std::memory_order_relaxed);  // nobody waits for an answer here
 }
 
 FREEHOLD_ONE_FOR_ALL uint64_t room_in_budget(const BudgetOwner& owner, bool reserve) noexcept {

@@ -236,6 +236,34 @@ TEST_F(MemoryBudget, TheChildOfAForkHasAThreadWhenItStartsOne) {
   EXPECT_TRUE(ask_to_give_back(kFake<0>, 1));
 }
 
+// Another thread of the parent had the page's lock, and its question was not answered.
+TEST_F(MemoryBudget, TheChildOfAForkInheritsNoLockAndNoQuestion) {
+  fakes[2].held = 150 * kMegabyte;
+  BudgetState& s = process_page().budget;
+  process_page().lock.lock();
+  s.asked++;
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(120);
+    leave_parents_budget();
+    join_budget(kFake<0>);
+    steps.clear();
+    start_budget_thread();
+    uint64_t before = budget_figures().rounds;
+    bool answered = ask_to_give_back(kFake<0>, 1);
+    leave_parents_budget();  // another part of Freehold: the thread stays
+    fakes[2].held = 140 * kMegabyte;
+    bool again = ask_to_give_back(kFake<0>, 1);
+    _exit(answered && again && budget_figures().rounds == before + 2 ? 7 : 1);
+  }
+  s.asked--;
+  process_page().lock.unlock();
+  ASSERT_GE(child, 0);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 7 << 8);
+}
+
 // An owner of another library than the one whose thread it is: its own question cannot be waited for there.
 TEST_F(MemoryBudget, WhoGivesBackDoesNotWaitForTheRoundItIsIn) {
   void* library = dlopen(FREEHOLD_PLATFORM_COPY, RTLD_NOW | RTLD_LOCAL);

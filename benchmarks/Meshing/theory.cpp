@@ -41,7 +41,8 @@ double share_of_pairs(uint32_t slots, uint32_t live, Random& random) {
       choose(numbers, slots, live, random);
       for (uint32_t k = 0; k < live; k++) spans[i].live.words[numbers[k] / 64] |= uint64_t{1} << numbers[k] % 64;
     }
-    SplitMesher::split(spans.data(), kSpans, random.below(kSpans / 2), [&](const SplitMesher::Candidate&, const SplitMesher::Candidate&) { return ++pairs != 0; });
+    SplitMesher::split(spans.data(), kSpans, random.below(kSpans / 2),
+                       [&](const SplitMesher::Candidate&, const SplitMesher::Candidate&) { return ++pairs != 0; });
   }
   return static_cast<double>(pairs) / (double{kSpans} * kSets);
 }

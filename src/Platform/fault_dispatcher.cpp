@@ -67,7 +67,9 @@ class Guard {
   ~Guard() { fault_dispatcher.lock.store(0, std::memory_order_release); }
 };
 
-uintptr_t address_of(const struct sigaction& action) noexcept { return (action.sa_flags & SA_SIGINFO) != 0 ? reinterpret_cast<uintptr_t>(action.sa_sigaction) : 0; }
+uintptr_t address_of(const struct sigaction& action) noexcept {
+  return (action.sa_flags & SA_SIGINFO) != 0 ? reinterpret_cast<uintptr_t>(action.sa_sigaction) : 0;
+}
 
 // For the other copies of this file in the process.
 void note_level(int signal, uintptr_t handler, struct sigaction& previous) noexcept {
@@ -86,7 +88,8 @@ void note_level(int signal, uintptr_t handler, struct sigaction& previous) noexc
 // What a handler passes on to that this copy or another one has installed; null: it is of none.
 struct sigaction* passes_on_to(int signal, uintptr_t handler) noexcept {
   for (const FaultLevel& level : process_page().fault_levels) {
-    if (handler != 0 && level.handler.load(std::memory_order_acquire) == handler && level.signal.load(std::memory_order_relaxed) == signal) return level.previous.load(std::memory_order_relaxed);
+    if (handler != 0 && level.handler.load(std::memory_order_acquire) == handler && level.signal.load(std::memory_order_relaxed) == signal)
+      return level.previous.load(std::memory_order_relaxed);
   }
   return nullptr;
 }

@@ -274,8 +274,13 @@ FREEHOLD_ONE_FOR_ALL unsigned last_budget_turns(BudgetTurn* turns) noexcept {
     const GivingBack& turn = s.last_turns[number % kBudgetTurns];
     if (turn.number.load(std::memory_order_acquire) != number) continue;
     const BudgetOwner *owner = turn.owner.load(std::memory_order_relaxed), *asker = turn.asker.load(std::memory_order_relaxed);
-    turns[count] = {owner->name, asker->name, turn.round.load(std::memory_order_relaxed), turn.held.load(std::memory_order_relaxed), turn.given.load(std::memory_order_relaxed),
-                    turn.nanoseconds.load(std::memory_order_relaxed), static_cast<GiveBack>(turn.step.load(std::memory_order_relaxed))};
+    turns[count] = {owner->name,
+                    asker->name,
+                    turn.round.load(std::memory_order_relaxed),
+                    turn.held.load(std::memory_order_relaxed),
+                    turn.given.load(std::memory_order_relaxed),
+                    turn.nanoseconds.load(std::memory_order_relaxed),
+                    static_cast<GiveBack>(turn.step.load(std::memory_order_relaxed))};
     std::atomic_thread_fence(std::memory_order_acquire);
     count += turn.number.load(std::memory_order_relaxed) == number;
   }

@@ -107,7 +107,8 @@ TEST_F(MemoryBudget, TheLastTurnsAreKept) {
   unsigned count = last_budget_turns(turns);
   for (unsigned i = 0; i < count; i++) {
     if (turns[i].round != round || strcmp(turns[i].owner, "fake") != 0) continue;  // the meshing malloc of other tests has joined too, and holds nothing
-    found += std::to_string(turns[i].held / kMegabyte) + '-' + std::to_string(turns[i].given / kMegabyte) + '@' + std::to_string(static_cast<int>(turns[i].step)) + ' ';
+    found += std::to_string(turns[i].held / kMegabyte) + '-' + std::to_string(turns[i].given / kMegabyte) + '@' +
+             std::to_string(static_cast<int>(turns[i].step)) + ' ';
     EXPECT_STREQ(turns[i].asker, "fake");
     given += turns[i].given;
     held = turns[i].held;

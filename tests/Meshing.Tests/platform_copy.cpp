@@ -30,5 +30,7 @@ __attribute__((visibility("default"))) const void* owner_of_copy() { return &own
 // Its handler of SIGSEGV is put over whatever is there, and taken away.
 __attribute__((visibility("default"))) bool dispatch_by_copy() { return add_fault_owner(fault_owner, FaultStack::kAlternate); }
 __attribute__((visibility("default"))) void dispatch_no_more() { remove_fault_owner(fault_owner); }
-__attribute__((visibility("default"))) bool exchange_by_copy(const struct sigaction* action, struct sigaction* before) { return exchange_foreign_handler(SIGSEGV, action, before); }
+__attribute__((visibility("default"))) bool exchange_by_copy(const struct sigaction* action, struct sigaction* before) {
+  return exchange_foreign_handler(SIGSEGV, action, before);
+}
 }

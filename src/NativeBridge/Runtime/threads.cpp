@@ -202,7 +202,7 @@ void after_fork() noexcept {
 }
 // Only this thread is there. What the others kept is lost, their memory too.
 void after_fork_in_child() noexcept {
-  os::leave_parents_budget();
+  freehold::os::leave_parents_budget();
   unlock_after_fork();
   newcomers.store(0, std::memory_order_relaxed);
   if (forking.kind == Fork::kInterrupted) {

@@ -15,6 +15,7 @@ class Accounting : public HeapTest {
   // A block has gone, and the pages of it that had been released are still counted: what end_block() shows for a moment.
   void SetUp() override {
     HeapTest::SetUp();
+    ASSERT_NE(allocate(&bytes_type.table, 1'000'000), nullptr);
     released_ = block_counters.released_pages.load();
     resident_ = heap::resident_memory();
     block_counters.released_pages += resident_ / kPageSize + 3;

@@ -12,13 +12,19 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--scenario", default="A")
 parser.add_argument("--library", default="")
 parser.add_argument("--scale", type=int, default=1, help="so manyth of the work")
-parser.add_argument("--port", type=int, default=7399)
+parser.add_argument("--port", type=int, default=0, help="0: one that is free")
 options = parser.parse_args()
+if options.port == 0:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        options.port = free.getsockname()[1]
 
 environment = dict(os.environ, LD_PRELOAD=options.library)
 limit = ["--maxmemory", f"{100 // options.scale}mb", "--maxmemory-policy", "allkeys-lru"] if options.scenario == "A" else []
 server = subprocess.Popen(["redis-server", "--port", str(options.port), "--save", "", "--appendonly", "no", "--daemonize", "no", "--loglevel", "warning", "--logfile", "/dev/null"] + limit, env=environment)
-for attempt in range(100):
+for attempt in range(1200):
+    if server.poll() is not None:
+        sys.exit(f"redis-server ended with exit code {server.returncode}")
     try:
         connection = socket.create_connection(("127.0.0.1", options.port))
         break
@@ -69,12 +75,19 @@ try:
         gone = keys[: len(keys) * 4 // 5]
         for first in range(0, len(gone), 1000):
             run([command("DEL", *gone[i : i + 10]) for i in range(first, min(first + 1000, len(gone)), 10)])
+        left = keys[len(gone):]
     seconds = time.monotonic() - begin
     last = pss()
     time.sleep(5 if options.scale == 1 else 0)
     connection.sendall(command("INFO", "memory"))
     length = int(reader.readline()[1:])
     used = next(l for l in reader.read(length + 2).split(b"\r\n") if l.startswith(b"used_memory:")).split(b":")[1]
+    if options.scenario != "A":
+        for key in left:
+            connection.sendall(command("GET", key))
+            length = int(reader.readline()[1:])
+            if not 150 <= length <= 300 or reader.read(length + 2) != b"x" * length + b"\r\n":
+                sys.exit(f"the value of {key!r} has changed")
     print(f"{options.scenario} peak {max(peak, last):.0f} MB, at the end {last:.0f} MB, 5 s later {pss():.0f} MB, used {int(used) / 1048576:.0f} MB, {seconds:.1f} s")
 finally:
     server.terminate()

@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "Platform/one_for_all.h"
+#include "Platform/process_page.h"
 
 namespace freehold::os {
 
@@ -66,6 +67,40 @@ class Guard {
   ~Guard() { fault_dispatcher.lock.store(0, std::memory_order_release); }
 };
 
+uintptr_t address_of(const struct sigaction& action) noexcept {
+  return (action.sa_flags & SA_SIGINFO) != 0 ? reinterpret_cast<uintptr_t>(action.sa_sigaction) : 0;
+}
+
+// For the other copies of this file in the process.
+void note_level(int signal, uintptr_t handler, struct sigaction& previous) noexcept {
+  ProcessPage& page = process_page();
+  LockGuard guard(page.lock);
+  for (FaultLevel& level : page.fault_levels) {
+    uintptr_t other = level.handler.load(std::memory_order_relaxed);
+    if (other != 0 && (other != handler || level.signal.load(std::memory_order_relaxed) != signal)) continue;
+    level.signal.store(signal, std::memory_order_relaxed);
+    level.previous.store(&previous, std::memory_order_relaxed);
+    level.handler.store(handler, std::memory_order_release);
+    return;
+  }
+}
+
+// What a handler passes on to that this copy or another one has installed; null: it is of none.
+struct sigaction* passes_on_to(int signal, uintptr_t handler) noexcept {
+  for (const FaultLevel& level : process_page().fault_levels) {
+    if (handler != 0 && level.handler.load(std::memory_order_acquire) == handler && level.signal.load(std::memory_order_relaxed) == signal)
+      return level.previous.load(std::memory_order_relaxed);
+  }
+  return nullptr;
+}
+
+bool is_ours(uintptr_t handler) noexcept {
+  for (Handler one : kHandlers) {
+    if (handler == reinterpret_cast<uintptr_t>(one)) return true;
+  }
+  return false;
+}
+
 // With the lock.
 bool install(unsigned index, FaultStack stack) noexcept {
   struct sigaction now;
@@ -80,6 +115,7 @@ bool install(unsigned index, FaultStack stack) noexcept {
   action.sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER | (stack == FaultStack::kAlternate ? SA_ONSTACK : now.sa_flags & SA_ONSTACK);
   sigemptyset(&action.sa_mask);
   fault_dispatcher.levels[index].store(level + 1, std::memory_order_release);
+  note_level(kSignals[index], address_of(action), fault_dispatcher.previous[index][level]);
   return sigaction(kSignals[index], &action, nullptr) == 0;
 }
 
@@ -175,7 +211,13 @@ FREEHOLD_ONE_FOR_ALL void remove_fault_owner(const FaultOwner& owner) noexcept {
 
 FREEHOLD_ONE_FOR_ALL bool receives_faults(int signal) noexcept {
   struct sigaction now;
-  return sigaction(signal, nullptr, &now) == 0 && is_ours(now);
+  if (sigaction(signal, nullptr, &now) != 0) return false;
+  // Another copy's handler may lie over ours: that of a library of handles, which is loaded later.
+  const struct sigaction* action = &now;
+  for (unsigned i = 0; i < ProcessPage::kFaultLevels && action != nullptr; i++, action = passes_on_to(signal, address_of(*action))) {
+    if (is_ours(address_of(*action))) return true;
+  }
+  return false;
 }
 
 FREEHOLD_ONE_FOR_ALL bool exchange_foreign_handler(int signal, const struct sigaction* action, struct sigaction* before) noexcept {
@@ -183,9 +225,15 @@ FREEHOLD_ONE_FOR_ALL bool exchange_foreign_handler(int signal, const struct siga
   int index = index_of(signal);
   unsigned level = index >= 0 ? fault_dispatcher.levels[index].load(std::memory_order_relaxed) : 0;
   if (level == 0) return false;
-  struct sigaction& previous = fault_dispatcher.previous[index][level - 1];
-  if (before != nullptr) *before = previous;
-  if (action != nullptr) previous = *action;
+  struct sigaction* previous = &fault_dispatcher.previous[index][level - 1];
+  // Another copy's handler is not foreign: what it passes on to is.
+  for (unsigned i = 0; i < ProcessPage::kFaultLevels; i++) {
+    struct sigaction* next = passes_on_to(signal, address_of(*previous));
+    if (next == nullptr) break;
+    previous = next;
+  }
+  if (before != nullptr) *before = *previous;
+  if (action != nullptr) *previous = *action;
   return true;
 }
 

@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <string.h>
 
+#include <new>
+
 #include "Platform/futex.h"
 #include "Platform/one_for_all.h"
 #include "Platform/settings.h"
@@ -82,6 +84,23 @@ bool would_be_vain() noexcept {
   return (held > then ? held - then : then - held) < budget_of(limit_in_force(), false) / kChange;
 }
 
+void note_turn(const BudgetOwner* owner, const BudgetOwner* asker, unsigned step, uint64_t held, uint64_t given, uint64_t nanoseconds) noexcept {
+  BudgetState& s = state();
+  uint64_t number = s.turns.load(std::memory_order_relaxed) + 1;
+  GivingBack& turn = s.last_turns[number % BudgetState::kTurns];
+  turn.number.store(0, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_release);
+  turn.owner.store(owner, std::memory_order_relaxed);
+  turn.asker.store(asker, std::memory_order_relaxed);
+  turn.round.store(s.rounds.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  turn.step.store(step, std::memory_order_relaxed);
+  turn.held.store(held, std::memory_order_relaxed);
+  turn.given.store(given, std::memory_order_relaxed);
+  turn.nanoseconds.store(nanoseconds, std::memory_order_relaxed);
+  turn.number.store(number, std::memory_order_release);
+  s.turns.store(number, std::memory_order_release);
+}
+
 // Cheap steps first; in a step the others before the asker, and who holds most before who holds less.
 void give_back_round(const BudgetOwner* asker, uint64_t wanted) noexcept {
   BudgetState& s = state();
@@ -100,9 +119,10 @@ void give_back_round(const BudgetOwner* asker, uint64_t wanted) noexcept {
       if (suffices(wanted)) return;
       uint64_t before = order[i]->held(), began = nanoseconds();
       order[i]->give_back(static_cast<GiveBack>(step));
-      uint64_t after = order[i]->held();
-      if (after < before) s.given[step].fetch_add(before - after, std::memory_order_relaxed);
-      s.nanoseconds[step].fetch_add(nanoseconds() - began, std::memory_order_relaxed);
+      uint64_t after = order[i]->held(), given = after < before ? before - after : 0, took = nanoseconds() - began;
+      s.given[step].fetch_add(given, std::memory_order_relaxed);
+      s.nanoseconds[step].fetch_add(took, std::memory_order_relaxed);
+      note_turn(order[i], asker, step, before, given, took);
     }
   }
 }
@@ -189,6 +209,20 @@ FREEHOLD_ONE_FOR_ALL void start_budget_thread() noexcept {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
+FREEHOLD_ONE_FOR_ALL void leave_parents_budget() noexcept {
+  ProcessPage& page = process_page();
+  BudgetState& s = page.budget;
+  uint32_t now = this_process();
+  if (s.child.exchange(now, std::memory_order_relaxed) == now) return;
+  new (&page.lock) Lock;
+  s.process.store(0, std::memory_order_relaxed);
+  s.thread.store(0, std::memory_order_relaxed);  // a thread of the child may get that number
+  s.wanted.store(0, std::memory_order_relaxed);
+  s.vain_until.store(0, std::memory_order_relaxed);
+  s.vain_wait.store(0, std::memory_order_relaxed);
+  s.done.store(s.asked.load(std::memory_order_relaxed), std::memory_order_relaxed);  // nobody waits for an answer here
+}
+
 FREEHOLD_ONE_FOR_ALL uint64_t room_in_budget(const BudgetOwner& owner, bool reserve) noexcept {
   uint64_t limit = limit_in_force();
   if (limit == 0) return UINT64_MAX;
@@ -230,6 +264,27 @@ FREEHOLD_ONE_FOR_ALL BudgetFigures budget_figures() noexcept {
     figures.nanoseconds[i] = s.nanoseconds[i].load(std::memory_order_relaxed);
   }
   return figures;
+}
+
+FREEHOLD_ONE_FOR_ALL unsigned last_budget_turns(BudgetTurn* turns) noexcept {
+  const BudgetState& s = state();
+  uint64_t end = s.turns.load(std::memory_order_acquire);
+  unsigned count = 0;
+  for (uint64_t number = end > kBudgetTurns ? end - kBudgetTurns + 1 : 1; number <= end; number++) {
+    const GivingBack& turn = s.last_turns[number % kBudgetTurns];
+    if (turn.number.load(std::memory_order_acquire) != number) continue;
+    const BudgetOwner *owner = turn.owner.load(std::memory_order_relaxed), *asker = turn.asker.load(std::memory_order_relaxed);
+    turns[count] = {owner->name,
+                    asker->name,
+                    turn.round.load(std::memory_order_relaxed),
+                    turn.held.load(std::memory_order_relaxed),
+                    turn.given.load(std::memory_order_relaxed),
+                    turn.nanoseconds.load(std::memory_order_relaxed),
+                    static_cast<GiveBack>(turn.step.load(std::memory_order_relaxed))};
+    std::atomic_thread_fence(std::memory_order_acquire);
+    count += turn.number.load(std::memory_order_relaxed) == number;
+  }
+  return count;
 }
 
 }  // namespace freehold::os

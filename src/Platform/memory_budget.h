@@ -35,6 +35,9 @@ bool read_memory_limit(const char* const* environment) noexcept;
 void join_budget(const BudgetOwner& owner) noexcept;
 // The thread that gives back, if there is a limit, somebody to give back to somebody else, and no thread yet. Not in malloc. Does nothing when it is there; in the child of a fork it is not.
 void start_budget_thread() noexcept;
+// In the child of a fork, whose only thread calls it, before anything else here: the budget's thread is not there, and the lock may be that of a thread which is not either. Each part of Freehold may
+// call it; the first one counts.
+void leave_parents_budget() noexcept;
 
 // The bytes that this owner may hold now, as the others hold what they hold. `reserve`: the last eighth too.
 uint64_t room_in_budget(const BudgetOwner& owner, bool reserve) noexcept;
@@ -51,5 +54,15 @@ struct BudgetFigures {
   uint64_t given[BudgetState::kSteps], nanoseconds[BudgetState::kSteps];  // by step: bytes, time
 };
 BudgetFigures budget_figures() noexcept;
+
+// What one owner gave back when its turn came.
+struct BudgetTurn {
+  const char *owner, *asker;  // asker: whose question the round answers
+  uint64_t round, held, given, nanoseconds;
+  GiveBack step;
+};
+inline constexpr unsigned kBudgetTurns = BudgetState::kTurns;
+// The last turns, at most kBudgetTurns, the oldest first; how many they are. Any thread; without one that is being written.
+unsigned last_budget_turns(BudgetTurn* turns) noexcept;
 
 }  // namespace freehold::os

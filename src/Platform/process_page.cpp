@@ -14,7 +14,7 @@
 namespace freehold::os {
 
 // Another layout is another mark.
-constexpr uint64_t kMark = 0x3330'6469'6f68'6572;
+constexpr uint64_t kMark = 0x3430'6469'6f68'6572;
 static_assert(sizeof(ProcessPage) <= kPageSize);
 
 extern ProcessPage page_of_this_module;

@@ -151,6 +151,19 @@ TEST_P(ForkedHeapTest, TheBackgroundThreadStartsWhenThereIsWork) {
   }));
 }
 
+// The thread that makes fresh memory ahead has counted the block that it is at, which is in no list yet.
+TEST_P(ForkedHeapTest, ABlockThatWasBeingPrefaultedIsNotCountedInTheChild) {
+  ASSERT_TRUE(heap::prefault_block(4));
+  heap::block_counters.prefaulted += 1;
+  EXPECT_TRUE(is_well_in_child([] {
+    EXPECT_EQ(heap::block_counters.prefaulted.load(), 1u);
+    expect_valid("in the child");
+    heap::drop_prefaulted();
+    EXPECT_EQ(heap::block_counters.prefaulted.load(), 0u);
+  }));
+  heap::block_counters.prefaulted -= 1;
+}
+
 // The thread that makes fresh memory ahead is not stopped for a fork: the child must not inherit a lock that it had.
 TEST_P(ForkedHeapTest, NoLockOfAThreadThatGoesOnIsLeftInTheChild) {
   allocate(&node_type.table);

@@ -92,6 +92,59 @@ TEST_F(MemoryBudget, ARoundEndsWhenEnoughWasGivenBack) {
   EXPECT_EQ(fakes[1].held.load(), 10 * kMegabyte);
 }
 
+// What was measured of a round: whose turn it was, at what step, and what that gave.
+TEST_F(MemoryBudget, TheLastTurnsAreKept) {
+  fakes[0].held = 60 * kMegabyte;
+  fakes[1].held = 30 * kMegabyte;
+  fakes[2].held = 50 * kMegabyte;
+  fakes[2].gives[0] = 2 * kMegabyte;
+  fakes[1].gives[1] = 20 * kMegabyte;
+  ASSERT_TRUE(ask_to_give_back(kFake<0>, 10 * kMegabyte));
+  uint64_t round = budget_figures().rounds;
+  BudgetTurn turns[kBudgetTurns];
+  std::string found;
+  uint64_t given = 0, held = 0;
+  unsigned count = last_budget_turns(turns);
+  for (unsigned i = 0; i < count; i++) {
+    if (turns[i].round != round || strcmp(turns[i].owner, "fake") != 0) continue;  // the meshing malloc of other tests has joined too, and holds nothing
+    found += std::to_string(turns[i].held / kMegabyte) + '-' + std::to_string(turns[i].given / kMegabyte) + '@' +
+             std::to_string(static_cast<int>(turns[i].step)) + ' ';
+    EXPECT_STREQ(turns[i].asker, "fake");
+    given += turns[i].given;
+    held = turns[i].held;
+  }
+  EXPECT_EQ(found, "50-2@0 30-0@0 60-0@0 48-0@1 30-20@1 ");
+  EXPECT_EQ(given, 22 * kMegabyte);
+  EXPECT_EQ(held, 30 * kMegabyte);
+}
+
+// More rounds than there is room for, while others read: what is read belongs together.
+TEST_F(MemoryBudget, TurnsAreReadWhileRoundsGoOn) {
+  std::atomic<bool> ended{false};
+  std::atomic<uint64_t> read{0};
+  std::thread reader([&] {
+    BudgetTurn turns[kBudgetTurns];
+    while (!ended) {
+      unsigned count = last_budget_turns(turns);
+      for (unsigned i = 1; i < count; i++) {
+        bool in_order = turns[i - 1].round < turns[i].round || (turns[i - 1].round == turns[i].round && turns[i - 1].step <= turns[i].step);
+        EXPECT_TRUE(in_order) << "round " << turns[i - 1].round << " before " << turns[i].round;
+      }
+      read += count;
+    }
+  });
+  uint64_t begin = budget_figures().rounds;
+  for (uint64_t i = 0; budget_figures().rounds < begin + 200 || read == 0; i++) {
+    // Each time much has changed, so each question has a round.
+    fakes[2].held = (150 + 10 * (i % 2)) * kMegabyte;
+    ask_to_give_back(kFake<0>, kMegabyte);
+  }
+  ended = true;
+  reader.join();
+  BudgetTurn turns[kBudgetTurns];
+  EXPECT_EQ(last_budget_turns(turns), kBudgetTurns);
+}
+
 // A full budget of what lives: an allocation must not cost a round each.
 TEST_F(MemoryBudget, WhatARoundCannotWinIsNotAskedForAgainAtOnce) {
   fakes[2].held = 150 * kMegabyte;
@@ -182,6 +235,34 @@ TEST_F(MemoryBudget, TheChildOfAForkHasAThreadWhenItStartsOne) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 7 << 8);
   EXPECT_TRUE(ask_to_give_back(kFake<0>, 1));
+}
+
+// Another thread of the parent had the page's lock, and its question was not answered.
+TEST_F(MemoryBudget, TheChildOfAForkInheritsNoLockAndNoQuestion) {
+  fakes[2].held = 150 * kMegabyte;
+  BudgetState& s = process_page().budget;
+  process_page().lock.lock();
+  s.asked++;
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(120);
+    leave_parents_budget();
+    join_budget(kFake<0>);
+    steps.clear();
+    start_budget_thread();
+    uint64_t before = budget_figures().rounds;
+    bool answered = ask_to_give_back(kFake<0>, 1);
+    leave_parents_budget();  // another part of Freehold: the thread stays
+    fakes[2].held = 140 * kMegabyte;
+    bool again = ask_to_give_back(kFake<0>, 1);
+    _exit(answered && again && budget_figures().rounds == before + 2 ? 7 : 1);
+  }
+  s.asked--;
+  process_page().lock.unlock();
+  ASSERT_GE(child, 0);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 7 << 8);
 }
 
 // An owner of another library than the one whose thread it is: its own question cannot be waited for there.

@@ -42,6 +42,28 @@ TEST_F(MisuseDeathTest, ADoubleFreeByTwoThreads) {
       "double free");
 }
 
+// The second thread's free waits with others of its class, while the first one's empties the span, which becomes one of another class.
+TEST_F(MisuseDeathTest, ADoubleFreeWhoseSpanHasAnotherClassSince) {
+  EXPECT_DEATH(
+      {
+        constexpr uint32_t kSlots = 64;  // of a span of 64 bytes each, a page
+        std::vector<void*> all;
+        for (uint32_t i = 0; i < 2 * kSlots; i++) all.push_back(allocate(64));
+        void* object = all.front();
+        std::thread([&] {
+          deallocate(allocate(64));  // a heap, where the free waits
+          deallocate(object);
+          std::thread([&] {
+            for (void* one : all) deallocate(one);
+            leave_heap();
+          }).join();
+          for (int i = 0; i < 100'000 && heap.arena.word(object).kind() != class_of(128); i++) allocate(128);
+          leave_heap();
+        }).join();
+      },
+      "double free");
+}
+
 TEST_F(MisuseDeathTest, ADoubleFreeOfALargeObject) {
   EXPECT_DEATH(
       {

@@ -1,4 +1,5 @@
 // A library with a copy of src/Platform of its own, as Freehold's libraries have.
+#include "Platform/fault_dispatcher.h"
 #include "Platform/memory_budget.h"
 #include "Platform/process_page.h"
 
@@ -16,6 +17,8 @@ void give_back(GiveBack) noexcept {
 }
 constexpr BudgetOwner owner = {"copy", []() noexcept { return uint64_t{200} << 20; }, give_back, []() noexcept { return true; }};
 
+constexpr FaultOwner fault_owner = {fault_bit(SIGSEGV), [](int, siginfo_t*, ucontext_t*) noexcept { return false; }, 0x1000, 0x1000};
+
 }  // namespace
 
 extern "C" {
@@ -24,4 +27,10 @@ __attribute__((visibility("default"))) void join_budget_of_copy() { join_budget(
 // How often its owner was asked to give back.
 __attribute__((visibility("default"))) int asked_of_copy() { return asked; }
 __attribute__((visibility("default"))) const void* owner_of_copy() { return &owner; }
+// Its handler of SIGSEGV is put over whatever is there, and taken away.
+__attribute__((visibility("default"))) bool dispatch_by_copy() { return add_fault_owner(fault_owner, FaultStack::kAlternate); }
+__attribute__((visibility("default"))) void dispatch_no_more() { remove_fault_owner(fault_owner); }
+__attribute__((visibility("default"))) bool exchange_by_copy(const struct sigaction* action, struct sigaction* before) {
+  return exchange_foreign_handler(SIGSEGV, action, before);
+}
 }

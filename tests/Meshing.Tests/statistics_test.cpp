@@ -51,7 +51,7 @@ TEST_F(StatisticsTest, JsonThatFitsOrSaysWhatItNeeds) {
   EXPECT_EQ(strlen(text), needed);
   EXPECT_EQ(text[0], '{');
   EXPECT_EQ(text[needed - 1], '}');
-  for (const char* name : {"live_bytes", "saved_bytes", "proportional_bytes", "barrier", "other_allocator", "classes"}) {
+  for (const char* name : {"live_bytes", "saved_bytes", "proportional_bytes", "barrier", "other_allocator", "classes", "budget", "turns"}) {
     EXPECT_NE(strstr(text, ("\"" + std::string(name) + "\":").c_str()), nullptr) << name;
   }
   EXPECT_GT(write_statistics(cut, sizeof cut), sizeof cut);

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Programs with libfreehold-mesh.so preloaded: the probe's verbs under each barrier, as root and as nobody, and Debian's programs as far as they are installed.
+# Programs with libfreehold-mesh.so preloaded: the probe's verbs under each barrier, as root and as nobody, and Debian's programs, which are installed where they are missing.
 #   run.sh [--long]     --long: 12 million calls for the EFAULT probe, longer programs, meshing at every 20th slow path too
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 source "$root/eng/common.sh"
 library="$artifacts/native/lib/libfreehold-mesh.so"
 probe="$artifacts/native/bin/mesh_probe"
+"$root/eng/prerequisites.sh" native gcc python3 git sqlite3 redis-server nginx-light util-linux
 "$root/eng/native.sh" freehold_mesh freehold_mesh_preload mesh_probe mesh_defects
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -17,7 +18,6 @@ probe="$scratch/mesh_probe"
 defects="$scratch/mesh_defects"
 passed=0
 failed=0
-missing=()
 calls=400000
 settings=("")
 if [ "${1:-}" = --long ]; then
@@ -43,10 +43,6 @@ case_of() {
 same() {
   local name=$1 setting expected
   shift
-  if ! command -v "$1" > /dev/null; then
-    missing+=("$1")
-    return 0
-  fi
   expected=$("$@" 2>&1)
   for setting in "${settings[@]}"; do
     if output=$(env LD_PRELOAD="$library" $setting "$@" 2>&1) && [ "$output" = "$expected" ]; then
@@ -139,10 +135,6 @@ int main(void) {
 }
 EOF
 for compiler in gcc clang clang-19; do
-  if ! command -v $compiler > /dev/null; then
-    missing+=("$compiler")
-    continue
-  fi
   case_of "a C program that links the archive, $compiler" bash -c "$compiler -O1 -I '$root/src/NativeBridge/Meshing/include' '$scratch/linked.c' -Wl,--whole-archive '$artifacts/native/lib/libfreehold-mesh.a' -Wl,--no-whole-archive -pthread -o '$scratch/linked' && '$scratch/linked'"
 done
 
@@ -169,26 +161,12 @@ cat > "$scratch/unit.cpp" <<'EOF'
 int main() { std::map<std::string, std::regex> m; m.emplace("a", std::regex("b+")); return static_cast<int>(m.size()) - 1; }
 EOF
 same gcc g++ -std=c++20 -O1 -S -o - "$scratch/unit.cpp"
-if command -v redis-server > /dev/null; then
-  for scenario in A B; do
-    if [ "${1:-}" = --long ]; then case_of "redis $scenario" python3 "$root/benchmarks/Meshing/redis_memory.py" --scenario $scenario --library "$library"; fi
-  done
-  case_of "redis" python3 "$root/benchmarks/Meshing/redis_memory.py" --scenario A --scale 20 --library "$library"
-else
-  missing+=(redis-server)
-fi
-if command -v nginx > /dev/null; then
-  mkdir -p "$scratch/nginx/logs" "$scratch/nginx/www"
-  echo hello > "$scratch/nginx/www/index.html"
-  chmod -R a+rX "$scratch"
-  printf 'worker_processes 2; pid %s/pid; error_log %s/error; events {} http { access_log off; server { listen 127.0.0.1:7398; root %s/www; } }' "$scratch/nginx" "$scratch/nginx" "$scratch/nginx" > "$scratch/nginx/conf"
-  case_of nginx bash -c "LD_PRELOAD=$library nginx -p $scratch/nginx -c $scratch/nginx/conf && python3 -c '
-import urllib.request
-for i in range(300): assert urllib.request.urlopen(\"http://127.0.0.1:7398/\").read() == b\"hello\n\"
-'; result=\$?; kill \$(cat $scratch/nginx/pid); exit \$result"
-else
-  missing+=(nginx)
-fi
-if [ ${#missing[@]} -gt 0 ]; then echo "not installed, not run: ${missing[*]}"; fi
+for scenario in A B; do
+  case_of "redis $scenario" python3 "$root/benchmarks/Meshing/redis_memory.py" --scenario $scenario --library "$library" --scale $([ "${1:-}" = --long ] && echo 1 || echo 20)
+done
+mkdir -p "$scratch/nginx/logs" "$scratch/nginx/www"
+for size in 1 100 5000 300000; do head -c $size /dev/urandom > "$scratch/nginx/www/$size"; done
+chmod -R a+rX "$scratch"
+case_of nginx python3 "$root/tests/MeshingPrograms/nginx.py" "$scratch/nginx" "$library"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -32,6 +32,9 @@ internal static unsafe partial class Objects
     [DllImport("freehold-mesh", EntryPoint = "freehold_mesh_compact")]
     internal static extern ulong Mesh();
 
+    [DllImport("freehold-mesh", EntryPoint = "freehold_mesh_statistics")]
+    internal static extern nuint Statistics(byte* text, nuint capacity);
+
     [DllImport("freehold-mesh", EntryPoint = "freehold_mesh_verify")]
     internal static extern byte* VerifyMesh();
 

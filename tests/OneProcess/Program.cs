@@ -7,9 +7,10 @@ switch (args.FirstOrDefault())
     case "pins": Pins.Run(); break;
     case "verify": Verification.Run(); break;
     case "budget": Budget.Run(); break;
+    case "order": Order.Run(); break;
     case "stops": Stops.Run(number); break;
     default:
-        Console.Error.WriteLine("verbs: pins, verify, budget, stops SEED");
+        Console.Error.WriteLine("verbs: pins, verify, budget, order, stops SEED");
         return 2;
 }
 

@@ -63,6 +63,10 @@ if wants budget; then
     leave_group
   fi
 fi
+if wants order; then
+  check order FREEHOLD_MEMORY_LIMIT=256M
+  check order FREEHOLD_MEMORY_LIMIT=256M FREEHOLD_MESH_BARRIER=mprotect FREEHOLD_PROTECTION=mprotect
+fi
 if wants stops; then
   for seed in 1 2; do check "stops $seed"; done
   check "stops 3" FREEHOLD_MESH_BARRIER=mprotect FREEHOLD_PROTECTION=mprotect FREEHOLD_STRESS=promote:5000,delay:200

@@ -269,6 +269,104 @@ public sealed class NativeSourceTests : IDisposable
         }
     }
 
+    /// <summary>What only the linker reads: archives by their path and by <c>-l</c>, a version script, a file of options.</summary>
+    [Theory]
+    [InlineData("")]
+    [InlineData(" -fuse-ld=lld")]
+    public void ALibraryIsLinkedAgainWhenWhatItWasLinkedWithChanges(string linker)
+    {
+        const string Options = "-Wl,--version-script=\"a map\" \"an archive.a\" -L. -lother @options";
+        Write(_folder, "a.c", "int far(void);\nint near(void);\nint more(void);\nint a(void) { return near() + far() + more(); }\n");
+        Write(_folder, "a map", "{ global: a; local: *; };\n");
+        Write(_folder, "options", "more.a\n");
+        Archive("an archive.a", "int near(void) { return 1; }\n");
+        Archive("libother.a", "int far(void) { return 2; }\n");
+        Archive("more.a", "int more(void) { return 3; }\n");
+        Archive("none.a", "int none(void) { return 4; }\n");
+        Assert.True(Linked());
+        Assert.False(Linked());
+        Archive("an archive.a", "int near(void) { return 10; }\n");
+        Assert.True(Linked());
+        Archive("libother.a", "int far(void) { return 20; }\n");
+        Assert.True(Linked());
+        Archive("more.a", "int more(void) { return 30; }\n");
+        Assert.True(Linked());
+        Write(_folder, "a map", "{ global: a; more; local: *; };\n");
+        Assert.True(Linked());
+        Assert.Contains(" more\n", Command.Tool("nm", "-D", "--defined-only", Path.Combine(_folder, "obj/libtested.so")), StringComparison.Ordinal);
+        Write(_folder, "options", "more.a none.a\n");
+        Assert.True(Linked());
+        Assert.False(Linked());
+
+        bool Linked()
+        {
+            string library = Path.Combine(_folder, "obj/libtested.so");
+            DateTime before = File.Exists(library) ? File.GetLastWriteTimeUtc(library) : default;
+            (bool good, _, RecordingBuildEngine engine) = Compile([Item("a.c")], linkOptions: Options + linker);
+            Assert.True(good, string.Join('\n', engine.Messages));
+            return File.GetLastWriteTimeUtc(library) != before;
+        }
+
+        void Archive(string name, string source)
+        {
+            Write(_folder, "part.c", source);
+            Command.Tool("clang", "-c", "-fPIC", Path.Combine(_folder, "part.c"), "-o", Path.Combine(_folder, "part.o"));
+            File.Delete(Path.Combine(_folder, name));
+            Command.Tool("ar", "rcs", Path.Combine(_folder, name), Path.Combine(_folder, "part.o"));
+        }
+    }
+
+    /// <summary>The compiler may have read a file before it was saved: the next build makes the object again, and the one after that does not.</summary>
+    [Theory]
+    [InlineData("a.c", "printf 'int a(void) { return 2; }\\n' > a.c")]
+    [InlineData("a.h", "printf '#define NUMBER 2\\n' > a.h")]
+    [InlineData("a.h, given another name", "mv later.h a.h")]
+    [InlineData("a.h, with an old time", "printf '#define NUMBER 2\\n' > a.h; touch -d 2020-01-01 a.h")]
+    [InlineData("an archive", "cp later.a part.a")]
+    public void WhatIsSavedWhileItIsReadIsReadAgain(string what, string save)
+    {
+        Write(_folder, "a.c", "#include \"a.h\"\nint part(void);\nint a(void) { return NUMBER + part(); }\n");
+        Write(_folder, "a.h", "#define NUMBER 1\n");
+        Write(_folder, "later.h", "#define NUMBER 2\n");
+        foreach ((string name, int number) in new[] { ("part", 1), ("later", 2) })
+        {
+            Write(_folder, $"{name}.c", $"int part(void) {{ return {number}; }}\n");
+            Command.Tool("clang", "-c", "-fPIC", Path.Combine(_folder, $"{name}.c"), "-o", Path.Combine(_folder, $"{name}.o"));
+            Command.Tool("ar", "rcs", Path.Combine(_folder, $"{name}.a"), Path.Combine(_folder, $"{name}.o"));
+        }
+
+        // The compiler reads, and before it ends somebody saves, once.
+        string saving = Path.Combine(_folder, "saving-clang");
+        File.WriteAllText(saving, $"#!/bin/sh\nclang \"$@\" || exit\ncase \"$*\" in *\"{(what == "an archive" ? "-shared" : " -c ")}\"*) [ -e saved ] || {{ touch saved; {save}; }};; esac\n");
+        Command.Tool("chmod", "+x", saving);
+        string library = Path.Combine(_folder, "obj/libtested.so");
+        Make();
+        Assert.True(File.Exists(Path.Combine(_folder, "saved")));
+        DateTime first = File.GetLastWriteTimeUtc(library);
+        Make();
+        DateTime second = File.GetLastWriteTimeUtc(library);
+        Assert.True(first != second, $"{what}: taken as up to date");
+        Make();
+        Assert.True(second == File.GetLastWriteTimeUtc(library), $"{what}: made again for nothing");
+
+        void Make()
+        {
+            (bool good, _, RecordingBuildEngine engine) = Compile([Item("a.c")], clang: saving, linkOptions: "part.a");
+            Assert.True(good, string.Join('\n', engine.Messages));
+        }
+    }
+
+    [Theory]
+    [InlineData("x.so: \\\n  there.a \\\n  with space.a \\\n  gone.o\n\nthere.a:\n", "there.a|with space.a")]
+    [InlineData("x.so: \\\n with\\ space.a \\\n there.a\n\nwith\\ space.a:\n", "with space.a|there.a")]
+    [InlineData("", "")]
+    public void RulesOfLinkersAreRead(string rule, string expected)
+    {
+        Write(_folder, "there.a", "");
+        Write(_folder, "with space.a", "");
+        Assert.Equal(expected.Split('|', StringSplitOptions.RemoveEmptyEntries), NativeObject.ReadLinkersRule(rule.Split('\n'), _folder));
+    }
+
     [Theory]
     [InlineData("a.o: a.c b.h\n", "a.c b.h")]
     [InlineData("a.o: /x/a\\ b.c \\\n  c.h\\\r\n d.h", "/x/a b.c|c.h|d.h")]
@@ -295,7 +393,7 @@ public sealed class NativeSourceTests : IDisposable
 
     private TaskItem Item(string file) => new(Path.Combine(_folder, file));
 
-    private (bool Good, ITaskItem[] Libraries, RecordingBuildEngine Engine) Compile(ITaskItem[] items, string clang = "", string? package = null)
+    private (bool Good, ITaskItem[] Libraries, RecordingBuildEngine Engine) Compile(ITaskItem[] items, string clang = "", string? package = null, string linkOptions = "")
     {
         var engine = new RecordingBuildEngine();
         using var task = new CompileNativeSources
@@ -307,6 +405,7 @@ public sealed class NativeSourceTests : IDisposable
             ProjectDirectory = _folder,
             HandleCompiler = package ?? Handles,
             Clang = clang,
+            LinkOptions = linkOptions,
             HelpLink = "errors.md",
         };
         return (task.Execute(), task.Libraries, engine);

@@ -69,6 +69,12 @@ bool prefault_block(size_t at_most) noexcept {
   return true;
 }
 
+void recount_prefaulted() noexcept {
+  uint64_t waiting = 0;
+  for (uint32_t block = block_lists.prefaulted_head; block != kEndOfList; block = arena.blocks[block].next) waiting++;
+  block_counters.prefaulted.store(waiting, std::memory_order_relaxed);
+}
+
 void drop_prefaulted() noexcept {
   while (true) {
     size_t block;

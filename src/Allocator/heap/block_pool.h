@@ -13,6 +13,8 @@ bool commit_somehow(uint8_t* start, size_t size) noexcept;
 
 // Prefaulting: a block gets its memory, and waits for acquire_block(). False: `at_most` wait already, or there is no room for it. One thread at a time.
 bool prefault_block(size_t at_most) noexcept;
+// In the child of a fork: a block that the prefaulting thread was making ready is in no list, and nobody will finish it.
+void recount_prefaulted() noexcept;
 // Gives back what waits.
 void drop_prefaulted() noexcept;
 

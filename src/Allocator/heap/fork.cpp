@@ -3,10 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "Platform/memory_budget.h"
 #include "core/arena.h"
 #include "heap/addresses.h"
 #include "heap/allocation.h"
 #include "heap/block_lists.h"
+#include "heap/block_pool.h"
 #include "heap/block_protection.h"
 #include "heap/block_walk.h"
 #include "heap/cards.h"
@@ -84,6 +86,7 @@ void give_back_locks_of_fork() noexcept {
 }
 
 void go_on_in_child() noexcept {
+  os::leave_parents_budget();
   if (stop_watching()) {
     os::forget_userfaultfd();
     forbid_dead_memory();
@@ -95,6 +98,7 @@ void go_on_in_child() noexcept {
   forget_reclaiming_thread();
   forget_running_reclaims();
   initialize_pins();
+  recount_prefaulted();
   lose_background_threads();
 }
 

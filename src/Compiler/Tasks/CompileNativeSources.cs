@@ -68,14 +68,14 @@ public sealed partial class CompileNativeSources : FreeholdTask, ICancelableTask
         {
             var compiler = new NativeCompiler(Clang, HandleCompiler, ProjectDirectory, sources.Any(source => source.Handles), _cancellation.Token);
             (NativeSource Source, NativeObject Object)[] objects = [.. sources.Select(source => (source, ObjectOf(source, compiler)))];
-            MakeAll([.. objects.Select(pair => (pair.Object, new[] { pair.Source.Path }))], compiler, hashes);
+            MakeAll([.. objects.Select(pair => pair.Object)], compiler, hashes);
             if (Log.HasLoggedErrors)
             {
                 return;
             }
 
             var libraries = objects.GroupBy(pair => pair.Source.Library, (name, parts) => (Name: name, Parts: parts.ToArray())).ToArray();
-            MakeAll([.. libraries.Select(library => (LibraryOf(library.Name, library.Parts, compiler), library.Parts.Select(part => part.Object.Path).ToArray()))], compiler, hashes);
+            MakeAll([.. libraries.Select(library => LibraryOf(library.Name, library.Parts, compiler))], compiler, hashes);
             List<string> files = [.. libraries.Select(library => PathOf(library.Name))];
             if (sources.Any(source => source.Handles))
             {
@@ -107,7 +107,8 @@ public sealed partial class CompileNativeSources : FreeholdTask, ICancelableTask
         string path = Path.Combine(Path.GetFullPath(OutputDirectory), source.Library, $"{Path.GetFileNameWithoutExtension(source.Path)}-{name}.o");
         return new NativeObject(
             path,
-            [.. compiler.CommandOf(source.Handles, source.IsCxx), .. s_options, .. source.Options, "-MD", "-MF", NativeObject.DependenciesOf(path), "-c", source.Path, "-o", path]);
+            [.. compiler.CommandOf(source.Handles, source.IsCxx), .. s_options, .. source.Options, "-MD", "-MF", NativeObject.DependenciesOf(path), "-c", source.Path, "-o", path],
+            [source.Path, .. NativeSource.ResponseFiles(source.Options)]);
     }
 
     // A function that nobody defines is an error of the build, and not one of its first call.
@@ -115,35 +116,39 @@ public sealed partial class CompileNativeSources : FreeholdTask, ICancelableTask
     {
         bool handles = parts.Any(part => part.Source.Handles);
         string path = PathOf(name);
+        IReadOnlyList<string> options = NativeSource.Split(LinkOptions);
         return new NativeObject(
             path,
             [
                 .. compiler.CommandOf(handles, parts.Any(part => part.Source.IsCxx)), .. handles ? ["--runtime-beside"] : Array.Empty<string>(), "-shared", "-g",
-                .. parts.Select(part => part.Object.Path), "-Wl,-z,defs", $"-Wl,-soname,{Path.GetFileName(path)}", "-Wl,-rpath,$ORIGIN", .. NativeSource.Split(LinkOptions), "-lm", "-o", path,
-            ]);
+                .. parts.Select(part => part.Object.Path), "-Wl,-z,defs", $"-Wl,-soname,{Path.GetFileName(path)}", "-Wl,-rpath,$ORIGIN", .. options, "-lm",
+                "-Xlinker", $"--dependency-file={NativeObject.DependenciesOf(path)}", "-o", path,
+            ],
+            [.. parts.Select(part => part.Object.Path), .. NativeSource.ResponseFiles(options)],
+            linked: true);
     }
 
-    private void MakeAll((NativeObject Object, string[] Read)[] all, NativeCompiler compiler, NativeObject.FileHashes hashes)
+    private void MakeAll(NativeObject[] all, NativeCompiler compiler, NativeObject.FileHashes hashes)
     {
-        var stale = all.Where(one => !one.Object.IsCurrent(compiler.Identity, hashes)).ToArray();
+        var stale = all.Where(one => !one.IsCurrent(compiler.Identity, hashes)).ToArray();
         var failed = new HashSet<NativeObject>();
         try
         {
             Parallel.ForEach(stale, new ParallelOptions { MaxDegreeOfParallelism = Environment.ProcessorCount, CancellationToken = _cancellation.Token }, one =>
             {
-                one.Object.Begin();
-                (int code, string output) = compiler.Run(one.Object.Command);
+                one.Begin(ProjectDirectory, hashes);
+                (int code, string output) = compiler.Run(one.Command);
                 if (code == 0)
                 {
-                    hashes.Forget(one.Object.Path);
-                    one.Object.End(compiler.Identity, output, one.Read, ProjectDirectory, hashes);
+                    hashes.Forget(one.Path);
+                    one.End(compiler.Identity, output, ProjectDirectory, hashes);
                     return;
                 }
 
                 lock (failed)
                 {
-                    failed.Add(one.Object);
-                    Tell(output, one.Object.Command, code);
+                    failed.Add(one);
+                    Tell(output, one.Command, code);
                 }
             });
         }
@@ -153,7 +158,7 @@ public sealed partial class CompileNativeSources : FreeholdTask, ICancelableTask
         }
 
         // Each time, whether it was compiled now or before.
-        foreach ((NativeObject one, _) in all.Where(one => !failed.Contains(one.Object)))
+        foreach (NativeObject one in all.Where(one => !failed.Contains(one)))
         {
             Tell(one.Log, one.Command, 0);
         }

@@ -79,6 +79,9 @@ internal sealed record NativeSource(string Path, string Library, bool Handles, I
         }
     }
 
+    /// <summary>The files whose words the compiler takes as options: <c>@file</c>. It does not name them among what it read.</summary>
+    public static IEnumerable<string> ResponseFiles(IEnumerable<string> options) => options.Where(option => option.Length > 1 && option[0] == '@').Select(option => option[1..]);
+
     private static NativeSource Read(ITaskItem item, string library, bool handles)
     {
         string path = item.GetMetadata("FullPath"), wanted = item.GetMetadata("Handles"), name = item.GetMetadata("Library");

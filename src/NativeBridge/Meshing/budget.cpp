@@ -23,6 +23,7 @@ constinit const freehold::os::BudgetOwner owner = {"mesh", []() noexcept { retur
 }  // namespace
 
 void join() noexcept { freehold::os::join_budget(owner); }
+void leave_parents() noexcept { freehold::os::leave_parents_budget(); }
 uint64_t room() noexcept { return freehold::os::room_in_budget(owner, in_reserve); }
 void ask_others(uint64_t bytes) noexcept { freehold::os::ask_to_give_back(owner, bytes); }
 

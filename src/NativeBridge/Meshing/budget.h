@@ -7,6 +7,8 @@ namespace freehold::mesh::budget {
 
 // Before the first allocation is served. A limit that is no size is told of by who reads the settings.
 void join() noexcept;
+// In the child of a fork.
+void leave_parents() noexcept;
 // Bytes that this heap may hold now.
 uint64_t room() noexcept;
 // The other heaps give back. No lock is held; the caller of malloc may hold any of its own, so the wait is short.

@@ -243,14 +243,25 @@ void GlobalHeap::flush_remote(ThreadLocalHeap& heap, uint32_t size_class) noexce
     note_freed(mini_heap);
     group = {};
   };
+  // The slot is found without the MiniHeap where a span is a page: its line is one that the owner's thread writes to.
+  const SizeClass& c = kSizeClasses[size_class];
+  auto slot_in_page = [&](const void* object) noexcept {
+    uint64_t offset = reinterpret_cast<uintptr_t>(object) & (os::kPageSize - 1);
+    auto slot = static_cast<uint32_t>(offset * c.reciprocal >> 48);
+    if (slot >= c.slots || slot * uint64_t{c.size} != offset) os::fail_fast("free of an address at which no object begins", object);
+    return slot;
+  };
   ShuffleVector& vector = heap.remote[size_class];
   while (!vector.is_empty()) {
     void* object = vector.pop();
-    MiniHeapId id = arena_->word(object).index();
+    PageWord word = arena_->word(object);
+    // Freed by another thread too, and its span has become another one since.
+    if (word.kind() != size_class) os::fail_fast("double free", object);
+    MiniHeapId id = word.index();
     Group& group = groups[id % kGroups];
     if (group.id != id && group.id != 0) free_group(group);
     group.id = id;
-    uint32_t slot = slot_of(mini_heaps_[id], object);
+    uint32_t slot = c.pages == 1 ? slot_in_page(object) : slot_of(mini_heaps_[id], object);
     uint64_t bit = uint64_t{1} << slot % 64;
     if ((group.freed.words[slot / 64] & bit) != 0) os::fail_fast("double free", object);
     group.freed.words[slot / 64] |= bit;

@@ -351,6 +351,7 @@ void after_fork_in_parent(bool has_child) noexcept {
 }
 
 void after_fork_in_child() noexcept {
+  budget::leave_parents();
   if (heap.state.load(std::memory_order_acquire) != 2) return;
   if (copied[0] >= 0 || copied_page != nullptr) heap.arena.copy_spans();
   if (copied[0] >= 0) {

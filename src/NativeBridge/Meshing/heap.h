@@ -67,6 +67,13 @@ inline void deallocate(void* object) noexcept {
       vector.push(object);
       return;
     }
+  } else if (word.kind() < kClasses) {
+    // Another thread's waits for more of its class. Threads without a heap, and classes that do not mesh, have no room for it.
+    ShuffleVector& remote = own->remote[word.kind()];
+    if (!remote.is_full() && remote.last() != object) {
+      remote.push(object);
+      return;
+    }
   }
   deallocate_slowly(object, word);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "Platform/memory_budget.h"
 #include "heap.h"
 
 namespace freehold::mesh {
@@ -99,6 +100,37 @@ const char* name_of(BarrierKind kind) noexcept {
   }
 }
 
+// The budget of the process, which all of its heaps share.
+void write_budget(Writer& w) noexcept {
+  static constexpr const char* kSteps[] = {"spare", "compact", "reclaim"};
+  freehold::os::BudgetFigures figures = freehold::os::budget_figures();
+  w.name_of("budget");
+  w.open('{');
+  w.field("limit", freehold::os::memory_limit());
+  w.field("held", freehold::os::held_by_all());
+  w.field("rounds", figures.rounds);
+  w.field("waits", figures.waits);
+  w.field("given_up", figures.given_up);
+  w.name_of("turns");
+  w.open('[');
+  freehold::os::BudgetTurn turns[freehold::os::kBudgetTurns];
+  unsigned count = freehold::os::last_budget_turns(turns);
+  for (unsigned i = 0; i < count; i++) {
+    w.next();
+    w.open('{');
+    w.field("round", turns[i].round);
+    w.field("step", kSteps[static_cast<int>(turns[i].step)]);
+    w.field("owner", turns[i].owner);
+    w.field("asker", turns[i].asker);
+    w.field("held", turns[i].held);
+    w.field("given", turns[i].given);
+    w.field("nanoseconds", turns[i].nanoseconds);
+    w.close('}');
+  }
+  w.close(']');
+  w.close('}');
+}
+
 }  // namespace
 
 Statistics read_statistics() noexcept {
@@ -182,6 +214,7 @@ size_t write_statistics(char* text, size_t capacity) noexcept {
     w.close('}');
   }
   w.close(']');
+  write_budget(w);
   w.close('}');
   return w.end();
 }

@@ -6,6 +6,7 @@
 
 #include <new>
 
+#include "Platform/memory_budget.h"
 #include "faults.h"
 #include "os.h"
 #include "scoped_pins.h"
@@ -201,6 +202,7 @@ void after_fork() noexcept {
 }
 // Only this thread is there. What the others kept is lost, their memory too.
 void after_fork_in_child() noexcept {
+  freehold::os::leave_parents_budget();
   unlock_after_fork();
   newcomers.store(0, std::memory_order_relaxed);
   if (forking.kind == Fork::kInterrupted) {

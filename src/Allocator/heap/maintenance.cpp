@@ -41,8 +41,9 @@ constexpr uint64_t kTickNanoseconds = 50'000'000;
 constexpr size_t kMovedKept = 256;
 
 struct State {
-  uint64_t deleted_at_last_recount = 0;
-  std::atomic<uint64_t> recycled_at_last_round{0};  // relaxed: a thread that collects beside the background thread only makes it look busier
+  // Relaxed: a thread that collects beside the background thread only makes it look busier.
+  std::atomic<uint64_t> deleted_at_last_recount{0};
+  std::atomic<uint64_t> recycled_at_last_round{0};
 };
 constinit State state;
 FREEHOLD_MODULE_STATE(state);
@@ -65,7 +66,7 @@ void for_each_shared_block(Function function) noexcept {
 }
 
 void recount() noexcept {
-  state.deleted_at_last_recount = thread_totals().deleted_bytes;
+  state.deleted_at_last_recount.store(thread_totals().deleted_bytes, std::memory_order_relaxed);
   for_each_shared_block([](size_t block) noexcept { recount_block(block); });
 }
 
@@ -75,7 +76,7 @@ bool should_recount() noexcept {
   if (had_enough_candidates()) return false;
   ThreadTotals totals = thread_totals();
   uint64_t live = totals.live_bytes();
-  uint64_t since = totals.deleted_bytes - state.deleted_at_last_recount;
+  uint64_t since = totals.deleted_bytes - state.deleted_at_last_recount.load(std::memory_order_relaxed);
   // Frames that wait for their next use are no sign of it.
   uint64_t footprint = memory_footprint();
   return footprint > 2 * live + (uint64_t{16} << 20) && since > 8 * footprint;

@@ -1,0 +1,233 @@
+using System.Collections;
+using System.Collections.Concurrent;
+using System.Text.Json.Nodes;
+using System.Xml.Linq;
+
+namespace Freehold.Contract;
+
+/// <summary>What the program's code throws or does while an object is deleted with what it owns, and deletion where no memory is left.</summary>
+internal static class OwningMistakes
+{
+    public static IEnumerable<Case> All()
+    {
+        yield return new("owned-finalizer-that-uses-what-is-gone", _ => DanglingFinalizer());
+        yield return new("owned-enumerator-that-uses-what-is-gone", _ => DanglingEnumerator());
+        yield return new("owned-finalizer-of-a-collection-keeps-elements", _ => Pools());
+        yield return new("owned-values-make-no-boxes", _ => Values());
+        yield return new("owned-without-memory", arguments => WithoutMemory(long.Parse(arguments[0])));
+    }
+
+    // So large that its memory goes at once.
+    private static byte[] Gone()
+    {
+        byte[] gone = new byte[1 << 20];
+        Heap.Delete(gone);
+        return gone;
+    }
+
+    private sealed class Part
+    {
+        public byte[] Gone = OwningMistakes.Gone();
+        public bool Ended;
+
+        ~Part()
+        {
+            if (Gone.Length > 0)
+                Ended = Gone[5] == 0;
+        }
+    }
+
+    private sealed class Owner
+    {
+        [Owned]
+        public object? First;
+        [Owned]
+        public Part? Second;
+        [Owned]
+        public object? Third;
+    }
+
+    private static void DanglingFinalizer()
+    {
+        var part = new Part();
+        var owner = new Owner { First = new int[3], Second = part, Third = new int[4] };
+        (object first, object third) = (owner.First, owner.Third);
+        Expect.Throws<DanglingReferenceException>(() => Heap.Delete(owner));
+        foreach (object gone in new[] { owner, first, third })
+            Expect.SecondDeleteThrows(gone);
+        Heap.Delete(part);  // its finalizer has run
+        Expect.SecondDeleteThrows(part);
+    }
+
+    private sealed class Sequence(object[] elements) : IEnumerable
+    {
+        public byte[]? Gone;
+
+        public IEnumerator GetEnumerator()
+        {
+            foreach (object element in elements)
+                yield return element;
+            if (Gone?[5] == 1)
+                yield return this;
+        }
+    }
+
+    private sealed class OwnerOfSequence
+    {
+        [Owned]
+        public OwnerOfSequence? Inner;
+        [Owned(Elements = true)]
+        public Sequence? Elements;
+    }
+
+    private static void DanglingEnumerator()
+    {
+        int[][] elements = [[1], [2]];
+        var sequence = new Sequence(elements) { Gone = Gone() };
+        var inner = new OwnerOfSequence { Elements = sequence };
+        var owner = new OwnerOfSequence { Inner = inner };
+        Expect.Throws<DanglingReferenceException>(() => Heap.Delete(owner));
+        Expect.SecondDeleteThrows(owner);
+        Expect.Equal(3, elements[0][0] + elements[1][0]);
+        sequence.Gone = null;
+        Heap.Delete(inner);  // is there with what it could not name
+        foreach (object gone in elements)
+            Expect.SecondDeleteThrows(gone);
+        int[][] others = [[3]];
+        sequence = new Sequence(others) { Gone = Gone() };
+        Expect.Throws<DanglingReferenceException>(() => Heap.DeleteAll(sequence));
+        Expect.Equal(3, others[0][0]);
+        sequence.Gone = null;
+        Heap.DeleteAll(sequence);
+        Expect.SecondDeleteThrows(others[0]);
+    }
+
+    private sealed class Pool(Stack<int[]> pool) : IEnumerable
+    {
+        private readonly List<int[]> _rented = [new int[1], new int[2]];
+
+        ~Pool()
+        {
+            foreach (int[] rented in _rented)
+                pool.Push(rented);
+            _rented.Clear();
+        }
+
+        public IEnumerator GetEnumerator() => _rented.GetEnumerator();
+    }
+
+    private sealed class OwnerOfPool
+    {
+        [Owned(Elements = true)]
+        public Pool? Pool;
+    }
+
+    private static void Pools()
+    {
+        var pool = new Stack<int[]>();
+        var first = new Pool(pool);
+        Heap.DeleteAll(first);
+        Expect.SecondDeleteThrows(first);
+        var second = new Pool(pool);
+        Heap.Delete(new OwnerOfPool { Pool = second });
+        Expect.SecondDeleteThrows(second);
+        Expect.Equal(4, pool.Count);
+        Expect.Equal(6, pool.Sum(rented => rented.Length));
+        Heap.DeleteAll(pool);
+    }
+
+    private sealed class OwnerOfValues
+    {
+        [Owned(Elements = true)]
+        public IEnumerable? Values;
+    }
+
+    private static void Values()
+    {
+        IEnumerable<int> numbers = Enumerable.Range(0, 10_000);
+        for (int round = 0; round < 2; round++)
+        {
+            IEnumerable[] collections =
+            [
+                new List<int>(numbers), numbers.ToArray(), new HashSet<int>(numbers), new Queue<int>(numbers), new Stack<(int, int)>(numbers.Select(i => (i, i))),
+                new LinkedList<int>(numbers), numbers.ToDictionary(i => i, i => (long)i), new ConcurrentQueue<int>(numbers), new SortedSet<int>(numbers),
+            ];
+            foreach (IEnumerable collection in collections)
+            {
+                long before = GC.GetAllocatedBytesForCurrentThread();
+                if (round == 0)
+                    Heap.DeleteAll(collection);
+                else
+                    Heap.Delete(new OwnerOfValues { Values = collection });
+                long allocated = GC.GetAllocatedBytesForCurrentThread() - before;
+                // Notes of nodes grow to as many as there are.
+                long notes = collection is LinkedList<int> ? 1 << 18 : 0;
+                if (allocated > 4_000 + notes)
+                    throw new ContractException($"{collection.GetType()}: {allocated} bytes");
+            }
+        }
+        // Boxes that the program made are its objects.
+        object[] boxes = [1, 2L, 'c'];
+        Heap.DeleteAll(new ArrayList(boxes));
+        foreach (object box in boxes)
+            Expect.SecondDeleteThrows(box);
+    }
+
+    private static void WithoutMemory(long limit)
+    {
+        const int Nodes = 20_000;
+        IEnumerable<int> numbers = Enumerable.Range(0, Nodes);
+        (string Name, Func<object> Make, int Least)[] makers =
+        [
+            ("linked-list", () => new LinkedList<int>(numbers), Nodes),
+            ("sorted-set", () => new SortedSet<int>(numbers), Nodes),
+            ("concurrent-dictionary", () => new ConcurrentDictionary<int, int>(numbers.Select(i => KeyValuePair.Create(i, i))), Nodes),
+            ("concurrent-stack", () => new ConcurrentStack<int>(numbers), Nodes),
+            ("array-of-lists", () => new OwnerOfSequence { Elements = new Sequence([.. numbers.Select(i => new List<int> { i })]) }, 2 * Nodes),
+            ("xml", () => new XElement("root", numbers.Select(i => new XElement("child", new XAttribute("x", "y")))), 2 * Nodes),
+            ("json", () => new JsonArray([.. numbers.Select(i => (JsonNode)JsonValue.Create(i))]), Nodes),
+        ];
+        Heap.Delete(new List<int> { 1 });  // the thread has its place for notes
+        foreach ((string name, Func<object> make, int least) in makers)
+        {
+            Heap.DeleteAll(new object[2_000]);
+            object value = make();
+            object?[] fill = Fill(limit);
+            long before = Heap.GetStatistics().DeletedObjects;
+            Exception? failure = null;
+            try
+            {
+                Heap.Delete(value);
+            }
+            catch (Exception exception)
+            {
+                failure = exception;
+            }
+            long deleted = Heap.GetStatistics().DeletedObjects - before;
+            Heap.DeleteAll(fill);
+            if (failure is not null || deleted < least)
+                throw new ContractException($"{name}: {deleted} objects of {least} are deleted, {failure}");
+        }
+    }
+
+    // Until the heap has no room for the smallest list of notes.
+    private static object?[] Fill(long limit)
+    {
+        var fill = new object?[1 << 17];
+        int count = 0;
+        foreach (int size in new[] { 4 << 20, 100_000, 10_000, 1_000, 200 })
+        {
+            try
+            {
+                while (count < fill.Length)
+                    fill[count++] = new byte[size];
+            }
+            catch (OutOfMemoryException)
+            {
+                count--;
+            }
+        }
+        Expect.True(count < fill.Length, $"{count} arrays do not fill {limit} bytes");
+        return fill;
+    }
+}

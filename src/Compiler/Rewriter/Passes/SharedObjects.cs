@@ -155,6 +155,12 @@ public sealed class SharedObjects : IRewritePass
             case ("System.Threading.Volatile", "Read", _):
                 break;
             case ("System.Threading.Interlocked", "CompareExchange", 2):
+                if (call.Previous is { OpCode.Code: Code.Ldnull } nothing)
+                {
+                    edits.Add((nothing, [Emit.Again(), Call(assembly, Share, assembly.Module.TypeSystem.Void, assembly.Module.TypeSystem.Object)]));
+                    break;
+                }
+
                 VariableDefinition comparand = new(assembly.Module.TypeSystem.Object);
                 method.Body.Variables.Add(comparand);
                 // The type of the comparand is the place's.
@@ -204,7 +210,7 @@ public sealed class SharedObjects : IRewritePass
     private static void OfTable(AssemblyUnderRewrite assembly, TypeDefinition type, string member)
     {
         List<(MethodDefinition Method, Instruction Before, Instruction[] Inserted)> edits = [];
-        if (member.Split('>') is [string caller, string called])
+        if (!member.StartsWith('<') && member.Split('>') is [string caller, string called])
         {
             foreach (MethodDefinition method in type.Methods.Where(method => method.HasBody && method.Name == caller))
             {

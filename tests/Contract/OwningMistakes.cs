@@ -14,7 +14,8 @@ internal static class OwningMistakes
         yield return new("owned-enumerator-that-uses-what-is-gone", _ => DanglingEnumerator());
         yield return new("owned-finalizer-of-a-collection-keeps-elements", _ => Pools());
         yield return new("owned-values-make-no-boxes", _ => Values());
-        yield return new("owned-without-memory", arguments => WithoutMemory(long.Parse(arguments[0])));
+        yield return new("owned-buffers-of-pending-calls", _ => PendingCalls());
+        yield return new("out-of-memory-deletion", arguments => WithoutMemory(long.Parse(arguments[0])));
     }
 
     // So large that its memory goes at once.
@@ -134,6 +135,106 @@ internal static class OwningMistakes
         Expect.Equal(4, pool.Count);
         Expect.Equal(6, pool.Sum(rented => rented.Length));
         Heap.DeleteAll(pool);
+    }
+
+    // Calls of it end when the test says so.
+    private sealed class Slow : Stream
+    {
+        private readonly TaskCompletionSource<int> _end = new(TaskCreationOptions.RunContinuationsAsynchronously);
+
+        public ReadOnlyMemory<byte> Given { get; private set; }
+        public override bool CanRead => true;
+        public override bool CanSeek => false;
+        public override bool CanWrite => true;
+        public override long Length => 0;
+        public override long Position { get; set; }
+        public override void Flush() { }
+        public override int Read(byte[] buffer, int offset, int count) => 0;
+        public override long Seek(long offset, SeekOrigin origin) => 0;
+        public override void SetLength(long value) { }
+        public override void Write(byte[] buffer, int offset, int count) { }
+        public override async ValueTask WriteAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default) => await Wait(buffer);
+        public override Task WriteAsync(byte[] buffer, int offset, int count, CancellationToken cancellationToken) => Wait(buffer.AsMemory(offset, count));
+        public override async ValueTask<int> ReadAsync(Memory<byte> buffer, CancellationToken cancellationToken = default) => await Wait(buffer);
+
+        private Task<int> Wait(ReadOnlyMemory<byte> buffer)
+        {
+            Given = buffer;
+            return _end.Task;
+        }
+    }
+
+    private static IEnumerable<(string Name, Func<Slow, (object Owner, Task Pending)> Begin)> Calls()
+    {
+        byte[] bytes = [1, 2, 3];
+        yield return ("buffered-write", slow =>
+        {
+            var stream = new BufferedStream(slow, 10_000);
+            stream.Write(bytes);
+            return (stream, stream.FlushAsync());
+        }
+        );
+        yield return ("buffered-read", slow =>
+        {
+            var stream = new BufferedStream(slow, 10_000);
+            return (stream, stream.ReadAsync(new byte[3]).AsTask());
+        }
+        );
+        yield return ("reader", slow =>
+        {
+            var reader = new StreamReader(slow);
+            return (reader, reader.ReadToEndAsync());
+        }
+        );
+        yield return ("reader-of-lines", slow =>
+        {
+            var reader = new StreamReader(slow);
+            return (reader, reader.ReadLineAsync());
+        }
+        );
+        yield return ("writer", slow =>
+        {
+            var writer = new StreamWriter(slow) { AutoFlush = true };
+            return (writer, writer.WriteAsync("text"));
+        }
+        );
+        yield return ("writer-of-lines", slow =>
+        {
+            var writer = new StreamWriter(slow);
+            return (writer, writer.WriteLineAsync(new string('x', 100_000)));
+        }
+        );
+        yield return ("memory-copy", slow =>
+        {
+            var stream = new MemoryStream();
+            stream.Write(bytes);
+            stream.Position = 0;
+            return (stream, stream.CopyToAsync(slow));
+        }
+        );
+    }
+
+    private static void PendingCalls()
+    {
+        foreach ((string name, Func<Slow, (object Owner, Task Pending)> begin) in Calls())
+        {
+            for (int i = 0; i < 20; i++)
+            {
+                var slow = new Slow();
+                (object owner, Task pending) = begin(slow);
+                if (pending.IsCompleted || !System.Runtime.InteropServices.MemoryMarshal.TryGetArray(slow.Given, out ArraySegment<byte> given))
+                    throw new ContractException($"{name} did not wait");
+                Heap.Delete(owner);
+                try
+                {
+                    Heap.Delete(given.Array);  // it is there: only we know that nobody uses it
+                }
+                catch (DoubleDeleteException)
+                {
+                    throw new ContractException($"{name}: what the pending call has is deleted");
+                }
+            }
+        }
     }
 
     private sealed class OwnerOfValues

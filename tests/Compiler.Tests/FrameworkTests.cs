@@ -137,6 +137,37 @@ public abstract class FrameworkTests(RewrittenFramework framework)
         Verify(golden, module.GetType(type).Methods.Single(candidate => candidate.Name == method));
     }
 
+    /// <summary>Or it stores nothing, or what the caller of a public method gave it.</summary>
+    [Fact]
+    public void Whoever_stores_an_object_in_a_static_marks_it_before()
+    {
+        int stores = 0;
+        foreach (string path in Directory.EnumerateFiles(framework.Output, "*.dll", SearchOption.AllDirectories))
+        {
+            using ModuleDefinition module = ModuleDefinition.ReadModule(path);
+            foreach (MethodDefinition method in module.GetTypes().Where(type => type.FullName != InjectedRuntime.FullName).SelectMany(type => type.Methods).Where(method => method.HasBody))
+            {
+                foreach (Instruction store in method.Body.Instructions.Where(instruction => instruction.OpCode.Code == Code.Stsfld && ((FieldReference)instruction.Operand).FieldType is ArrayType or { MetadataType: MetadataType.String or MetadataType.Object or MetadataType.Class }))
+                {
+                    Instruction before = store.Previous.OpCode.OpCodeType == OpCodeType.Prefix ? store.Previous.Previous : store.Previous;
+                    bool marked = before.Operand is MethodReference { Name: "Share" or "ShareElements", DeclaringType.FullName: InjectedRuntime.FullName };
+                    bool given = method.IsPublic && before.OpCode.Code is Code.Ldarg or Code.Ldarg_0 or Code.Ldarg_1 or Code.Ldarg_2 or Code.Ldarg_3 or Code.Ldarg_S;
+                    Assert.True(marked || given || before.OpCode.Code == Code.Ldnull, $"{method.FullName}: {store}");
+                    stores += marked ? 1 : 0;
+                }
+            }
+        }
+
+        Assert.True(stores > 3_000, $"{stores} stores");
+    }
+
+    [Theory]
+    [InlineData("SharedObjects.Element", "System.Number", "<UInt32ToDecStrForKnownSmallNumber>g__CreateAndCacheString")]
+    [InlineData("SharedObjects.Result", "System.String", "Intern")]
+    [InlineData("SharedObjects.Arguments", "System.Environment", "GetEnvironmentVariables")]
+    public void Objects_for_all_are_marked(string golden, string type, string method) =>
+        Verify(golden, framework.CoreLib.GetType(type).Methods.Single(candidate => candidate.Name.StartsWith(method, System.StringComparison.Ordinal) && candidate.Parameters.All(parameter => parameter.ParameterType.Name != "EnvironmentVariableTarget")));
+
     [Fact]
     public void A_type_of_the_table_that_no_assembly_has_is_an_error()
     {

@@ -61,7 +61,7 @@ internal static class OwningOfFramework
         yield return ("verb", () => HttpMethod.Get, value => value.ToString()!);
         yield return ("stream", () => Stream.Null, value => ((Stream)value).CanRead.ToString());
         yield return ("empty-list", () => ImmutableEmpty(), value => ((ICollection)value).Count.ToString(CultureInfo.InvariantCulture));
-        yield return ("variable", () => Environment.GetEnvironmentVariable("PATH") ?? "none", value => (((string)value).Length > 0).ToString());
+        yield return ("variable", () => Environment.GetEnvironmentVariables()["PATH"] ?? "none", value => (((string)value).Length > 0).ToString());
         yield return ("argument", () => Environment.GetCommandLineArgs()[0], value => (((string)value).Length > 0).ToString());
     }
 
@@ -146,7 +146,7 @@ internal static class OwningOfFramework
         for (int i = 0; i < 10; i++)
         {
             CultureInfo before = CultureInfo.CurrentCulture;
-            var own = new CultureInfo("en-GB");
+            var own = (CultureInfo)CultureInfo.InvariantCulture.Clone();
             CultureInfo.CurrentCulture = own;
             CultureInfo.CurrentCulture = before;
             Heap.Delete(own);

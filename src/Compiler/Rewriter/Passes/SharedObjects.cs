@@ -9,7 +9,7 @@ namespace Freehold.Rewriter.Passes;
 /// <summary>
 /// What the framework stores in statics, it gives to all who ask: an empty match, a completed task, the text of a small number. Each such store marks the object before, and so does a store into
 /// an array that is in a static, and what <see cref="SharedObjectsTable"/> names. <c>Heap.Delete</c> refuses marked objects (core::kSharedBit); reclaim does not ask. What a public method stores of its own
-/// parameters is the program's and stays so.
+/// parameters, or a public type of itself, is the program's and stays so.
 /// </summary>
 public sealed class SharedObjects : IRewritePass
 {
@@ -60,14 +60,13 @@ public sealed class SharedObjects : IRewritePass
 
     private static bool InStatics(AssemblyUnderRewrite assembly, MethodDefinition method, PassStatistics statistics)
     {
-        Instruction[] sites = [.. method.Body.Instructions.Where(instruction => instruction.OpCode.Code is Code.Stsfld or Code.Ldsflda or Code.Ldsfld && HoldsObjects(((FieldReference)instruction.Operand).FieldType, 0))];
+        Instruction[] sites = [.. method.Body.Instructions.Where(instruction => instruction.OpCode.Code is Code.Stsfld or Code.Ldsflda or Code.Ldsfld && instruction.Operand is FieldReference field && HoldsObjects(field.FieldType, 0) && !IsOfThread(field))];
         List<(Instruction Before, Instruction[] Inserted)> edits = [];
         foreach (Instruction site in sites)
         {
-            var field = (FieldReference)site.Operand;
             if (site.OpCode.Code == Code.Stsfld)
             {
-                Stored(assembly, method, site, field.FieldType, edits, statistics);
+                Stored(assembly, method, site, ((FieldReference)site.Operand).FieldType, edits, statistics);
             }
             else if (StackEffect.UserOf(site, out int above) is { } user)
             {
@@ -93,7 +92,8 @@ public sealed class SharedObjects : IRewritePass
             return;
         }
 
-        if (method is { IsPublic: true, DeclaringType.IsPublic: true } && Escape.IlSlots.ArgumentOf(method, Before(store)) is not null)
+        if (Escape.IlSlots.ArgumentOf(method, Before(store)) is int argument && IsVisible(method.DeclaringType)
+            && (method.IsPublic || method.IsFamily || method.IsFamilyOrAssembly || (method.HasThis && argument == 0)))
         {
             statistics.Skip(method.FullName, "the program's");
             return;
@@ -114,6 +114,11 @@ public sealed class SharedObjects : IRewritePass
             }
         }
     }
+
+    private static bool IsVisible(TypeDefinition type) => type.IsNested ? (type.IsNestedPublic || type.IsNestedFamily || type.IsNestedFamilyOrAssembly) && IsVisible(type.DeclaringType) : type.IsPublic;
+
+    // What a thread keeps for itself it gives to nobody, and it may be the program's: the task that it runs.
+    private static bool IsOfThread(FieldReference field) => field.Resolve() is { } definition && definition.CustomAttributes.Any(attribute => attribute.AttributeType.Name == "ThreadStaticAttribute");
 
     private static Instruction Before(Instruction instruction)
     {

@@ -16,7 +16,7 @@ public static partial class Escapes
         void Visit();
     }
 
-    private sealed class First : IStep
+    private sealed class FirstStep : IStep
     {
         public IStep Next() => new Wrapper(this);
 
@@ -25,9 +25,9 @@ public static partial class Escapes
         }
     }
 
-    private sealed class Wrapper(First inner) : IStep
+    private sealed class Wrapper(FirstStep inner) : IStep
     {
-        public static First? Last { get; private set; }
+        public static FirstStep? Last { get; private set; }
 
         public IStep Next() => this;
 
@@ -44,18 +44,18 @@ public static partial class Escapes
 
     // The wrapper keeps what made it.
     [End]
-    public static void Wrapped() => Follow(new First());
+    public static void Wrapped() => Follow(new FirstStep());
 
     [End]
-    public static void WrappedTwice() => FollowTwice(new First());
+    public static void WrappedTwice() => FollowTwice(new FirstStep());
 
     [End]
-    public static void WrappedInArray() => FollowHeld([new First()]);
+    public static void WrappedInArray() => FollowHeld([new FirstStep()]);
 
     [End]
     public static void WrappedByDelegate()
     {
-        var first = new First();
+        var first = new FirstStep();
         FollowDelegate(() => new Wrapper(first));
     }
 

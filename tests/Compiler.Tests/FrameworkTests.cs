@@ -171,7 +171,7 @@ public abstract class FrameworkTests(RewrittenFramework framework)
     [InlineData("SharedObjects.Result", "System.String", "Intern")]
     [InlineData("SharedObjects.Arguments", "System.Environment", "GetEnvironmentVariables")]
     public void Objects_for_all_are_marked(string golden, string type, string method) =>
-        Verify(golden, framework.CoreLib.GetType(type).Methods.Single(candidate => candidate.Name.StartsWith(method, System.StringComparison.Ordinal) && candidate.Parameters.All(parameter => parameter.ParameterType.Name != "EnvironmentVariableTarget")));
+        Verify(golden, framework.CoreLib.GetType(type).Methods.Single(candidate => (candidate.Name == method || (method[0] == '<' && candidate.Name.StartsWith(method, System.StringComparison.Ordinal))) && candidate.Parameters.All(parameter => parameter.ParameterType.Name != "EnvironmentVariableTarget")));
 
     [Fact]
     public void A_type_of_the_table_that_no_assembly_has_is_an_error()

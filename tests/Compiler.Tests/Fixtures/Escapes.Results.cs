@@ -44,19 +44,32 @@ public static partial class Escapes
 
     // The wrapper keeps what made it.
     [End]
-    public static void Wrapped() => Follow(new FirstStep());
+    public static int Wrapped()
+    {
+        Follow(new FirstStep());
+        return 1;
+    }
 
     [End]
-    public static void WrappedTwice() => FollowTwice(new FirstStep());
+    public static int WrappedTwice()
+    {
+        FollowTwice(new FirstStep());
+        return 1;
+    }
 
     [End]
-    public static void WrappedInArray() => FollowHeld([new FirstStep()]);
+    public static int WrappedInArray()
+    {
+        FollowHeld([new FirstStep()]);
+        return 1;
+    }
 
     [End]
-    public static void WrappedByDelegate()
+    public static int WrappedByDelegate()
     {
         var first = new FirstStep();
         FollowDelegate(() => new Wrapper(first));
+        return 1;
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
@@ -108,6 +121,34 @@ public static partial class Escapes
     {
         var timer = new Timer(callback, null, 1, 1);
         return timer.Change(5, 5) ? 1 : 0;
+    }
+
+    [End]
+    public static int WithArmedTimer(TimerCallback callback)
+    {
+        var timer = new Timer(callback, null, 1, 1);
+        return timer is null ? 1 : 0;
+    }
+
+    [End]
+    public static int WithIdleTimer(TimerCallback callback)
+    {
+        var timer = new Timer(callback);
+        return timer is null ? 1 : 0;
+    }
+
+    [End]
+    public static bool WithDeflate(System.IO.Stream below)
+    {
+        var stream = new System.IO.Compression.DeflateStream(below, System.IO.Compression.CompressionMode.Compress);
+        return stream.CanWrite;
+    }
+
+    [End]
+    public static bool WithLock()
+    {
+        var slim = new ReaderWriterLockSlim();
+        return slim.TryEnterReadLock(0);
     }
 
     public interface IKeeper

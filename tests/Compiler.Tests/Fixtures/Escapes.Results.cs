@@ -34,6 +34,15 @@ public static partial class Escapes
         public void Visit() => Last = inner;
     }
 
+    private sealed class Holding(FirstStep inner) : IStep
+    {
+        public IStep Next() => new Wrapper(inner);
+
+        public void Visit()
+        {
+        }
+    }
+
     private static void Follow(IStep step) => step.Next().Visit();
 
     private static void FollowTwice(IStep step) => step.Next().Next().Visit();
@@ -47,6 +56,13 @@ public static partial class Escapes
     public static int Wrapped()
     {
         Follow(new FirstStep());
+        return 1;
+    }
+
+    [End]
+    public static int HeldAndWrapped()
+    {
+        Follow(new Holding(new FirstStep()));
         return 1;
     }
 

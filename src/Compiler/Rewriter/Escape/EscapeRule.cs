@@ -24,9 +24,6 @@ public enum EscapeRule
     /// <summary>Whoever calls a virtual method on an argument runs the code of its class.</summary>
     VirtualCalls,
 
-    /// <summary>What a virtual method returns may lead to the object that it is called on.</summary>
-    VirtualResults,
-
     /// <summary>A new object in a structure that a call returns may lead to its arguments.</summary>
     NewInStructures,
 

@@ -163,13 +163,13 @@ internal sealed partial class PointsTo
     private void Receive(NodeSet receivers, MethodSummary summary, string reason)
     {
         // What it returns is taken for the object. Of another one that leads to the object nobody follows what becomes of it.
-        ulong harmless = MethodSummary.Returned | (_summaries.Has(EscapeRule.VirtualResults) ? 0 : MethodSummary.InReturned);
-        if ((summary.Objects[0] & ~harmless) != 0)
+        const ulong Harmless = MethodSummary.Returned;
+        if ((summary.Objects[0] & ~Harmless) != 0)
         {
             Escape(receivers, reason);
         }
 
-        if ((summary.Contents[0] & ~harmless) != 0)
+        if ((summary.Contents[0] & ~Harmless) != 0)
         {
             foreach (int node in receivers.Members)
             {

@@ -69,7 +69,8 @@ TEST_F(OwnedPartsTest, APartThatIsGoneIsNoDoubleDelete) {
 
 // What the framework gives to all who ask: no way of deletion takes it, and it takes no finalizer of its, nor its parts.
 TEST_F(OwnedPartsTest, WhatIsSharedStays) {
-  Object* objects[] = {allocate(&plain_type.table), allocate(&owner_type.table), allocate(&finalizable_owner_type.table), allocate(&bytes_type.table, 100), allocate(&bytes_type.table, 5 << 20)};
+  Object* objects[] = {allocate(&plain_type.table), allocate(&owner_type.table), allocate(&finalizable_owner_type.table), allocate(&bytes_type.table, 100),
+                       allocate(&bytes_type.table, 5 << 20)};
   for (Object* object : objects) {
     EXPECT_FALSE(heap::is_shared(object));
     heap::share(object);

@@ -67,5 +67,33 @@ TEST_F(OwnedPartsTest, APartThatIsGoneIsNoDoubleDelete) {
   EXPECT_EQ(heap::thread_totals().double_deletes, before + 1);
 }
 
+// What the framework gives to all who ask: no way of deletion takes it, and it takes no finalizer of its, nor its parts.
+TEST_F(OwnedPartsTest, WhatIsSharedStays) {
+  Object* objects[] = {allocate(&plain_type.table), allocate(&owner_type.table), allocate(&finalizable_owner_type.table), allocate(&bytes_type.table, 100),
+                       allocate(&bytes_type.table, 5 << 20)};
+  for (Object* object : objects) {
+    EXPECT_FALSE(heap::is_shared(object));
+    heap::share(object);
+    heap::share(object);
+    EXPECT_TRUE(heap::is_shared(object));
+    for (int i = 0; i < 2; i++) {
+      EXPECT_EQ(heap::delete_object(object), DeleteResult::kNotDeletable);
+      EXPECT_EQ(heap::delete_part(object), DeleteResult::kNotDeletable);
+      EXPECT_EQ(heap::delete_finalized(object), DeleteResult::kNotDeletable);
+      EXPECT_EQ(heap::delete_itself(object), DeleteResult::kNotDeletable);
+    }
+    EXPECT_FALSE(heap::is_deleted(object));
+  }
+  expect_valid("with shared objects");
+  // What finds that nothing leads to one asks no more.
+  for (Object* object : objects) EXPECT_EQ(heap::delete_keeping_lock(object), DeleteResult::kDeleted);
+  for (Object* object : objects) heap::share(object);
+  heap::share(nullptr);
+  int on_the_stack = 0;
+  heap::share(&on_the_stack);
+  EXPECT_FALSE(heap::is_shared(&on_the_stack));
+  expect_valid("when they are deleted");
+}
+
 }  // namespace
 }  // namespace freehold::testing

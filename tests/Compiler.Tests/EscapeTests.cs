@@ -56,6 +56,19 @@ public sealed class EscapeTests : IClassFixture<EscapeTests.World>
         Assert.False(right.Plans == wrong.Plans && right.Goes.All(answer => wrong.Goes[answer.Key] == answer.Value), $"{rule} changes no answer: a method of the fixture that needs it is missing.");
     }
 
+    /// <summary>As Visual Basic may write it: a class implements a method of an interface under another name, and a class below overrides that.</summary>
+    [Theory]
+    [InlineData(nameof(Escapes.KeptUnderAnotherName))]
+    [InlineData(nameof(Escapes.KeptByExactType))]
+    public void An_override_of_a_renamed_implementation_is_followed(string name)
+    {
+        string renamed = World.Renamed(nameof(Escapes.Keeper), nameof(Escapes.IKeeper.Keep), "Put", nameof(Escapes.DerivedKeeper));
+        using ClosedWorld world = new([OfficialFramework.Main.Sdk, OfficialFramework.Main.Assemblies], renamed);
+        string goes = "";
+        AutoDeletion.OnDeepStack(() => goes = MethodSummary.Describe(new SummaryTable(world).Of(world.Read(renamed).GetType(typeof(Escapes).FullName).Methods.Single(method => method.Name == name)).Objects[0]));
+        Assert.Equal("escapes", goes);
+    }
+
     /// <summary>What the analysis says.</summary>
     /// <param name="Expected">Where first arguments go, as the fixture says.</param>
     /// <param name="Goes">Where they go.</param>
@@ -87,6 +100,28 @@ public sealed class EscapeTests : IClassFixture<EscapeTests.World>
             string input = typeof(Escapes).Assembly.Location, output = System.IO.Path.Combine(s_root, folder, System.IO.Path.GetFileName(input));
             Assert.Equal(0, Program.Main(["--application", input, "--output", output, .. options]));
             return ModuleDefinition.ReadModule(output);
+        }
+
+        /// <summary>The fixture, in which a class implements a method of its interface under another name, and a derived one overrides it so.</summary>
+        public static string Renamed(string type, string method, string name, string derived)
+        {
+            using ModuleDefinition module = ModuleDefinition.ReadModule(typeof(Escapes).Assembly.Location);
+            TypeDefinition fixture = module.GetType(typeof(Escapes).FullName);
+            MethodDefinition implemented = fixture.NestedTypes.Single(one => one.Name == "I" + type).Methods.Single(one => one.Name == method);
+            foreach (string at in new[] { type, derived })
+            {
+                MethodDefinition its = fixture.NestedTypes.Single(one => one.Name == at).Methods.Single(one => one.Name == method);
+                its.Name = name;
+                if (at == type)
+                {
+                    its.Overrides.Add(implemented);
+                }
+            }
+
+            string path = System.IO.Path.Combine(s_root, "renamed", System.IO.Path.GetFileName(typeof(Escapes).Assembly.Location));
+            System.IO.Directory.CreateDirectory(System.IO.Path.GetDirectoryName(path)!);
+            module.Write(path);
+            return path;
         }
 
         /// <summary>Analyses the fixture, without one of the rules if it is given.</summary>

@@ -15,6 +15,8 @@ internal static class Catalog
         .. OwningCollections.All(),
         .. OwningDocuments.All(),
         .. OwningShared.All(),
+        .. OwningOfFramework.All(),
+        .. OwningMistakes.All(),
         .. DeletingGraphs.All(),
         .. Scopes.All(),
         .. Outgrowing.All(),

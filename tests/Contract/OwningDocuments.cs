@@ -141,6 +141,36 @@ internal static class OwningDocuments
             Expect.Equal("node", node.Name);
             Expect.Equal(2, root.ChildNodes.Count);
         }
+        AttributeOfTwo();
+    }
+
+    private static void AttributeOfTwo()
+    {
+        for (int others = 0; others < 3; others++)
+        {
+            var document = new XmlDocument();
+            XmlElement one = document.CreateElement("one"), two = document.CreateElement("two");
+            XmlAttribute attribute = document.CreateAttribute("x");
+            attribute.Value = "value";
+            for (int i = 0; i < others; i++)
+                two.SetAttribute($"y{i}", "other");
+            bool inserted = false;
+            document.NodeInserting += (_, change) =>
+            {
+                if (change.Node != attribute || inserted)
+                    return;
+                inserted = true;
+                two.SetAttributeNode(attribute);
+            };
+            one.SetAttributeNode(attribute);
+            Expect.True(inserted && attribute.OwnerElement == one);
+            Heap.Delete(two);
+            Heap.Compact();
+            Expect.Equal("value", one.GetAttribute("x"));
+            Expect.Equal("x", attribute.Name);
+            Heap.Delete(one);
+            Expect.SecondDeleteThrows(attribute);
+        }
     }
 
     // A thread that takes and leaves locks when it is told to.

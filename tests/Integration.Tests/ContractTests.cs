@@ -145,6 +145,7 @@ public sealed class ContractTests
     [InlineData("out-of-memory-often", "FREEHOLD_HEAP_LIMIT", "64M")]
     [InlineData("out-of-memory-dangling", "FREEHOLD_HEAP_LIMIT", "64M")]
     [InlineData("out-of-memory-threads", "FREEHOLD_HEAP_LIMIT", "64M")]
+    [InlineData("out-of-memory-deletion", "FREEHOLD_HEAP_LIMIT", "64M")]
     [InlineData("out-of-memory-small", "DOTNET_GCHeapHardLimit", "4000000")]
     [InlineData("out-of-memory-large", "DOTNET_GCHeapHardLimit", "4000000")]
     public void OutOfMemoryIsAnException(string name, string variable, string limit) =>

@@ -53,6 +53,8 @@ public sealed partial class PublishTests(PackageFixture machine)
             ("[UnsafeAccessor(UnsafeAccessorKind.Field, Name = \"_items\")] static extern ref long[] Items(List<long> list); public static long[] ArrayOf(List<long> list) => Items(list);", "1498500 False"),
             ("public static long[] ArrayOf(List<long> list) => (long[])typeof(List<long>).GetField(\"_items\", System.Reflection.BindingFlags.NonPublic | System.Reflection.BindingFlags.Instance)!.GetValue(list)!;", "1498500 False"),
             ("public static long[] ArrayOf(List<long> list) => (long[])typeof(List<long>).GetFields(System.Reflection.BindingFlags.NonPublic | System.Reflection.BindingFlags.Instance).Single(field => field.FieldType.IsArray).GetValue(list)!;", "1498500 False"),
+            ("public static long[] ArrayOf(List<long> list) => (long[])ItsField().GetValueDirect(__makeref(list))!; static System.Reflection.FieldInfo ItsField() => typeof(List<long>).GetFields(System.Reflection.BindingFlags.NonPublic | System.Reflection.BindingFlags.Instance).Single(field => field.FieldType.IsArray);", "1498500 False"),
+            ("public static long[] ArrayOf(List<long> list) { long[] own = list.ToArray(); ItsField().SetValueDirect(__makeref(list), own); return own; } static System.Reflection.FieldInfo ItsField() => typeof(List<long>).GetFields(System.Reflection.BindingFlags.NonPublic | System.Reflection.BindingFlags.Instance).Single(field => field.FieldType.IsArray);", "1498500 False"),
             ("public static long[] ArrayOf(List<long> list) => list.ToArray();", "1498500 True"),
         })
         {

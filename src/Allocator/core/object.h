@@ -1,11 +1,11 @@
 // Layout of an object and its header, as NativeAOT 9 lays them out (runtime-facts, part 2), and the bits that Freehold keeps in it.
 //
-//   p-8  u32  the runtime's padding, ours:  bit 0 deleted · bit 1 filler · bit 2 spare · bits 3..31 offset in the lower generation / 8
+//   p-8  u32  the runtime's padding, ours:  bit 0 deleted · bit 1 filler · bit 2 shared · bits 3..31 offset in the lower generation / 8
 //   p-4  u32  sync word: the runtime's; bit 30 (finalizer run) is set by compare-and-swap. In a filler: its size in bytes.
 //   p    u64  MethodTable
 //
 // An object owns [p-8, p-8+size); objects follow each other without gaps. The deleted bit is written with plain stores: setting it twice is
-// harmless, and the runtime never touches this half of the header.
+// harmless, and the runtime never touches this half of the header. The shared bit is set by compare-and-swap, and never cleared.
 #pragma once
 
 #include <cstddef>
@@ -19,6 +19,7 @@ inline constexpr size_t kObjectAlignment = 8;
 
 inline constexpr uint32_t kDeletedBit = 1u << 0;
 inline constexpr uint32_t kFillerBit = 1u << 1;
+inline constexpr uint32_t kSharedBit = 1u << 2;  // the framework has it for all who ask: only a reclaim ends its life
 
 inline constexpr uint32_t kSyncPostponed = 1u << 31;  // deleted, but its lock is in use: it goes when the lock is free
 inline constexpr uint32_t kSyncFinalizerRun = 1u << 30;

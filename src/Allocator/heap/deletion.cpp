@@ -122,6 +122,10 @@ bool try_to_delete(void* object, uint64_t head, const MethodTable* type, Deletio
     *result = already_deleted(reinterpret_cast<uintptr_t>(object));
     return true;
   }
+  if ((target.header & core::kSharedBit) != 0 && deletion < Deletion::kPostponed) {
+    *result = DeleteResult::kNotDeletable;
+    return true;
+  }
   if (type->has_finalizer() && deletion == Deletion::kWhole) {
     if (is_finalizing(object)) {
       *result = DeleteResult::kDeleted;
@@ -242,6 +246,33 @@ bool is_postponed(const void* object) noexcept {
     if (object == nullptr) return false;
   }
   return (sync & core::kSyncPostponed) != 0;
+}
+
+void share(void* object) noexcept {
+  if (!arena.contains(reinterpret_cast<uintptr_t>(object))) return;
+  while (true) {
+    auto* word = reinterpret_cast<uint32_t*>(object) - 2;
+    uint32_t header;
+    bool done = core::try_load(word, &header);
+    // A deleted one is no longer anybody's; its header may be that of a filler by now.
+    if (done && (header & (core::kSharedBit | core::kDeletedBit)) != 0) return;
+    if (done && core::try_compare_and_swap(word, header, header | core::kSharedBit, &done)) {
+      if (done) return;
+      continue;
+    }
+    object = find_again(object);
+    if (object == nullptr) return;
+  }
+}
+
+bool is_shared(const void* object) noexcept {
+  if (!arena.contains(reinterpret_cast<uintptr_t>(object))) return false;
+  uint32_t header;
+  while (!core::try_load(static_cast<const uint32_t*>(object) - 2, &header)) {
+    object = find_again(const_cast<void*>(object));
+    if (object == nullptr) return false;
+  }
+  return (header & core::kSharedBit) != 0;
 }
 
 void note_dangling_fault(uintptr_t address) noexcept {

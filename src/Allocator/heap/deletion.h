@@ -41,6 +41,11 @@ DeleteResult delete_postponed(void* object) noexcept;
 // Whether it was marked: deleted, though its memory has to wait for its lock.
 bool is_postponed(const void* object) noexcept;
 
+// From now on delete_object() and its kind answer kNotDeletable: the framework keeps the object in a static, and gives it to all who ask. What finds out that nothing leads to an
+// object deletes it all the same. Any thread in cooperative mode, any value. Never faults, never blocks.
+void share(void* object) noexcept;
+bool is_shared(const void* object) noexcept;
+
 // A fault at `address` is answered by a DanglingReferenceException: counts it and, in debug mode, notes what is known of the object. Signal-safe.
 void note_dangling_fault(uintptr_t address) noexcept;
 // What this thread's last such fault, or deletion of what is deleted, has noted, once.

@@ -3,6 +3,7 @@
 #include "core/arena.h"
 #include "core/knobs.h"
 #include "core/object.h"
+#include "heap/deletion.h"
 #include "heap/forwarding.h"
 #include "heap/pin_release.h"
 #include "heap/pins.h"
@@ -51,7 +52,7 @@ void found(Object* const* objects, size_t count, void* argument) noexcept {
 
 GraphResult delete_graph(const uint64_t* root, const uint64_t* finalizable, GraphDeletion* result) noexcept {
   *result = {};
-  if (!core::arena.contains(*root)) return GraphResult::kNotInHeap;
+  if (!core::arena.contains(*root) || is_shared(reinterpret_cast<const void*>(*root))) return GraphResult::kNotInHeap;
   Deletion deletion = {root, finalizable, result, false};
   // As reclaim() does.
   if (core::knobs.debug) refresh_pins();

@@ -45,7 +45,16 @@ int32_t freehold_delete_part(void* object) noexcept { return static_cast<int32_t
 
 int32_t freehold_take_dead_lock() noexcept { return static_cast<int32_t>(freehold::heap::take_dead_lock()); }
 
-int32_t freehold_claim_finalizer(void* object) noexcept { return freehold::heap::claim_finalizer(reinterpret_cast<uintptr_t>(object)) ? 1 : 0; }
+int32_t freehold_claim_finalizer(void* object) noexcept {
+  uint64_t type;
+  if (!freehold::core::arena.contains(reinterpret_cast<uintptr_t>(object))) return 0;
+  while (!freehold::core::try_load(static_cast<const uint64_t*>(object), &type)) {
+    object = freehold::heap::find_again(object);
+    if (object == nullptr) return 0;
+  }
+  if (!reinterpret_cast<const MethodTable*>(type)->has_finalizer()) return 0;
+  return freehold::heap::claim_finalizer(reinterpret_cast<uintptr_t>(object)) ? 1 : 0;
+}
 
 void freehold_begin_finalizer(void* running) noexcept { freehold::heap::begin_finalizer(static_cast<freehold::heap::RunningFinalizer*>(running)); }
 
@@ -70,6 +79,7 @@ int32_t freehold_read_stack(uint32_t stack, uintptr_t* addresses, int32_t capaci
   return static_cast<int32_t>(freehold::heap::read_stack(stack, addresses, static_cast<size_t>(capacity)));
 }
 
+void freehold_share(void* object) noexcept { freehold::heap::share(object); }
 int32_t freehold_is_deleted(void* object) noexcept { return freehold::heap::is_deleted(object) || freehold::heap::is_postponed(object) ? 1 : 0; }
 
 void* freehold_pin(void* address) noexcept { return freehold::heap::pin(address); }

@@ -26,9 +26,21 @@ public static unsafe partial class FreeholdRuntime
     /// <summary>What <c>FieldInfo.SetValue</c> is to write. The program has the array too, whatever the collection does with it.</summary>
     internal static void WrittenByReflection(object value, FieldInfo field) => KeepIfOfCollection(value, field);
 
+    /// <summary>The fields that <c>TypedReference.MakeTypedReference</c> goes along. Through the last one the program reads and writes without anybody's knowledge.</summary>
+    internal static void ReferredToByReflection(FieldInfo[] fields)
+    {
+        if (fields != null && fields.Length > 0 && fields[fields.Length - 1] is { } last && last.FieldType.IsArray && IsOfCollection(last))
+        {
+            KeepOutgrown();
+        }
+    }
+
+    private static bool IsOfCollection(FieldInfo field) =>
+        !field.IsStatic && !field.IsPublic && field.DeclaringType.Namespace is { } name && name.StartsWith("System.Collections", StringComparison.Ordinal);
+
     private static void KeepIfOfCollection(object value, FieldInfo field)
     {
-        if (value is Array && !field.IsStatic && !field.IsPublic && field.DeclaringType.Namespace is { } name && name.StartsWith("System.Collections", StringComparison.Ordinal))
+        if (value is Array && IsOfCollection(field))
         {
             KeepOutgrown();
         }

@@ -88,7 +88,7 @@ public sealed class AssemblyRewriter : IDisposable
         }
 
         using ModuleDefinition module = Read(input, new ReaderParameters { AssemblyResolver = _resolver });
-        return Passes.OwnedParts.Concerns(module, role) || Passes.OutgrownArrays.Concerns(module, role) || module.GetTypes().SelectMany(type => type.Methods).Any(method =>
+        return Passes.OwnedParts.Concerns(module, role) || Passes.OutgrownArrays.Concerns(module, role) || Passes.SharedObjects.Concerns(module, role) || module.GetTypes().SelectMany(type => type.Methods).Any(method =>
             (method.HasBody && (method.Body.Variables.Any(variable => variable.IsPinned) || IdentitySites.MayHaveSites(method) || NumberSites.MayHaveSites(method)))
             || Passes.NativeCallPins.Concerns(method, role) || Passes.NativeDelegatePins.Concerns(method));
     }

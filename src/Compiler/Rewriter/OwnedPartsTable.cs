@@ -10,7 +10,8 @@ namespace Freehold.Rewriter;
 /// elements whose field b is the object itself; <c>a[].b</c> the array and
 /// field b of the structures in it; <c>a-&gt;b</c> what a refers to and all that hangs on it by field b, in a list or ring;
 /// <c>a-&gt;b^c</c> the same of a ring whose last one is a, from the first one to the one before that whose field c is neither the object itself nor the one before it in the ring;
-/// <c>flag?a</c> only if the field flag is true, or has an object, <c>!flag?a</c> only if not; <c>new?a</c> only if no constructor was given an object of the field's type; <c>a|b</c> as the one is called in one version and the other in another. Empty: nothing, and nothing of the bases either.
+/// <c>flag?a</c> only if the field flag is true, or has an object, <c>!flag?a</c> only if not; <c>new?a</c> only if no constructor was given an object of the field's type; <c>!m()?a</c> only if method m of the object was never called; <c>f.p()?a</c> only if property p of what field f has is true;
+/// <c>a:T{b=c}</c> what the field refers to, only if it is a T whose field b is what field c of the object is; <c>a:T{E.b=c}</c> the collection, and of what is in it such elements of type E; <c>a|b</c> as the one is called in one version and the other in another. Empty: nothing, and nothing of the bases either.
 /// </param>
 public sealed record OwnedPartsRow(string Type, string Reason, params string[] Parts);
 
@@ -36,12 +37,12 @@ public static class OwnedPartsTable
         new("System.Collections.Concurrent.ConcurrentQueue`1", "segments are private to the queue and its enumerators", "_crossSegmentLock", "_head"),
         new("System.Collections.Concurrent.ConcurrentQueueSegment`1", "made by the queue", "_slots", "_nextSegment"),
         new("System.Text.StringBuilder", "chunks are builders that only the last one leads to; spans of chunks end with it", "m_ChunkChars", "m_ChunkPrevious"),
-        new("System.IO.MemoryStream", "a buffer that the stream made, which can grow, and not one that it was given; GetBuffer says that it is the stream's", "_expandable?_buffer"),
-        new("System.IO.BufferedStream", Copied, "_buffer"),
+        new("System.IO.MemoryStream", "a buffer that the stream made, which can grow, and not one that it was given; GetBuffer says that it is the stream's; CopyToAsync gives it to a call that may be pending", "!CopyToAsync()?_expandable?_buffer"),
+        new("System.IO.BufferedStream", "given to nobody but the calls of the stream below; a pending one, for which there is a semaphore, may use it", "!_asyncActiveSemaphore?_buffer"),
         new("System.IO.FileStream", "the strategy is private; the handle, which is not, stays", "_strategy"),
-        new("System.IO.Strategies.BufferedFileStreamStrategy", Copied, "_strategy", "_buffer"),
-        new("System.IO.StreamReader", "the stream below may be somebody's and stays, as may the decoder, which an encoding of the program's gave", "_byteBuffer", "_charBuffer"),
-        new("System.IO.StreamWriter", "the stream below may be somebody's and stays, as may the encoder, which an encoding of the program's gave", "_byteBuffer", "_charBuffer"),
+        new("System.IO.Strategies.BufferedFileStreamStrategy", "as BufferedStream", "!_asyncActiveSemaphore?_strategy", "!_asyncActiveSemaphore?_buffer"),
+        new("System.IO.StreamReader", "the stream below may be somebody's and stays, as may the decoder, which an encoding of the program's gave; a pending call may use the others", "_asyncReadTask.IsCompleted()?_byteBuffer", "_asyncReadTask.IsCompleted()?_charBuffer"),
+        new("System.IO.StreamWriter", "the stream below may be somebody's and stays, as may the encoder, which an encoding of the program's gave; a pending call may use the others", "_asyncWriteTask.IsCompleted()?_byteBuffer", "_asyncWriteTask.IsCompleted()?_charBuffer"),
         new("System.IO.BinaryReader", "the decoder, which an encoding of the program's gave, may be shared and stays", "_charBuffer"),
         new("System.Random", "implementations are private", "_impl"),
         new("System.Random/Net5CompatSeedImpl|System.Random/CompatSeedImpl", Copied, "_prng._seedArray"),
@@ -105,7 +106,7 @@ public static class OwnedPartsTable
         new("System.Xml.XmlAttribute", Tree, "_lastChild->next^parentNode"),
         new("System.Xml.XmlEntityReference", Tree, "_lastChild->next^parentNode"),
         new("System.Xml.XmlDocumentFragment", Tree, "_lastChild->next^parentNode"),
-        new("System.Xml.XmlNamedNodeMap", "a node in a map is the map's, as an attribute is its element's", "nodes._field:System.Xml.XmlNode", "nodes._field:System.Collections.IList{}"),
+        new("System.Xml.XmlNamedNodeMap", "a node in a map is the map's, as an attribute is its element's; one that a handler of an event put into two maps is the one's whose element is its parent", "nodes._field:System.Xml.XmlNode{parentNode=parent}", "nodes._field:System.Collections.IList{System.Xml.XmlNode.parentNode=parent}"),
         new("System.Text.RegularExpressions.MatchCollection", "made by the collection, as far as they were asked for", "_matches{}"),
     ];
 }

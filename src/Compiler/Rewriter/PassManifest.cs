@@ -20,6 +20,7 @@ public static class PassManifest
         new SyncEntry(),
         new OwnedParts(),
         new OutgrownArrays(),
+        new SharedObjects(),
         new BlockingImports(),
         new BlockMoves(),
         new StringHashes(),

@@ -87,6 +87,7 @@ public static class Program
 
             Passes.OwnedParts.RequireAll(rewriter.Statistics.Single(pass => pass.Pass == nameof(Passes.OwnedParts)));
             Passes.OutgrownArrays.RequireAll(rewriter.Statistics.Single(pass => pass.Pass == nameof(Passes.OutgrownArrays)));
+            Passes.SharedObjects.RequireAll(rewriter.Statistics.Single(pass => pass.Pass == nameof(Passes.SharedObjects)));
             Report(options, rewriter);
             Directory.Move(unfinished, output);
         }

@@ -99,7 +99,7 @@ internal static class Deletion
             case DeleteResult.Dangling:
                 throw new DanglingReferenceException(NativeHeap.TakeHistory());
             case DeleteResult.NotDeletable:
-                throw new ArgumentException("The object belongs to the runtime (a literal, a frozen object, a Type, a Thread) and cannot be deleted.", "obj");
+                throw new ArgumentException("The object belongs to the runtime (a literal, a frozen object, a Type, a Thread, or what the framework gives to all who ask) and cannot be deleted.", "obj");
             default:
                 throw new UnreachableException($"The native heap answered {result}.");
         }

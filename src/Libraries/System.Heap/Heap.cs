@@ -28,7 +28,7 @@ public static class Heap
     /// </remarks>
     /// <exception cref="DoubleDeleteException">The object was deleted before.</exception>
     /// <exception cref="DanglingReferenceException">The object was deleted before and its memory is gone.</exception>
-    /// <exception cref="ArgumentException">The object belongs to the runtime: a string literal, a frozen object, a <see cref="Type"/>, the current thread.</exception>
+    /// <exception cref="ArgumentException">The object belongs to the runtime: a string literal, a frozen object, a <see cref="Type"/>, the current thread; or the framework gives it to all who ask, as the text of a small number.</exception>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static void Delete(object? obj)
     {
@@ -154,7 +154,7 @@ public static class Heap
     /// <summary>Deletes a collection and what is in it, as <see cref="Delete"/> does. Of a dictionary, keys and values.</summary>
     /// <param name="collection">The collection; null does nothing. It must not change meanwhile.</param>
     /// <remarks>
-    /// A dictionary is what implements <see cref="System.Collections.IDictionary"/>. Elements that are null, that are in it more than once, that were deleted before or that belong to the runtime (string literals) are passed over.
+    /// A dictionary is what implements <see cref="System.Collections.IDictionary"/>. Elements that are null, that are in it more than once, that were deleted before or that belong to the runtime or the framework (string literals, texts of small numbers) are passed over.
     /// An exception from an element's finalizer is thrown when everything else is deleted.
     /// </remarks>
     /// <exception cref="DoubleDeleteException">The collection was deleted before.</exception>

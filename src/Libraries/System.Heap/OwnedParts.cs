@@ -1,6 +1,7 @@
 using System.Collections;
 using System.Collections.Generic;
 using System.Runtime;
+using System.Runtime.CompilerServices;
 using System.Runtime.ExceptionServices;
 
 namespace System;
@@ -8,6 +9,7 @@ namespace System;
 /// <summary>
 /// Deletion of an object with what it owns: first its parts are noted, then it is deleted, then they are, one after the other, each with its own parts. So a cycle
 /// ends by itself, a chain of any length needs no stack, and of two objects that own the same the second finds nothing to do.
+/// Without memory for the notes, parts are deleted as they are named.
 /// </summary>
 internal static class OwnedParts
 {
@@ -21,6 +23,10 @@ internal static class OwnedParts
     [ThreadStatic]
     private static int t_count;
 
+    // The program's enumerator has thrown what the thread is unwinding.
+    [ThreadStatic]
+    private static bool t_enumeratorThrew;
+
     /// <summary>Notes a part. Called by what the rewriter adds to types that own something.</summary>
     [RuntimeExport("FreeholdAddPart")]
     internal static void Add(object? part)
@@ -30,8 +36,18 @@ internal static class OwnedParts
             return;
         }
 
-        object?[] parts = t_parts is { } some && t_count < some.Length ? some : Grow();
-        parts[t_count++] = part;
+        if (t_parts is { } parts && t_count < parts.Length)
+        {
+            parts[t_count++] = part;
+        }
+        else if (TryGrow())
+        {
+            t_parts[t_count++] = part;
+        }
+        else
+        {
+            AddWithoutMemory(part);
+        }
     }
 
     /// <summary>Notes what is in a collection, and not the collection; nothing if that was deleted. Of a dictionary, the values.</summary>
@@ -49,35 +65,22 @@ internal static class OwnedParts
 
         try
         {
-            switch (collection)
+            // As of any part, before what it owns is asked for: it may give elements back to a pool.
+            if (NativeHeap.ClaimFinalizer(collection))
             {
-                case string:
-                    break;
-                case object?[] array:
-                    foreach (object? element in array)
-                    {
-                        AddElement(element, owner, belongs);
-                    }
-
-                    break;
-                case List<object?> list when list.GetType() == typeof(List<object?>):  // as the next but one, without an enumerator
-                    for (int i = 0; i < list.Count; i++)
-                    {
-                        AddElement(list[i], owner, belongs);
-                    }
-
-                    break;
-                case IDictionary dictionary:
-                    AddEach(dictionary.Values, owner, belongs);
-                    break;
-                case IEnumerable enumerable:
-                    AddEach(enumerable, owner, belongs);
-                    break;
+                Deletion.CallFinalizer(collection);
             }
+
+            AddEach(collection, owner, belongs);
         }
-        catch (DanglingReferenceException)
+        catch (DanglingReferenceException) when (NativeHeap.IsDeleted(collection))
         {
             // Another thread, with another owner, deletes it at this moment.
+        }
+        catch
+        {
+            t_enumeratorThrew = true;
+            throw;
         }
     }
 
@@ -103,13 +106,24 @@ internal static class OwnedParts
         int floor = t_count;
         try
         {
-            if (!NativeHeap.IsDeleted(collection) && collection is IDictionary dictionary)
+            bool finalized = false;
+            if (!NativeHeap.IsDeleted(collection))
             {
-                AddEach(dictionary.Keys, null, null);
+                finalized = NativeHeap.ClaimFinalizer(collection);
+                if (finalized)
+                {
+                    Deletion.CallFinalizer(collection);
+                }
+
+                if (collection is IDictionary)
+                {
+                    Enumerate(collection, null, null, keys: true);
+                }
+
+                AddElements(collection);
             }
 
-            AddElements(collection);
-            Heap.Delete(collection);
+            Deletion.Check(Deletion.Continue(collection, finalized ? NativeHeap.DeleteFinalized(collection) : NativeHeap.Delete(collection)));
             DeleteAbove(floor);
         }
         finally
@@ -130,10 +144,6 @@ internal static class OwnedParts
             {
                 DeletePart(part);
             }
-            catch (DanglingReferenceException)
-            {
-                // Another thread deletes it at this moment.
-            }
             catch (Exception exception)
             {
                 first ??= ExceptionDispatchInfo.Capture(exception);
@@ -143,22 +153,30 @@ internal static class OwnedParts
         first?.Throw();
     }
 
-    // As Heap.Delete, but what is gone, or belongs to the runtime, is passed over; and its parts are noted where its owner's are.
+    // As Heap.Delete, but what is gone, or belongs to the runtime, is passed over; and its parts are noted where its owner's are. What its finalizer throws, whatever that is, is the program's.
     private static void DeletePart(object part)
     {
+        t_enumeratorThrew = false;
         DeleteResult result = NativeHeap.DeletePart(part);
         if (result == DeleteResult.NeedsFinalizer)
         {
             result = Deletion.RunFinalizer(part);
         }
 
-        if (result == DeleteResult.OwnsParts)
+        try
         {
-            NotePartsAndDelete(part);
+            if (result == DeleteResult.OwnsParts)
+            {
+                NotePartsAndDelete(part);
+            }
+            else
+            {
+                Deletion.ReleaseLock(part, result);
+            }
         }
-        else
+        catch (DanglingReferenceException) when (!t_enumeratorThrew)
         {
-            Deletion.ReleaseLock(part, result);
+            // Another thread deletes it at this moment.
         }
     }
 
@@ -166,11 +184,12 @@ internal static class OwnedParts
     private static DeleteResult NotePartsAndDelete(object obj)
     {
         int floor = t_count;
+        t_enumeratorThrew = false;
         try
         {
             NativeHeap.CollectParts(obj);
         }
-        catch (DanglingReferenceException)
+        catch (DanglingReferenceException) when (!t_enumeratorThrew)
         {
             // A node that the program deleted itself, and whose memory is gone: what hangs on it stays. If it is the object, the deletion below says so.
         }
@@ -214,21 +233,87 @@ internal static class OwnedParts
 
     private static unsafe void AddElement(object? element, object? owner, delegate*<object, object?, bool> belongs)
     {
-        if (element is not null && !IsGoneOrShared(element) && (belongs == null || belongs(element, owner)))
+        if (element is not null && !IsGoneOrShared(element) && (belongs == null || Belongs(element, owner, belongs)))
         {
             Add(element);
         }
     }
 
-    // The enumerator stays: collections share one when they are empty, or are their own.
-    private static unsafe void AddEach(IEnumerable collection, object? owner, delegate*<object, object?, bool> belongs)
+    private static unsafe bool Belongs(object element, object? owner, delegate*<object, object?, bool> belongs)
     {
-        IEnumerator enumerator = collection.GetEnumerator();
+        try
+        {
+            return belongs(element, owner);
+        }
+        catch (DanglingReferenceException)
+        {
+            return false;
+        }
+    }
+
+    // Arrays and lists need no enumerator, and so no memory.
+    private static unsafe void AddEach(object collection, object? owner, delegate*<object, object?, bool> belongs)
+    {
+        switch (collection)
+        {
+            case object?[] array:
+                foreach (object? element in array)
+                {
+                    AddElement(element, owner, belongs);
+                }
+
+                break;
+            case string or Array:
+                break;  // of values, which nobody can delete
+            case IDictionary dictionary:
+                Enumerate(dictionary, owner, belongs, keys: false);
+                break;
+            case IList list:
+                for (int i = 0; i < list.Count; i++)
+                {
+                    object? element = list[i];
+                    if (IsBox(element, element is ValueType ? list[i] : null))
+                    {
+                        break;
+                    }
+
+                    AddElement(element, owner, belongs);
+                }
+
+                break;
+            case IEnumerable enumerable:
+                Enumerate(enumerable, owner, belongs, keys: false);
+                break;
+        }
+    }
+
+    // A collection of values makes a box of the same one whenever it is asked: there is nothing to delete in it.
+    private static bool IsBox(object? element, object? again) => element is ValueType && !ReferenceEquals(element, again);
+
+    // The enumerator stays: collections share one when they are empty, or are their own. Without memory for one, so do the elements.
+    private static unsafe void Enumerate(IEnumerable collection, object? owner, delegate*<object, object?, bool> belongs, bool keys)
+    {
+        IEnumerator enumerator;
+        try
+        {
+            enumerator = (collection is not IDictionary dictionary ? collection : keys ? dictionary.Keys : dictionary.Values).GetEnumerator();
+        }
+        catch (OutOfMemoryException)
+        {
+            return;
+        }
+
         try
         {
             while (enumerator.MoveNext())
             {
-                AddElement(enumerator.Current, owner, belongs);
+                object? element = enumerator.Current;
+                if (IsBox(element, element is ValueType ? enumerator.Current : null))
+                {
+                    break;
+                }
+
+                AddElement(element, owner, belongs);
             }
         }
         finally
@@ -237,14 +322,44 @@ internal static class OwnedParts
         }
     }
 
-    private static object?[] Grow()
+    // Room is made by the deletion of what was noted last: its owner has been asked for its parts, and goes in any case. Where that nests too deep, the part is left to reclaim.
+    private static void AddWithoutMemory(object part)
+    {
+        if (!RuntimeHelpers.TryEnsureSufficientExecutionStack())
+        {
+            return;
+        }
+
+        if (t_count == 0)
+        {
+            DeletePart(part);
+            return;
+        }
+
+        ref object? top = ref t_parts![t_count - 1];
+        object before = top!;
+        top = part;
+        DeletePart(before);
+    }
+
+    [System.Diagnostics.CodeAnalysis.MemberNotNullWhen(true, nameof(t_parts))]
+    private static bool TryGrow()
     {
         object?[]? old = t_parts;
-        object?[] parts = new object?[old is null ? Least : old.Length * 2];
+        object?[] parts;
+        try
+        {
+            parts = new object?[old is null ? Least : old.Length * 2];
+        }
+        catch (OutOfMemoryException)
+        {
+            return false;
+        }
+
         old?.AsSpan(0, t_count).CopyTo(parts);
         t_parts = parts;
         NativeHeap.Delete(old);
-        return parts;
+        return true;
     }
 
     private static void Forget(int floor)

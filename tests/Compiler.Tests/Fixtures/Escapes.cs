@@ -20,7 +20,7 @@ public sealed class GoesAttribute(string to) : Attribute
 public sealed class EndAttribute : Attribute;
 
 /// <summary>Small methods, each with the answer that is expected. Whatever may outlive its method must be said to.</summary>
-public static class Escapes
+public static partial class Escapes
 {
     private static object? s_object;
     private static readonly List<object> s_objects = [];

@@ -8,5 +8,7 @@ internal static unsafe class RuntimeHelpers
 {
     internal static extern ref MethodTable* GetMethodTableRef(object obj);
 
+    internal static extern bool IsKnownConstant(char t);
+
     public static extern bool IsReferenceOrContainsReferences<T>();
 }

@@ -7,7 +7,7 @@ using Mono.Cecil;
 namespace Freehold.Rewriter.Escape;
 
 /// <summary>All assemblies that a program can consist of: which code a call may reach, what a type is. NativeAOT loads no other code.</summary>
-public sealed class ClosedWorld : IDisposable
+public sealed partial class ClosedWorld : IDisposable
 {
     private readonly AssembliesByName _resolver = new();
     private readonly List<string> _files = [];
@@ -213,10 +213,14 @@ public sealed class ClosedWorld : IDisposable
     public IReadOnlyList<MethodDefinition>? Targets(TypeReference type, MethodDefinition slot)
     {
         List<MethodDefinition> found = [];
+        List<TypeDefinition> passed = [];
         IEnumerable<TypeDefinition> hierarchy = type is ArrayType ? ArrayClasses() : Hierarchy(type);
         foreach (TypeDefinition at in hierarchy)
         {
-            found.AddRange(at.Methods.Where(method => Answers(method, slot)));
+            MethodDefinition[] own = [.. at.Methods.Where(method => Answers(method, slot))];
+            found.AddRange(own);
+            found.AddRange(passed.SelectMany(derived => derived.Methods).Where(method => own.Any(one => MayOverride(method, one)) && !found.Contains(method)).ToArray());
+            passed.Add(at);
             if (at == slot.DeclaringType || found.Any(method => method.DeclaringType == at && Overrides(method, slot)))
             {
                 break;
@@ -275,6 +279,25 @@ public sealed class ClosedWorld : IDisposable
         method is { IsVirtual: true, IsAbstract: false, IsStatic: false } && method.Parameters.Count == slot.Parameters.Count
         && (PlainName(method.Name) == PlainName(slot.Name) || method.Overrides.Any(overridden => overridden.Name == slot.Name));
 
+    // What implements a method of an interface under another name is overridden under that.
+    private static bool MayOverride(MethodDefinition method, MethodDefinition one) => method != one && one.IsVirtual && Answers(method, one);
+
+    private IEnumerable<TypeDefinition> DerivedOf(TypeDefinition type)
+    {
+        _derived ??= FindDerived();
+        HashSet<TypeDefinition> seen = [];
+        Stack<TypeDefinition> work = new([type]);
+        while (work.TryPop(out TypeDefinition? at))
+        {
+            foreach (TypeDefinition derived in _derived.GetValueOrDefault(at, []).Where(seen.Add))
+            {
+                work.Push(derived);
+            }
+        }
+
+        return seen;
+    }
+
     private static string PlainName(string name) => name.LastIndexOf('.') is > 0 and int dot ? name[(dot + 1)..] : name;
 
     /// <summary>What a call of a virtual method may reach, if these are not too many. Null: nobody knows.</summary>
@@ -316,6 +339,11 @@ public sealed class ClosedWorld : IDisposable
         {
             IEnumerable<TypeDefinition> owners = slot.DeclaringType.IsInterface ? Hierarchy(type) : [type];
             found.UnionWith(owners.SelectMany(owner => owner.Methods).Where(method => Answers(method, slot)));
+        }
+
+        foreach (MethodDefinition one in found.Where(one => one.Name != slot.Name || slot.DeclaringType.IsInterface).ToArray())
+        {
+            found.UnionWith(DerivedOf(one.DeclaringType).SelectMany(derived => derived.Methods).Where(method => MayOverride(method, one)));
         }
 
         return found.Count == 0 && !_isComplete ? null : [.. found.OrderBy(method => method.FullName, StringComparer.Ordinal)];

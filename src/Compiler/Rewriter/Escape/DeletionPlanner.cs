@@ -131,7 +131,8 @@ internal sealed class DeletionPlanner
     private string? Add(AllocationSite site, List<PlannedObject> objects, List<(int, int)> deletions)
     {
         int start = _indexes[site.Instruction];
-        bool hasParts = site.Types.Count > 0 && !site.IsOfUnknownType && site.Types.All(type => type is TypeDefinition definition && _world.IsFramework(definition)) && _flow.PartsEnd(site);
+        bool hasParts = site.Types.Count > 0 && !site.IsOfUnknownType && site.Types.All(type => type is TypeDefinition definition && _world.IsFramework(definition)) && _flow.PartsEnd(site)
+            && !(_summaries.Has(EscapeRule.PartsWithFinalizers) && site.Types.Any(type => _world.PartsMayHaveFinalizers((TypeDefinition)type)));
         bool[] live = Array.ConvertAll(_reached, nodes => nodes.Contains(site.Node) || (hasParts && nodes.Contains(site.Node + 1)));
         if (live[start] && ComesAgain(start) && _summaries.Has(EscapeRule.Loops))
         {

@@ -24,6 +24,12 @@ public enum EscapeRule
     /// <summary>Whoever calls a virtual method on an argument runs the code of its class.</summary>
     VirtualCalls,
 
+    /// <summary>A new object in a structure that a call returns may lead to its arguments.</summary>
+    NewInStructures,
+
+    /// <summary>A part of an object may have a finalizer, which does something.</summary>
+    PartsWithFinalizers,
+
     /// <summary>A delegate leads to its target.</summary>
     DelegateTargets,
 

@@ -286,7 +286,12 @@ internal sealed partial class PointsTo
 
         if (summary.ReturnsFresh && !_world.IsReference(target.ReturnType))
         {
-            // A structure of what is new, or an object of a type that only the caller's caller knows.
+            // A structure of what is new, or an object of a type that only the caller's caller knows. Nothing stands for the new object here: what hangs on it cannot be followed.
+            if (_summaries.Has(EscapeRule.NewInStructures))
+            {
+                Escape(inFresh, $"is in a new object that {Describe(target)} returns in a structure");
+            }
+
             result.UnionWith(inFresh);
             result.Add(Other);
             _givesOther = true;

@@ -162,7 +162,8 @@ internal sealed partial class PointsTo
 
     private void Receive(NodeSet receivers, MethodSummary summary, string reason)
     {
-        const ulong Harmless = MethodSummary.Returned | MethodSummary.InReturned;
+        // What it returns is taken for the object. Of another one that leads to the object nobody follows what becomes of it.
+        const ulong Harmless = MethodSummary.Returned;
         if ((summary.Objects[0] & ~Harmless) != 0)
         {
             Escape(receivers, reason);

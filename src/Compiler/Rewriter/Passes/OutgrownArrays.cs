@@ -19,7 +19,7 @@ public sealed class OutgrownArrays : IRewritePass
     public string Name => nameof(OutgrownArrays);
 
     /// <inheritdoc/>
-    public int Version => 4;
+    public int Version => 5;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => true;
@@ -63,22 +63,36 @@ public sealed class OutgrownArrays : IRewritePass
     // Which field a program asks for is often not to be seen in it: all that a type has, or one whose name comes from elsewhere.
     private static void KeepWhatReflectionKnows(AssemblyUnderRewrite coreLib)
     {
-        const string Field = "System.Reflection.Runtime.FieldInfos.RuntimeFieldInfo", Object = "System.Object";
-        MethodDefinition get = coreLib.Method(Field, "GetValue", Object);
-        MethodBody body = get.Body;
-        body.BeginEdit();
-        foreach (Instruction end in body.Instructions.Where(instruction => instruction.OpCode.Code == Code.Ret).ToArray())
+        const string Field = "System.Reflection.Runtime.FieldInfos.RuntimeFieldInfo", Object = "System.Object", Reference = "System.TypedReference";
+        foreach (MethodDefinition get in new[] { coreLib.Method(Field, "GetValue", Object), coreLib.Method(Field, "GetValueDirect", Reference) })
         {
-            body.InsertBefore(end, Emit.Load(body.ThisParameter), Emit.Call(coreLib.Injected.Method(InjectedRuntime.FullName, "ReadByReflection")));
+            MethodBody body = get.Body;
+            body.BeginEdit();
+            foreach (Instruction end in body.Instructions.Where(instruction => instruction.OpCode.Code == Code.Ret).ToArray())
+            {
+                body.InsertBefore(end, Emit.Load(body.ThisParameter), Hook(coreLib, "ReadByReflection"));
+            }
+
+            body.EndEdit();
         }
 
-        body.EndEdit();
+        MethodDefinition[] sets = [coreLib.Method(Field, "SetValue", Object, Object, "System.Reflection.BindingFlags", "System.Reflection.Binder", "System.Globalization.CultureInfo"), coreLib.Method(Field, "SetValueDirect", Reference, Object)];
+        foreach (MethodDefinition set in sets)
+        {
+            Begin(set, Emit.Load(set.Parameters[1]), Emit.Load(set.Body.ThisParameter), Hook(coreLib, "WrittenByReflection"));
+        }
 
-        MethodDefinition set = coreLib.Method(Field, "SetValue", Object, Object, "System.Reflection.BindingFlags", "System.Reflection.Binder", "System.Globalization.CultureInfo");
-        body = set.Body;
-        body.BeginEdit();
-        body.InsertBefore(body.Instructions[0], Emit.Load(set.Parameters[1]), Emit.Load(body.ThisParameter), Emit.Call(coreLib.Injected.Method(InjectedRuntime.FullName, "WrittenByReflection")));
-        body.EndEdit();
+        MethodDefinition make = coreLib.Method(Reference, "MakeTypedReference", Object, "System.Reflection.FieldInfo[]");
+        Begin(make, Emit.Load(make.Parameters[1]), Hook(coreLib, "ReferredToByReflection"));
+    }
+
+    private static Instruction Hook(AssemblyUnderRewrite coreLib, string name) => Emit.Call(coreLib.Injected.Method(InjectedRuntime.FullName, name));
+
+    private static void Begin(MethodDefinition method, params Instruction[] inserted)
+    {
+        method.Body.BeginEdit();
+        method.Body.InsertBefore(method.Body.Instructions[0], inserted);
+        method.Body.EndEdit();
     }
 
     private static void NoteIn(AssemblyUnderRewrite assembly, TypeDefinition type, OutgrownArraysRow row)

@@ -22,7 +22,7 @@ public sealed class OwnedParts : IRewritePass
     public string Name => nameof(OwnedParts);
 
     /// <inheritdoc/>
-    public int Version => 6;
+    public int Version => 7;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => true;
@@ -137,12 +137,58 @@ public sealed class OwnedParts : IRewritePass
             foreach (string condition in conditions[..^1])
             {
                 string flag = condition.TrimStart('!');
-                LoadThisField(flag == New ? NoteWhereMade(Find(method.DeclaringType, conditions[^1])) : Find(method.DeclaringType, flag));
+                if (flag.EndsWith("()", StringComparison.Ordinal) && flag[..^2].Split('.') is [string holder, string property])
+                {
+                    Ask(Find(method.DeclaringType, holder), property);
+                    continue;
+                }
+
+                LoadThisField(flag == New ? NoteWhereMade(Find(method.DeclaringType, conditions[^1]))
+                    : flag.EndsWith("()", StringComparison.Ordinal) ? NoteCalls(flag[..^2]) : Find(method.DeclaringType, flag));
                 Append(Instruction.Create(flag == condition ? OpCodes.Brfalse : OpCodes.Brtrue, _end));
             }
 
             Path(conditions[^1]);
             Append(_end);
+        }
+
+        // if (field == null || !field.Property) goto end; what there is no object for, is not done.
+        private void Ask(FieldDefinition holder, string property)
+        {
+            TypeDefinition type = holder.FieldType.Resolve();
+            MethodDefinition getter = type.Methods.FirstOrDefault(one => one.Name == "get_" + property) ?? throw new RewriteException(assembly.Name, $"{type.FullName}::{property}", "such a property");
+            LoadThisField(holder);
+            Append(Emit.JumpIfFalse(_end));
+            LoadThisField(holder);
+            Append(Emit.CallVirtual(assembly.Module.ImportReference(getter)), Emit.JumpIfFalse(_end));
+        }
+
+        // A flag, which the methods of this name set as they begin. One for all parts.
+        private FieldDefinition NoteCalls(string called)
+        {
+            TypeDefinition type = method.DeclaringType;
+            string name = "FreeholdCalled" + called;
+            if (type.Fields.FirstOrDefault(field => field.Name == name) is { } flag)
+            {
+                return flag;
+            }
+
+            MethodDefinition[] methods = [.. type.Methods.Where(one => one.Name == called && one.HasBody)];
+            if (methods.Length == 0)
+            {
+                throw new RewriteException(assembly.Name, $"{type.FullName}::{called}", "such a method");
+            }
+
+            flag = new FieldDefinition(name, FieldAttributes.Private, assembly.Module.TypeSystem.Boolean);
+            type.Fields.Add(flag);
+            foreach (MethodDefinition one in methods)
+            {
+                one.Body.BeginEdit();
+                one.Body.InsertBefore(one.Body.Instructions[0], Emit.This(), Instruction.Create(OpCodes.Ldc_I4_1), Emit.StoreField(Of(flag)));
+                one.Body.EndEdit();
+            }
+
+            return flag;
         }
 
         // A flag, which the constructors without a parameter of the field's type set.
@@ -176,6 +222,10 @@ public sealed class OwnedParts : IRewritePass
                 {
                     Chain(head, link);
                 }
+            }
+            else if (path.EndsWith('}') && path[..^1].Split('{') is [string one, { Length: > 0 } test] && test.Split('=') is [string its, string own])
+            {
+                Belonging(one, its, own);
             }
             else if (path.EndsWith('}') && path[..^1].Split('{') is [string children, { Length: > 0 } parent])
             {
@@ -288,21 +338,44 @@ public sealed class OwnedParts : IRewritePass
             Append(Call("AddPart"));
         }
 
+        // An object: if (a is T t && t.b == this.c) AddPart(t); or a collection: AddElementsOf(a as T, this.c, &FreeholdIsChild); AddPart(a as T);
+        private void Belonging(string path, string its, string own)
+        {
+            FieldDefinition owner = Find(method.DeclaringType, own);
+            TypeReference type = Load(path);
+            if (its.Contains('.', StringComparison.Ordinal))
+            {
+                int dot = its.LastIndexOf('.');
+                LoadThisField(owner);
+                Append(Instruction.Create(OpCodes.Ldftn, IsChild(Named(its[..dot]), its[(dot + 1)..])));
+                Append(Emit.Call(InjectedRuntime.Method(assembly, "AddElementsOf", assembly.Module.TypeSystem.Void, _object, _object, assembly.Module.TypeSystem.IntPtr)));
+                Load(path);
+                Append(Call("AddPart"));
+                return;
+            }
+
+            VariableDefinition single = new(type);
+            method.Body.Variables.Add(single);
+            Append(Emit.Store(single), Emit.Load(single), Emit.JumpIfFalse(_end), Emit.Load(single), Emit.LoadField(In(type, Find(type.Resolve(), its))));
+            LoadThisField(owner);
+            Append(Emit.JumpUnlessEqual(_end), Emit.Load(single), Call("AddPart"));
+        }
+
         // AddElementsOf(collection, this, &FreeholdIsChild); AddPart(collection);
         private void Children(FieldDefinition collection, string parent)
         {
             LoadThisField(collection);
-            Append(Emit.This(), Instruction.Create(OpCodes.Ldftn, IsChild(collection, parent)));
+            TypeReference element = collection.FieldType is GenericInstanceType { GenericArguments: [.., TypeReference last] } ? last
+                : throw new RewriteException(assembly.Name, collection.FullName, "a generic collection");
+            Append(Emit.This(), Instruction.Create(OpCodes.Ldftn, IsChild(element, parent)));
             Append(Emit.Call(InjectedRuntime.Method(assembly, "AddElementsOf", assembly.Module.TypeSystem.Void, _object, _object, assembly.Module.TypeSystem.IntPtr)));
             LoadThisField(collection);
             Append(Call("AddPart"));
         }
 
         // static bool FreeholdIsChild(object element, object owner) => element is Element e && e.parent == owner; Element is the last type argument of the collection.
-        private MethodDefinition IsChild(FieldDefinition collection, string parent)
+        private MethodDefinition IsChild(TypeReference element, string parent)
         {
-            TypeReference element = collection.FieldType is GenericInstanceType { GenericArguments: [.., TypeReference last] } ? last
-                : throw new RewriteException(assembly.Name, collection.FullName, "a generic collection");
             ModuleDefinition module = assembly.Module;
             MethodDefinition test = InjectedRuntime.AddMethod(method.DeclaringType, "FreeholdIsChild", MethodAttributes.Private, module.TypeSystem.Boolean, _object, _object);
             VariableDefinition child = new(element);

@@ -28,7 +28,7 @@ public static class Heap
     /// </remarks>
     /// <exception cref="DoubleDeleteException">The object was deleted before.</exception>
     /// <exception cref="DanglingReferenceException">The object was deleted before and its memory is gone.</exception>
-    /// <exception cref="ArgumentException">The object belongs to the runtime: a string literal, a frozen object, a <see cref="Type"/>, the current thread; or the framework gives it to all who ask, as the text of a small number.</exception>
+    /// <exception cref="ArgumentException">The object belongs to the runtime: a string literal, a frozen object, a <see cref="Type"/>, a <see cref="System.Threading.Thread"/>; or the framework gives it to all who ask, as the text of a small number.</exception>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static void Delete(object? obj)
     {
@@ -52,7 +52,7 @@ public static class Heap
     /// <returns>How many objects moved.</returns>
     /// <remarks>
     /// The heap does this by itself, in the background; a program that knows of a good moment may ask for it. Moving an object is invisible, but the
-    /// first uses of references to it cost some microseconds each. Under a garbage collector it does nothing and returns 0.
+    /// first uses of references to it cost some microseconds each. Under a garbage collector, in debug mode and with <c>FREEHOLD_COMPACTION=0</c> it does nothing and returns 0.
     /// </remarks>
     public static long Compact() => IsManual ? NativeHeap.Compact() : 0;
 
@@ -76,6 +76,7 @@ public static class Heap
 
     /// <summary>Writes what <see cref="FindLeaks"/> finds as text. With <c>FREEHOLD_RECLAIM=report</c> the program does so by itself when it exits, on standard error.</summary>
     /// <param name="writer">Where to.</param>
+    /// <exception cref="ArgumentNullException">There is no writer.</exception>
     /// <exception cref="InsufficientMemoryException">There is no memory for the marks.</exception>
     public static void ReportLeaks(IO.TextWriter writer)
     {
@@ -90,7 +91,7 @@ public static class Heap
     /// <summary>Deletes what <see cref="FindUnreachable"/> would find.</summary>
     /// <returns>How many objects were deleted; 0 under a garbage collector.</returns>
     /// <remarks>
-    /// For what nobody can delete by hand, such as objects that a library makes inside and drops. Unlike <see cref="Delete"/> it stops the other threads: for the roots, two or a few times;
+    /// In each mode of <c>FREEHOLD_RECLAIM</c>. For what nobody can delete by hand, such as objects that a library makes inside and drops. Unlike <see cref="Delete"/> it stops the other threads: for the roots, two or a few times;
     /// in debug mode, or with FREEHOLD_RECLAIM_CONCURRENT=0, all the while. The heap does it by itself when it has grown, as FREEHOLD_RECLAIM and FREEHOLD_RECLAIM_GROWTH
     /// say, and before an allocation fails. Objects whose finalizer has not run are given to the finalizer thread (<see cref="GC.WaitForPendingFinalizers"/>), and the next call deletes them, with what they refer to. Weak references to what is found read null.
     /// </remarks>
@@ -110,7 +111,7 @@ public static class Heap
     }
 
     /// <summary>
-    /// Memory is short: the heap has grown beyond 7/8 of its limit (<c>FREEHOLD_HEAP_LIMIT</c>), or with the other heaps of the process beyond 7/8 of what they may hold together
+    /// Memory is short: the heap has grown beyond 7/8 of its limit (<c>FREEHOLD_HEAP_LIMIT</c>) and more than half of the limit is live, or with the other heaps of the process beyond 7/8 of what they may hold together
     /// (<c>FREEHOLD_MEMORY_LIMIT</c>; without it, of what the machine has). A handler may drop caches.
     /// </summary>
     /// <remarks>
@@ -123,7 +124,7 @@ public static class Heap
         remove => HeapEvents.Remove(value);
     }
 
-    /// <summary>With <c>FREEHOLD_RECLAIM=report</c>: the heap has grown by <c>FREEHOLD_RECLAIM_GROWTH</c> since the last time, and there are leaks.</summary>
+    /// <summary>With <c>FREEHOLD_RECLAIM=report</c>: the live bytes have grown by <c>FREEHOLD_RECLAIM_GROWTH</c> since the last time, and by 32 MB at least, and there are leaks.</summary>
     /// <remarks>As <see cref="MemoryPressure"/>. While somebody listens, each such growth is followed by a search, which stops the other threads while it marks.</remarks>
     public static event EventHandler<LeakReport>? LeaksFound
     {

@@ -8,6 +8,6 @@ namespace System;
 [AttributeUsage(AttributeTargets.Field)]
 public sealed class OwnedAttribute : Attribute
 {
-    /// <summary>For a collection: what is in it is owned too, as <see cref="Heap.DeleteAll"/> says.</summary>
+    /// <summary>For a collection: what is in it is owned too, as <see cref="Heap.DeleteAll"/> says; of a dictionary the values only.</summary>
     public bool Elements { get; set; }
 }

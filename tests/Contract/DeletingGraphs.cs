@@ -12,6 +12,7 @@ internal static class DeletingGraphs
         yield return new("graph-finalizers", _ => Finalizers());
         yield return new("graph-finalizers-many", _ => ManyFinalizers());
         yield return new("graph-finalizers-again", _ => RegisteredAgain());
+        yield return new("graph-finalizers-of-the-root", _ => OfTheRoot());
         yield return new("graph-wrong", _ => Wrong());
         yield return new("graph-threads", _ => Threads());
         yield return new("graph-model", arguments => Agrees(arguments.Length > 0 ? int.Parse(arguments[0]) : Environment.TickCount));
@@ -173,6 +174,31 @@ internal static class DeletingGraphs
             root = new object?[] { immortal, new object() };
             return new WeakReference(immortal, trackResurrection: true);
         }
+    }
+
+    private sealed class DeletesItself
+    {
+        public static long Deleted;
+        public Node Held = new();
+
+        ~DeletesItself() => Deleted = Heap.DeleteGraph(this).Objects;
+    }
+
+    // A finalizer may delete its own object: the deletion that runs it ends the object's life.
+    private static void OfTheRoot()
+    {
+        var root = new DeletesItself();
+        Heap.Delete(root);
+        Expect.Equal(1L, DeletesItself.Deleted);
+        Expect.SecondDeleteThrows(root);
+        root = new DeletesItself();
+        Expect.Equal(1L, Heap.DeleteGraph(root).Objects);
+        Expect.Equal(1L, DeletesItself.Deleted);
+        Expect.SecondDeleteThrows(root);
+        root = new DeletesItself();
+        Heap.DeleteAll(new object[] { root });
+        Expect.Equal(1L, DeletesItself.Deleted);
+        Expect.SecondDeleteThrows(root);
     }
 
     private static void Wrong()

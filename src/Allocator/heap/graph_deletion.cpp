@@ -7,6 +7,7 @@
 #include "heap/forwarding.h"
 #include "heap/pin_release.h"
 #include "heap/pins.h"
+#include "heap/running_finalizers.h"
 #include "heap/reachability.h"
 #include "heap/unreached_objects.h"
 #include "heap/walk.h"
@@ -40,7 +41,10 @@ void found(Object* const* objects, size_t count, void* argument) noexcept {
   });
   if (result->finalizable != 0) return;
   auto* root = reinterpret_cast<Object*>(current_address(*deletion.root));
+  // A finalizer may delete its own object: the deletion that runs it ends the object's life.
+  bool ends_elsewhere = is_finalizing(root);
   for_each_live(objects, count, [&](Object* object, const Walked& walked) noexcept {
+    if (object == root && ends_elsewhere) return;
     if (object == root && core::has_lock(*object->sync_word())) result->root_has_lock = 1;
     else if (!delete_unreached(object)) return;
     result->objects++;

@@ -96,16 +96,23 @@ internal static class HeapEvents
     [SuppressMessage("Design", "CA1031:Do not catch general exception types", Justification = "A handler that throws must not end the thread, nor keep the next one from being called.")]
     private static void Raise<TArguments>(EventHandler<TArguments> handlers, TArguments arguments)
     {
-        foreach (EventHandler<TArguments> handler in Delegate.EnumerateInvocationList(handlers))
+        try
         {
-            try
+            foreach (EventHandler<TArguments> handler in Delegate.EnumerateInvocationList(handlers))
             {
-                handler(null, arguments);
+                try
+                {
+                    handler(null, arguments);
+                }
+                catch (Exception exception)
+                {
+                    TellOf(exception);
+                }
             }
-            catch (Exception exception)
-            {
-                TellOf(exception);
-            }
+        }
+        catch (Exception exception) when (exception is not (OutOfMemoryException or InsufficientMemoryException))
+        {
+            TellOf(exception);  // the program has deleted a handler that still listens
         }
     }
 

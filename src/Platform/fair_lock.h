@@ -1,5 +1,5 @@
 // A lock that threads get in the order in which they asked for it (a ticket lock, Mellor-Crummey and Scott 1991, that sleeps): one that takes it again and again keeps no other one from it.
-// For rare and long sections: each release wakes all that wait. Not recursive; never taken in a signal handler.
+// For long sections: each that is waited for costs a wake. try_lock() fails while anybody waits. Not recursive; never taken in a signal handler.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@ class FairLock {
  public:
   void lock() noexcept {
     uint32_t ticket = next_.fetch_add(1, std::memory_order_seq_cst);
-    for (uint32_t serving; (serving = serving_.load(std::memory_order_acquire)) != ticket;) wait_on(serving_, serving);
+    for (uint32_t serving; (serving = serving_.load(std::memory_order_seq_cst)) != ticket;) wait_with_bit(serving_, serving, bit_of(ticket));
   }
 
   // Only if nobody holds it or waits for it.
@@ -26,7 +26,7 @@ class FairLock {
     uint32_t following = serving_.load(std::memory_order_relaxed) + 1;
     serving_.store(following, std::memory_order_seq_cst);
     // Who has asked since then sees the new number and does not wait.
-    if (next_.load(std::memory_order_seq_cst) != following) wake_all(serving_);
+    if (next_.load(std::memory_order_seq_cst) != following) wake_with_bit(serving_, bit_of(following));
   }
 
   // Whether a thread waits for it, of one that is held.
@@ -39,6 +39,9 @@ class FairLock {
   }
 
  private:
+  // Who comes next is woken, and one in 32 of the others.
+  static constexpr uint32_t bit_of(uint32_t ticket) noexcept { return 1u << (ticket % 32); }
+
   std::atomic<uint32_t> next_{0};     // the ticket of who asks next
   std::atomic<uint32_t> serving_{0};  // the ticket of who holds it, or may take it
 };

@@ -253,6 +253,7 @@ TEST_F(ConcurrentReclaimTest, ForksDoNotWaitForAMarking) {
       std::unique_lock stop(running);
       heap::MaintenancePause maintenance;
       child = fork();
+      if (child == 0) heap::keep_pauses_in_child();
     }
     if (child == 0) {
       alone = true;

@@ -47,7 +47,10 @@ class ForkedHeapTest : public HeapTest, public ::testing::WithParamInterface<cor
       heap::MaintenancePause maintenance;
       heap::take_locks_for_fork();
       child = fork();
-      if (child == 0) heap::go_on_in_child();
+      if (child == 0) {
+        heap::keep_pauses_in_child();
+        heap::go_on_in_child();
+      }
       heap::give_back_locks_of_fork();
     }
     if (child == 0) {

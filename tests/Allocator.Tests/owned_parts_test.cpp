@@ -77,10 +77,10 @@ TEST_F(OwnedPartsTest, WhatIsSharedStays) {
     heap::share(object);
     EXPECT_TRUE(heap::is_shared(object));
     for (int i = 0; i < 2; i++) {
-      EXPECT_EQ(heap::delete_object(object), DeleteResult::kNotDeletable);
-      EXPECT_EQ(heap::delete_part(object), DeleteResult::kNotDeletable);
-      EXPECT_EQ(heap::delete_finalized(object), DeleteResult::kNotDeletable);
-      EXPECT_EQ(heap::delete_itself(object), DeleteResult::kNotDeletable);
+      EXPECT_EQ(heap::delete_object(object), DeleteResult::kShared);
+      EXPECT_EQ(heap::delete_part(object), DeleteResult::kShared);
+      EXPECT_EQ(heap::delete_finalized(object), DeleteResult::kShared);
+      EXPECT_EQ(heap::delete_itself(object), DeleteResult::kShared);
     }
     EXPECT_FALSE(heap::is_deleted(object));
   }

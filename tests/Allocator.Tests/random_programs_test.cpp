@@ -229,6 +229,7 @@ TEST_F(RandomProgramsTest, WithOtherStops) {
       heap::MaintenancePause maintenance;
       heap::lock_thread_list();
       child = fork();
+      if (child == 0) heap::keep_pauses_in_child();
       heap::unlock_thread_list();
     }
     if (child == 0) {

@@ -325,6 +325,7 @@ TEST_F(YoungReclaimTest, ForksInTheMiddle) {
       std::unique_lock stop(running);
       heap::MaintenancePause maintenance;
       child = fork();
+      if (child == 0) heap::keep_pauses_in_child();
     }
     if (child == 0) {
       alone = true;

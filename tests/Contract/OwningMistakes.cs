@@ -192,6 +192,18 @@ internal static class OwningMistakes
             return (reader, reader.ReadLineAsync());
         }
         );
+        yield return ("reader-of-memory", slow =>
+        {
+            var reader = new StreamReader(slow);
+            return (reader, reader.ReadAsync(new char[10].AsMemory()).AsTask());
+        }
+        );
+        yield return ("reader-of-blocks", slow =>
+        {
+            var reader = new StreamReader(slow);
+            return (reader, reader.ReadBlockAsync(new char[10].AsMemory()).AsTask());
+        }
+        );
         yield return ("writer", slow =>
         {
             var writer = new StreamWriter(slow) { AutoFlush = true };

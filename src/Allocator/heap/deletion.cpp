@@ -123,7 +123,7 @@ bool try_to_delete(void* object, uint64_t head, const MethodTable* type, Deletio
     return true;
   }
   if ((target.header & core::kSharedBit) != 0 && deletion < Deletion::kPostponed) {
-    *result = DeleteResult::kNotDeletable;
+    *result = DeleteResult::kShared;
     return true;
   }
   if (type->has_finalizer() && deletion == Deletion::kWhole) {

@@ -16,7 +16,8 @@ enum class DeleteResult : int32_t {
   kHasSyncEntry = 5,
   kMayBePinned = 6,
   kOwnsParts = 7,
-  kStopIsWanted = 8
+  kStopIsWanted = 8,
+  kShared = 9
 };
 constexpr bool has_deleted(DeleteResult result) noexcept {
   return result == DeleteResult::kDeleted || result == DeleteResult::kMayBePinned || result == DeleteResult::kStopIsWanted;
@@ -41,7 +42,7 @@ DeleteResult delete_postponed(void* object) noexcept;
 // Whether it was marked: deleted, though its memory has to wait for its lock.
 bool is_postponed(const void* object) noexcept;
 
-// From now on delete_object() and its kind answer kNotDeletable: the framework keeps the object in a static, and gives it to all who ask. What finds out that nothing leads to an
+// From now on delete_object() and its kind answer kShared and leave it: the framework keeps the object in a static, and gives it to all who ask. What finds out that nothing leads to an
 // object deletes it all the same. Any thread in cooperative mode, any value. Never faults, never blocks.
 void share(void* object) noexcept;
 bool is_shared(const void* object) noexcept;

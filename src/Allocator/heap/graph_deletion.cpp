@@ -7,8 +7,8 @@
 #include "heap/forwarding.h"
 #include "heap/pin_release.h"
 #include "heap/pins.h"
-#include "heap/running_finalizers.h"
 #include "heap/reachability.h"
+#include "heap/running_finalizers.h"
 #include "heap/unreached_objects.h"
 #include "heap/walk.h"
 

@@ -52,7 +52,7 @@ int32_t freehold_claim_finalizer(void* object) noexcept {
     object = freehold::heap::find_again(object);
     if (object == nullptr) return 0;
   }
-  if (!reinterpret_cast<const MethodTable*>(type)->has_finalizer()) return 0;
+  if (!reinterpret_cast<const MethodTable*>(type)->has_finalizer() || freehold::heap::is_shared(object)) return 0;
   return freehold::heap::claim_finalizer(reinterpret_cast<uintptr_t>(object)) ? 1 : 0;
 }
 

@@ -32,7 +32,7 @@ struct State {
   // Whom the runtime last sent a signal, since it neither stood nor ran native code. The runtime calls from one thread at a time, which holds its lock of
   // threads.
   const Thread* last_signalled = nullptr;
-  uint64_t last_resumed = 0;  // written and read while the threads are stopped
+  uint64_t last_asked = 0, last_resumed = 0;  // written and read while the threads are stopped
   // Only in the child of a fork, written while it has one thread.
   bool others_never_stop = false, has_no_finalizer_thread = false;
   // Whose stop it is. The runtime's own lock goes to whoever is awake, and lets nobody look between two stops.
@@ -116,6 +116,7 @@ void suspend_all() noexcept {
   uint64_t start = os::nanoseconds();
   suspend_runtime(kSuspendForCollection);
   uint64_t stopped = os::nanoseconds(), free = state.last_resumed > start ? state.last_resumed : start;
+  state.last_asked = free;
   note_stop(stopped - free);
 }
 
@@ -256,11 +257,10 @@ bool with_threads_stopped(Work work) noexcept {
   if (runtime_instance()->code_manager == nullptr || state.others_never_stop) return false;
   bool attached = (tls_CurrentThread.state & Thread::kAttached) != 0;
   bool cooperative = attached && leave_cooperative_mode();
-  uint64_t start = os::nanoseconds();
   suspend_all();
   work();
+  uint64_t took = os::nanoseconds() - state.last_asked;
   resume_all();
-  uint64_t took = os::nanoseconds() - start;
   state.stopped_last.store(took, std::memory_order_relaxed);
   state.stopped_total.fetch_add(took, std::memory_order_relaxed);
   if (cooperative) enter_cooperative_mode();

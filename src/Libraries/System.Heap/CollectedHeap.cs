@@ -105,8 +105,8 @@ internal static class CollectedHeap
     internal static HeapStatistics GetStatistics() =>
         new(GC.GetTotalAllocatedBytes(), 0, Environment.WorkingSet, Interlocked.Read(ref s_doubleDeletes));
 
-    /// <summary>Whether the finalizer was suppressed or has run: the collector keeps that in bit 30 of the word before the object (BIT_SBLK_FINALIZER_RUN in its syncblk.h), on CoreCLR as on NativeAOT.</summary>
-    private static unsafe bool HasNoFinalizerToRun(object obj)
+    /// <summary>Whether the finalizer was suppressed, by the program or by a deletion that has run it: the runtime keeps that in bit 30 of the word before the object (BIT_SBLK_FINALIZER_RUN in its syncblk.h), on CoreCLR as on NativeAOT. One that a collection has run may run again.</summary>
+    private static unsafe bool IsFinalizerSuppressed(object obj)
     {
         const uint FinalizerRun = 0x4000_0000;
         fixed (byte* first = &Unsafe.As<Fields>(obj).First)
@@ -120,7 +120,7 @@ internal static class CollectedHeap
     private static void RunFinalizer(object obj)
     {
         MethodInfo? finalizer = obj.GetType().GetMethod("Finalize", BindingFlags.Instance | BindingFlags.NonPublic, Type.EmptyTypes);
-        if (finalizer is null || finalizer.DeclaringType == typeof(object) || HasNoFinalizerToRun(obj))
+        if (finalizer is null || finalizer.DeclaringType == typeof(object) || IsFinalizerSuppressed(obj))
         {
             return;
         }

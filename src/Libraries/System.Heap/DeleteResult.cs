@@ -12,4 +12,5 @@ internal enum DeleteResult
     MayBePinned = 6,
     OwnsParts = 7,
     StopIsWanted = 8,
+    Shared = 9,
 }

@@ -93,13 +93,14 @@ internal static class Deletion
         switch (result)
         {
             case DeleteResult.Deleted:
+            case DeleteResult.Shared:  // whoever asks the framework gets it: a program cannot tell it from a new object, nor own it
                 return;
             case DeleteResult.AlreadyDeleted:
                 throw new DoubleDeleteException(NativeHeap.TakeHistory());
             case DeleteResult.Dangling:
                 throw new DanglingReferenceException(NativeHeap.TakeHistory());
             case DeleteResult.NotDeletable:
-                throw new ArgumentException("The object belongs to the runtime (a literal, a frozen object, a Type, a Thread, or what the framework gives to all who ask) and cannot be deleted.", "obj");
+                throw new ArgumentException("The object belongs to the runtime (a literal, a frozen object, a Type, a Thread) and cannot be deleted.", "obj");
             default:
                 throw new UnreachableException($"The native heap answered {result}.");
         }

@@ -23,12 +23,13 @@ public static class Heap
     /// <remarks>
     /// Its parts are what the framework's types keep inside (the array of a list, the nodes of a tree) and what fields marked <see cref="OwnedAttribute"/> refer to;
     /// all else that it refers to lives on: see <see cref="DeleteAll"/>. Any later use of a reference to it behaves as if it were alive, or throws <see cref="DanglingReferenceException"/>.
+    /// What the framework gives to all who ask, as the text of a small number or a task that is over, stays: nothing happens.
     /// Does not wait for other threads. An exception from the finalizer leaves the object undeleted; a second call then frees it.
     /// A finalizer may delete its own object, or register it again for finalization: the call that runs the finalizer ends the object's life all the same.
     /// </remarks>
     /// <exception cref="DoubleDeleteException">The object was deleted before.</exception>
     /// <exception cref="DanglingReferenceException">The object was deleted before and its memory is gone.</exception>
-    /// <exception cref="ArgumentException">The object belongs to the runtime: a string literal, a frozen object, a <see cref="Type"/>, a <see cref="System.Threading.Thread"/>; or the framework gives it to all who ask, as the text of a small number.</exception>
+    /// <exception cref="ArgumentException">The object belongs to the runtime: a string literal, a frozen object, a <see cref="Type"/>, a <see cref="System.Threading.Thread"/>.</exception>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static void Delete(object? obj)
     {

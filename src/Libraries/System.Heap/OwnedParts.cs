@@ -123,8 +123,12 @@ internal static class OwnedParts
                 AddElements(collection);
             }
 
-            Deletion.Check(Deletion.Continue(collection, finalized ? NativeHeap.DeleteFinalized(collection) : NativeHeap.Delete(collection)));
-            DeleteAbove(floor);
+            DeleteResult result = Deletion.Continue(collection, finalized ? NativeHeap.DeleteFinalized(collection) : NativeHeap.Delete(collection));
+            Deletion.Check(result);
+            if (result != DeleteResult.Shared)
+            {
+                DeleteAbove(floor);
+            }
         }
         finally
         {

@@ -267,16 +267,17 @@ internal static class OwningMistakes
             ];
             foreach (IEnumerable collection in collections)
             {
+                string name = collection.GetType().ToString();
+                // Notes of nodes grow to as many as there are.
+                long notes = collection is LinkedList<int> ? 1 << 18 : 0;
                 long before = GC.GetAllocatedBytesForCurrentThread();
                 if (round == 0)
                     Heap.DeleteAll(collection);
                 else
                     Heap.Delete(new OwnerOfValues { Values = collection });
                 long allocated = GC.GetAllocatedBytesForCurrentThread() - before;
-                // Notes of nodes grow to as many as there are.
-                long notes = collection is LinkedList<int> ? 1 << 18 : 0;
                 if (allocated > 4_000 + notes)
-                    throw new ContractException($"{collection.GetType()}: {allocated} bytes");
+                    throw new ContractException($"{name}: {allocated} bytes");
             }
         }
         // Boxes that the program made are its objects.

@@ -276,7 +276,7 @@ internal static class OwnedParts
                 for (int i = 0; i < list.Count; i++)
                 {
                     object? element = list[i];
-                    if (IsBox(element, element is ValueType ? list[i] : null))
+                    if (IsValue(element) && !ReferenceEquals(element, list[i]))
                     {
                         break;
                     }
@@ -291,8 +291,18 @@ internal static class OwnedParts
         }
     }
 
-    // A collection of values makes a box of the same one whenever it is asked: there is nothing to delete in it.
-    private static bool IsBox(object? element, object? again) => element is ValueType && !ReferenceEquals(element, again);
+    // A collection of values makes a box of the same one whenever it is asked: there is nothing to delete in it. An element whose memory is gone is none.
+    private static bool IsValue(object? element)
+    {
+        try
+        {
+            return element is ValueType;
+        }
+        catch (DanglingReferenceException)
+        {
+            return false;
+        }
+    }
 
     // The enumerator stays: collections share one when they are empty, or are their own. Without memory for one, so do the elements.
     private static unsafe void Enumerate(IEnumerable collection, object? owner, delegate*<object, object?, bool> belongs, bool keys)
@@ -312,7 +322,7 @@ internal static class OwnedParts
             while (enumerator.MoveNext())
             {
                 object? element = enumerator.Current;
-                if (IsBox(element, element is ValueType ? enumerator.Current : null))
+                if (IsValue(element) && !ReferenceEquals(element, enumerator.Current))
                 {
                     break;
                 }

@@ -36,13 +36,11 @@ internal static class OwnedParts
             return;
         }
 
-        if (t_parts is { } parts && t_count < parts.Length)
+        if ((t_parts is { } parts && t_count < parts.Length) || TryGrow())
         {
-            parts[t_count++] = part;
-        }
-        else if (TryGrow())
-        {
-            t_parts[t_count++] = part;
+            // By a reference: a store into an array asks for the object's type, and another thread may have deleted it just then.
+            ref object? slot = ref t_parts![t_count++];
+            slot = part;
         }
         else
         {

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <thread>
 
+#include "core/stop_request.h"
 #include "heap_fixture.h"
 
 namespace freehold::testing {
@@ -28,6 +29,21 @@ TEST_F(DebugHeapTest, ADeletedObjectIsGoneAtOnceAndItsTypeKnown) {
   EXPECT_EQ(heap::take_history().type, &node_type.table);
   EXPECT_EQ(heap::take_history().type, nullptr) << "once";
   expect_valid("debug mode");
+}
+
+// The caller is nearly always in here, where the runtime cannot stop it.
+TEST_F(DebugHeapTest, ADeletionTellsOfAStopThatWaits) {
+  uint32_t traps = 0;
+  core::trapped = &traps;
+  EXPECT_EQ(heap::delete_object(allocate(&node_type.table)), DeleteResult::kDeleted);
+  traps = core::kTrapForStop;
+  Object* object = allocate(&node_type.table);
+  EXPECT_EQ(heap::delete_object(object), DeleteResult::kStopIsWanted);
+  EXPECT_TRUE(heap::has_deleted(DeleteResult::kStopIsWanted));
+  EXPECT_EQ(heap::delete_object(object), DeleteResult::kAlreadyDeleted);
+  traps = ~core::kTrapForStop;
+  EXPECT_EQ(heap::delete_object(allocate(&node_type.table)), DeleteResult::kDeleted);
+  core::trapped = &core::kNothingTrapped;
 }
 
 TEST_F(DebugHeapTest, EveryByteOfADeletedObjectTellsItsType) {

@@ -333,30 +333,6 @@ internal static class OwningDocuments
         Expect.True(below.CanWrite);
     }
 
-    // Writes and reads end when the test says so.
-    private sealed class Slow : Stream
-    {
-        public readonly TaskCompletionSource End = new(TaskCreationOptions.RunContinuationsAsynchronously);
-        public ReadOnlyMemory<byte> Given { get; private set; }
-
-        public override bool CanRead => true;
-        public override bool CanSeek => false;
-        public override bool CanWrite => true;
-        public override long Length => 0;
-        public override long Position { get; set; }
-        public override void Flush() { }
-        public override int Read(byte[] buffer, int offset, int count) => 0;
-        public override long Seek(long offset, SeekOrigin origin) => 0;
-        public override void SetLength(long value) { }
-        public override void Write(byte[] buffer, int offset, int count) { }
-
-        public override async ValueTask WriteAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
-        {
-            Given = buffer;
-            await End.Task;
-        }
-    }
-
     private static async Task WriteAndFlush(Stream stream)
     {
         await stream.WriteAsync(s_bytes);
@@ -369,7 +345,7 @@ internal static class OwningDocuments
         {
             foreach (Func<Stream, Stream> open in new Func<Stream, Stream>[] { stream => new CryptoStream(stream, s_transform, CryptoStreamMode.Write), stream => new DeflateStream(stream, CompressionLevel.NoCompression), stream => new BrotliStream(stream, CompressionLevel.NoCompression) })
             {
-                var slow = new Slow();
+                var slow = new SlowStream();
                 Stream stream = open(slow);
                 Task write = WriteAndFlush(stream);
                 if (!write.IsCompleted && slow.Given.Length > 0)

@@ -137,34 +137,7 @@ internal static class OwningMistakes
         Heap.DeleteAll(pool);
     }
 
-    // Calls of it end when the test says so.
-    private sealed class Slow : Stream
-    {
-        private readonly TaskCompletionSource<int> _end = new(TaskCreationOptions.RunContinuationsAsynchronously);
-
-        public ReadOnlyMemory<byte> Given { get; private set; }
-        public override bool CanRead => true;
-        public override bool CanSeek => false;
-        public override bool CanWrite => true;
-        public override long Length => 0;
-        public override long Position { get; set; }
-        public override void Flush() { }
-        public override int Read(byte[] buffer, int offset, int count) => 0;
-        public override long Seek(long offset, SeekOrigin origin) => 0;
-        public override void SetLength(long value) { }
-        public override void Write(byte[] buffer, int offset, int count) { }
-        public override async ValueTask WriteAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default) => await Wait(buffer);
-        public override Task WriteAsync(byte[] buffer, int offset, int count, CancellationToken cancellationToken) => Wait(buffer.AsMemory(offset, count));
-        public override async ValueTask<int> ReadAsync(Memory<byte> buffer, CancellationToken cancellationToken = default) => await Wait(buffer);
-
-        private Task<int> Wait(ReadOnlyMemory<byte> buffer)
-        {
-            Given = buffer;
-            return _end.Task;
-        }
-    }
-
-    private static IEnumerable<(string Name, Func<Slow, (object Owner, Task Pending)> Begin)> Calls()
+    private static IEnumerable<(string Name, Func<SlowStream, (object Owner, Task Pending)> Begin)> Calls()
     {
         byte[] bytes = [1, 2, 3];
         yield return ("buffered-write", slow =>
@@ -228,11 +201,11 @@ internal static class OwningMistakes
 
     private static void PendingCalls()
     {
-        foreach ((string name, Func<Slow, (object Owner, Task Pending)> begin) in Calls())
+        foreach ((string name, Func<SlowStream, (object Owner, Task Pending)> begin) in Calls())
         {
             for (int i = 0; i < 20; i++)
             {
-                var slow = new Slow();
+                var slow = new SlowStream();
                 (object owner, Task pending) = begin(slow);
                 if (pending.IsCompleted || !System.Runtime.InteropServices.MemoryMarshal.TryGetArray(slow.Given, out ArraySegment<byte> given))
                     throw new ContractException($"{name} did not wait");

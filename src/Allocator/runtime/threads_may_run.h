@@ -29,6 +29,9 @@ class StandingThreads {
     return standing_[(last - 1) % kStops].load(std::memory_order_relaxed) != 0 || standing_[(last - 2) % kStops].load(std::memory_order_relaxed) != 0;
   }
 
+  // Whether a thread stands in the last stop.
+  bool stands() const noexcept { return standing_[last_.load(std::memory_order_relaxed) % kStops].load(std::memory_order_relaxed) != 0; }
+
   // In the child of a fork.
   void forget() noexcept {
     for (std::atomic<uint32_t>& standing : standing_) standing.store(0, std::memory_order_relaxed);
@@ -36,7 +39,7 @@ class StandingThreads {
 
  private:
   static constexpr uint32_t kStops = 4;
-  std::atomic<uint32_t> last_{0};  // written by one thread at a time: who stops the others
+  std::atomic<uint32_t> last_{0};  // written by one thread at a time, who has the runtime's lock of threads
   std::atomic<uint32_t> standing_[kStops] = {};
 };
 inline constinit StandingThreads standing_threads;

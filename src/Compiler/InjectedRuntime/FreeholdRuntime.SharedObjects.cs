@@ -2,7 +2,7 @@ using System.Runtime.CompilerServices;
 
 namespace System.Runtime;
 
-/// <summary>Objects that the framework keeps in statics, and gives to whoever asks. <c>Heap.Delete</c> refuses them, and leaves them where they are parts or elements.</summary>
+/// <summary>Objects that the framework keeps in statics, and gives to whoever asks. Deletions leave them, also as parts or elements.</summary>
 public static unsafe partial class FreeholdRuntime
 {
     [RuntimeImport("*", "freehold_share")]

@@ -8,7 +8,7 @@ namespace Freehold.Rewriter.Passes;
 
 /// <summary>
 /// What the framework stores in statics, it gives to all who ask: an empty match, a completed task, the text of a small number. Each such store marks the object before, and so does a store into
-/// an array that is in a static, and what <see cref="SharedObjectsTable"/> names. <c>Heap.Delete</c> refuses marked objects (core::kSharedBit); reclaim does not ask. What a public method stores of its own
+/// an array that is in a static, and what <see cref="SharedObjectsTable"/> names. Deletions leave marked objects (core::kSharedBit); reclaim does not ask. What a public method stores of its own
 /// parameters, or a public type of itself, is the program's and stays so.
 /// </summary>
 public sealed class SharedObjects : IRewritePass

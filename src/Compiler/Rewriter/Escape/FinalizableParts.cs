@@ -15,15 +15,18 @@ public sealed partial class ClosedWorld
     {
         if (!_finalizableParts.TryGetValue(type, out bool may))
         {
-            _finalizableParts[type] = false;  // a part of its own kind adds nothing
-            _finalizableParts[type] = may = Hierarchy(type).SelectMany(PartTypes).Any(part => part is null || IsFinalizable(part));
+            _finalizableParts[type] = may = PartsMayHaveFinalizers(type, []);
         }
 
         return may;
     }
 
+    // A type that was asked before adds nothing. So the answer of a search is that of its first type alone: types may own each other.
+    private bool PartsMayHaveFinalizers(TypeDefinition type, HashSet<TypeDefinition> asked) =>
+        asked.Add(type) && Hierarchy(type).SelectMany(PartTypes).Any(part => part is null || IsFinalizable(part, asked));
+
     // Of what a field has, the class is the framework's, which fills it.
-    private bool IsFinalizable(TypeReference part)
+    private bool IsFinalizable(TypeReference part, HashSet<TypeDefinition> asked)
     {
         if (part is ArrayType)
         {
@@ -35,7 +38,7 @@ public sealed partial class ClosedWorld
             return true;
         }
 
-        return DerivedOf(definition).Where(IsFramework).Prepend(definition).Any(one => MayHaveFinalizer(one) || PartsMayHaveFinalizers(one));
+        return DerivedOf(definition).Where(IsFramework).Prepend(definition).Any(one => MayHaveFinalizer(one) || PartsMayHaveFinalizers(one, asked));
     }
 
     // Null: not known.

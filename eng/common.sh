@@ -10,6 +10,9 @@ run() {
   "$@"
 }
 
+# Like grep -q, but reads all that is piped to it: with pipefail, a writer that grep no longer reads from fails the pipeline, on some runs. Format refuses the other form.
+holds() { local lines; lines=$(grep -c "$@"); }
+
 # A property of eng/Versions.props.
 version_of() { sed -n "s:.*<$1>\(.*\)</$1>.*:\1:p" "$root/eng/Versions.props"; }
 

@@ -9,7 +9,7 @@ for package in "$@"; do
 done
 missing=()
 for package in "${needed[@]}"; do
-  dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
+  dpkg-query -W -f '${Status}' "$package" 2>/dev/null | holds 'install ok installed' || missing+=("$package")
 done
 
 if [ ${#missing[@]} -gt 0 ]; then
@@ -23,7 +23,7 @@ if [ ${#missing[@]} -gt 0 ]; then
   fi
 fi
 
-if ! dotnet --version 2>/dev/null | grep -q '^1[0-9]\.'; then
+if ! dotnet --version 2>/dev/null | holds '^1[0-9]\.'; then
   echo "error: the .NET SDK 10.0 is missing: 'dotnet --version' must say 10.0 or later" >&2
   exit 1
 fi

@@ -4,7 +4,7 @@
 # Programs of which a part is compiled without handles are in mixed/ and outside/. services/ has a service of a program's own.
 #   tests/Bridge/run.sh [part of a program's name…]
 set -euo pipefail
-root=$(cd "$(dirname "$0")/../.." && pwd)
+source "$(dirname "$0")/../../eng/common.sh"
 tools="$root/artifacts/native"
 here="$root/tests/Bridge"
 work=$(mktemp -d)
@@ -72,12 +72,12 @@ done
 # That the program's service is in use: it says so, and that it has moved objects.
 if wanted services; then
   "$tools/bin/freehold-cc" -w -O2 "$here/programs/list.c" "$work/wandering.o" -o "$work/handles" -lm
-  WANDERING=1 FREEHOLD_NATIVE_STRESS=move:9 limited "$work/handles" 2>&1 > /dev/null | grep -q '^wandering: 1 moves' && ok || bad "services: the program's own is not in use"
-  WANDERING=1 FREEHOLD_NATIVE_SERVICE=defragmenter limited "$work/handles" 2>&1 > /dev/null | grep -q wandering && bad "services: the setting does not win" || ok
+  WANDERING=1 FREEHOLD_NATIVE_STRESS=move:9 limited "$work/handles" 2>&1 > /dev/null | holds '^wandering: 1 moves' && ok || bad "services: the program's own is not in use"
+  WANDERING=1 FREEHOLD_NATIVE_SERVICE=defragmenter limited "$work/handles" 2>&1 > /dev/null | holds wandering && bad "services: the setting does not win" || ok
   printf '#include "freehold/service.h"\nconst struct freehold_service freehold_program_service = {FREEHOLD_SERVICE_VERSION, "none"};\n' > "$work/none.c"
   clang-19 -I"$tools/include" -c "$work/none.c" -o "$work/none.o"
   "$tools/bin/freehold-cc" -w -O2 "$here/programs/list.c" "$work/none.o" -o "$work/handles" -lm
-  { limited "$work/handles" 2>&1 > /dev/null || true; } | grep 'freehold_program_service cannot be used: a callback is missing' > /dev/null && ok || bad "services: one without callbacks is not refused"
+  { limited "$work/handles" 2>&1 > /dev/null || true; } | holds 'freehold_program_service cannot be used: a callback is missing' && ok || bad "services: one without callbacks is not refused"
 fi
 
 for source in "$here"/rejected/*; do
@@ -164,7 +164,7 @@ if wanted allocator; then
     if [ "$code" = 0 ] && grep -q '^right$' "$work/out"; then ok; else bad "allocator, stress '$stress': exit $code, $(tail -n 1 "$work/out")"; fi
   done
   "$tools/bin/freehold-cc" -O2 -w -DWITHOUT "$here/allocator/main.c" -o "$work/handles"
-  { LD_PRELOAD="$work/liballocator.so" limited "$work/handles" 2>&1 || true; } | grep 'liballocator.so stands in front of that of handles' > /dev/null && ok || bad "allocator: a preloaded one is not refused"
+  { LD_PRELOAD="$work/liballocator.so" limited "$work/handles" 2>&1 || true; } | holds 'liballocator.so stands in front of that of handles' && ok || bad "allocator: a preloaded one is not refused"
 fi
 
 # NAME.c is compiled with handles, NAME.plain.c is not: together they do what both do without handles.

@@ -29,7 +29,7 @@ links() {
     if [ -z "$file" ]; then file=$page; else file="$(dirname "$page")/$file"; fi
     if [ ! -e "$file" ]; then
       broken+="$target "
-    elif [ -n "$anchor" ] && ! headings "$file" | grep -qxF -- "$anchor"; then
+    elif [ -n "$anchor" ] && ! headings "$file" | holds -xF -- "$anchor"; then
       broken+="$target "
     fi
   done < <(sed '/^```/,/^```/d' "$page" | grep -oE '\]\([^)]+\)' | sed 's/^](//;s/)$//')

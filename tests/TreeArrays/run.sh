@@ -25,7 +25,7 @@ run "${clang[@]}" -o "$scratch/loops.s"
 # function <name>: its instructions in LLVM's terms.
 function_of() { awk -v begin="^define.*@$1\\\\(" '$0 ~ begin { inside = 1 } inside; /^}/ { inside = 0 }' "$scratch/loops.ll"; }
 # Whether its loop adds four numbers at once, for which no check may be between them.
-adds_vectors() { if function_of "$1" | grep -qE 'add <[0-9]+ x i32>'; then echo yes; else echo no; fi; }
+adds_vectors() { if function_of "$1" | holds -E 'add <[0-9]+ x i32>'; then echo yes; else echo no; fi; }
 
 check "a loop over an array adds vectors" yes "$(adds_vectors sum_array)"
 check "freehold::for_each adds vectors" yes "$(adds_vectors sum_for_each)"

@@ -240,12 +240,15 @@ TEST_F(MemoryBudget, TheChildOfAForkHasAThreadWhenItStartsOne) {
 // Another thread of the parent had the page's lock, and its question was not answered.
 TEST_F(MemoryBudget, TheChildOfAForkInheritsNoLockAndNoQuestion) {
   fakes[2].held = 150 * kMegabyte;
-  BudgetState& s = process_page().budget;
+  hold_round = true;
+  in_round = false;
+  std::thread asker([] { ask_to_give_back(kFake<0>, 1); });
+  while (!in_round) pause(100);
   process_page().lock.lock();
-  s.asked++;
   pid_t child = fork();
   if (child == 0) {
     alarm(120);
+    hold_round = false;
     leave_parents_budget();
     join_budget(kFake<0>);
     steps.clear();
@@ -257,8 +260,11 @@ TEST_F(MemoryBudget, TheChildOfAForkInheritsNoLockAndNoQuestion) {
     bool again = ask_to_give_back(kFake<0>, 1);
     _exit(answered && again && budget_figures().rounds == before + 2 ? 7 : 1);
   }
-  s.asked--;
   process_page().lock.unlock();
+  hold_round = false;
+  asker.join();
+  // The asker may have given up: no round goes over into another test.
+  while (process_page().budget.done != process_page().budget.asked) pause(100);
   ASSERT_GE(child, 0);
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);

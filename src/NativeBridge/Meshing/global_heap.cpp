@@ -9,7 +9,7 @@ size_t round_up(size_t size) noexcept { return (size + os::kPageSize - 1) & -os:
 
 size_t storage_size() noexcept {
   size_t entries = 0;
-  for (uint32_t i = 1; i < kClasses; i++) entries += kSizeClasses[i].capacity + (is_meshable(i) ? ThreadLocalHeap::remote_capacity(i) : 0);
+  for (uint32_t i = 1; i < kClasses; i++) entries += kSizeClasses[i].capacity + ThreadLocalHeap::remote_capacity(i);
   return round_up(sizeof(ThreadLocalHeap)) + round_up(entries * sizeof(void*));
 }
 
@@ -56,7 +56,7 @@ ThreadLocalHeap* GlobalHeap::take_heap(uint64_t seed) noexcept {
     heap->vectors[i].open(entries, kSizeClasses[i].capacity);
     entries += kSizeClasses[i].capacity;
   }
-  for (uint32_t i = 1; i < kClasses && is_meshable(i); i++) {
+  for (uint32_t i = 1; i < kClasses; i++) {
     heap->remote[i].open(entries, ThreadLocalHeap::remote_capacity(i));
     entries += ThreadLocalHeap::remote_capacity(i);
   }
@@ -110,7 +110,7 @@ MiniHeapId GlobalHeap::make_span(uint32_t size_class, uint32_t owner, bool* used
   mini_heap.leader.store(id, std::memory_order_relaxed);
   mini_heap.size_class.store(static_cast<uint8_t>(size_class), std::memory_order_relaxed);
   mini_heap.members = 0;
-  mini_heap.discarded = 0;
+  mini_heap.discarded = mini_heap.free_before = 0;
   mini_heap.page = page;
   mini_heap.next = mini_heap.previous = mini_heap.next_member = 0;
   mini_heap.bin.store(MiniHeap::kFull, std::memory_order_release);
@@ -227,21 +227,19 @@ void GlobalHeap::free(void* object, PageWord word) noexcept {
 void GlobalHeap::flush_remote(ThreadLocalHeap& heap, uint32_t size_class) noexcept {
   // What a thread frees of another one's comes from few spans, in random order: gathered, each span takes one atomic operation for a word of its bits, and one look at whether it is to be
   // listed, instead of one for each object.
-  struct Group {
-    MiniHeapId id;
-    Bits freed;
-  };
   constexpr uint32_t kGroups = 8;
-  Group groups[kGroups] = {};
-  auto free_group = [this](Group& group) noexcept {
-    MiniHeap& mini_heap = mini_heaps_[group.id];
+  // Bits are cleared when a group begins: all of them at once would be a slow store that the first reads wait for.
+  MiniHeapId ids[kGroups] = {};
+  Bits freed[kGroups];
+  auto free_group = [&](uint32_t group) noexcept {
+    MiniHeap& mini_heap = mini_heaps_[ids[group]];
     for (int k = 0; k < 4; k++) {
-      if (group.freed.words[k] != 0 && (mini_heap.free_words[k].fetch_or(group.freed.words[k], std::memory_order_seq_cst) & group.freed.words[k]) != 0) {
+      uint64_t bits = freed[group].words[k];
+      if (bits != 0 && (mini_heap.free_words[k].fetch_or(bits, std::memory_order_seq_cst) & bits) != 0) {
         os::fail_fast("double free in a span that begins at", arena_->address(mini_heap.page));
       }
     }
     note_freed(mini_heap);
-    group = {};
   };
   // The slot is found without the MiniHeap where a span is a page: its line is one that the owner's thread writes to.
   const SizeClass& c = kSizeClasses[size_class];
@@ -258,16 +256,19 @@ void GlobalHeap::flush_remote(ThreadLocalHeap& heap, uint32_t size_class) noexce
     // Freed by another thread too, and its span has become another one since.
     if (word.kind() != size_class) os::fail_fast("double free", object);
     MiniHeapId id = word.index();
-    Group& group = groups[id % kGroups];
-    if (group.id != id && group.id != 0) free_group(group);
-    group.id = id;
+    uint32_t group = id % kGroups;
+    if (ids[group] != id) {
+      if (ids[group] != 0) free_group(group);
+      ids[group] = id;
+      freed[group] = {};
+    }
     uint32_t slot = c.pages == 1 ? slot_in_page(object) : slot_of(mini_heaps_[id], object);
     uint64_t bit = uint64_t{1} << slot % 64;
-    if ((group.freed.words[slot / 64] & bit) != 0) os::fail_fast("double free", object);
-    group.freed.words[slot / 64] |= bit;
+    if ((freed[group].words[slot / 64] & bit) != 0) os::fail_fast("double free", object);
+    freed[group].words[slot / 64] |= bit;
   }
-  for (Group& group : groups) {
-    if (group.id != 0) free_group(group);
+  for (uint32_t group = 0; group < kGroups; group++) {
+    if (ids[group] != 0) free_group(group);
   }
 }
 
@@ -316,7 +317,7 @@ uint32_t GlobalHeap::take_slots(MiniHeap& leader, ThreadLocalHeap& heap) noexcep
       vector.push(start + size_t{64 * i + static_cast<uint32_t>(__builtin_ctzll(bits))} * size);
     }
   }
-  leader.discarded = 0;
+  leader.discarded = leader.free_before = 0;
   set_owner(leader, heap.id);
   // It is full, unless something was freed just now by a thread that still saw it in its bin.
   if (free_of(leader).any()) settle(leader);
@@ -375,15 +376,18 @@ bool GlobalHeap::refill(ThreadLocalHeap& heap, uint32_t size_class) noexcept {
   return !vector.is_empty();
 }
 
-void GlobalHeap::discard_free_slots(uint32_t size_class) noexcept {
+void GlobalHeap::discard_free_slots(uint32_t size_class, bool all) noexcept {
   const SizeClass& c = kSizeClasses[size_class];
   os::LockGuard guard(locks_[size_class]);
   for (uint32_t bin = 0; bin < kBins; bin++) {
     for (MiniHeapId id = bins_[size_class][bin]; id != 0; id = mini_heaps_[id].next) {
       MiniHeap& mini_heap = mini_heaps_[id];
-      uint64_t free = mini_heap.free().words[0];
+      auto free = static_cast<uint8_t>(mini_heap.free().words[0]);
+      // What has become free since the last look may soon be used again.
+      uint8_t old = all ? free : free & mini_heap.free_before;
+      mini_heap.free_before = free;
       for (uint32_t slot = 0; slot < c.slots && slot < 8; slot++) {
-        if ((free >> slot & 1) == 0 || (mini_heap.discarded >> slot & 1) != 0) continue;
+        if ((old & ~mini_heap.discarded & 1u << slot) == 0) continue;
         auto first = reinterpret_cast<uintptr_t>(arena_->address(mini_heap.page)) + size_t{slot} * c.size;
         uintptr_t from = (first + os::kPageSize - 1) & -os::kPageSize, to = (first + c.size) & -os::kPageSize;
         if (from < to) os::discard(reinterpret_cast<void*>(from), to - from);

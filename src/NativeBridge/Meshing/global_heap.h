@@ -62,8 +62,8 @@ class GlobalHeap {
   void put_in_order(uint32_t size_class) noexcept;
   MiniHeapId first_of_bin(uint32_t size_class, uint32_t bin) const noexcept { return bins_[size_class][bin]; }
   uint32_t partial_spans(uint32_t size_class) const noexcept { return partial_[size_class].load(std::memory_order_relaxed); }
-  // Pages of free slots of spans that do not mesh go back.
-  void discard_free_slots(uint32_t size_class) noexcept;
+  // Pages of slots of spans that do not mesh go back: of those that were free when this was last called, too, or of all that are free.
+  void discard_free_slots(uint32_t size_class, bool all) noexcept;
   void lock_everything() noexcept;
   // As lock_everything(), but gives up at that time (nanoseconds).
   bool try_lock_everything(uint64_t end) noexcept;

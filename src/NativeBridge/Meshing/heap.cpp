@@ -39,7 +39,7 @@ void tend() noexcept {
     heap.arena.purge(time);
     heap.large.purge(time);
     for (uint32_t i = 1; i < kClasses; i++) {
-      if (!is_meshable(i) && heap.global.partial_spans(i) != 0) heap.global.discard_free_slots(i);
+      if (!is_meshable(i) && heap.global.partial_spans(i) != 0) heap.global.discard_free_slots(i, over_limit);
     }
   }
 }
@@ -163,7 +163,7 @@ void deallocate_slowly(void* object, PageWord word) noexcept {
   if (word.owner() != own->id) {
     // Another thread's: to its span, from which that thread, or whoever needs slots first, takes it. With others of its class, as each span costs an atomic operation or two.
     if (own == &nobodys_heap && ++frees_without_heap == kFreesUntilHeap) own = own_heap();
-    if (own == nullptr || own == &nobodys_heap || !is_meshable(word.kind())) {
+    if (own == nullptr || own == &nobodys_heap) {
       heap.global.free(object, word);
       return;
     }
@@ -256,7 +256,7 @@ uint64_t compact() noexcept {
   for (int pass = 0; pass < 8 && heap.mesher.run(now, true) != 0; pass++) {}
   purge();
   for (uint32_t i = 1; i < kClasses; i++) {
-    if (!is_meshable(i)) heap.global.discard_free_slots(i);
+    if (!is_meshable(i)) heap.global.discard_free_slots(i, true);
   }
   uint64_t after = heap.arena.used_pages() + heap.arena.dirty_pages();
   return before > after ? (before - after) << os::kPageShift : 0;

@@ -68,7 +68,7 @@ inline void deallocate(void* object) noexcept {
       return;
     }
   } else if (word.kind() < kClasses) {
-    // Another thread's waits for more of its class. Threads without a heap, and classes that do not mesh, have no room for it.
+    // Another thread's waits for more of its class. Threads without a heap have no room for it.
     ShuffleVector& remote = own->remote[word.kind()];
     if (!remote.is_full() && remote.last() != object) {
       remote.push(object);

@@ -56,6 +56,7 @@ struct alignas(64) MiniHeap {
   std::atomic<uint8_t> size_class;
   uint8_t members;            // of the leader: spans that share its pages, beside itself
   uint8_t discarded;          // a span that does not mesh: its slots (of 16 at most) whose pages were given back, 8 and more never are
+  uint8_t free_before;        // the same slots: those that were free when discard_free_slots() last looked
   uint32_t page;              // where the span begins, in pages of the arena
   MiniHeapId next, previous;  // in the bin
   MiniHeapId next_member;     // in the leader and its members; 0 ends

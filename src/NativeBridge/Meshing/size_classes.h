@@ -32,11 +32,12 @@ inline constexpr SizeClass make(uint32_t size) noexcept {
     // The fewest pages with at least eight slots and at most an eighth lost: a span with few slots meshes with more others.
     while (c.pages * os::kPageSize / size < 8 || c.pages * os::kPageSize % size * 8 > c.pages * os::kPageSize) c.pages++;
   } else {
-    uint32_t slots = 65'536 / size > 4 ? 65'536 / size : 4;
+    uint32_t slots = 131'072 / size > 4 ? 131'072 / size : 4;
+    if (slots > 16) slots = 16;
     c.pages = static_cast<uint32_t>((slots * size + os::kPageSize - 1) / os::kPageSize);
   }
   c.slots = static_cast<uint32_t>(c.pages * os::kPageSize / size);
-  uint32_t capacity = 65'536 / size;
+  uint32_t capacity = (size <= kMaximalMeshable ? 65'536 : 131'072) / size;
   if (capacity < 2 * c.slots) capacity = 2 * c.slots;
   c.capacity = capacity > 512 ? 512 : capacity;
   return c;
@@ -62,7 +63,7 @@ inline constexpr const SizeClass (&kSizeClasses)[kClasses] = internal::kTable.cl
 static_assert(kSizeClasses[kClasses - 1].size == kMaximalSmall);
 static_assert(kSizeClasses[1].slots <= kMaximalSlots);
 
-inline bool is_meshable(uint32_t size_class) noexcept { return kSizeClasses[size_class].size <= kMaximalMeshable; }
+inline constexpr bool is_meshable(uint32_t size_class) noexcept { return kSizeClasses[size_class].size <= kMaximalMeshable; }
 
 // The smallest class that holds `size` bytes, which are at most kMaximalSmall.
 inline uint32_t class_of(size_t size) noexcept {

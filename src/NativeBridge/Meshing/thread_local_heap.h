@@ -16,7 +16,7 @@ struct ThreadLocalHeap {
 
   uint32_t id = kNobody;  // from 1 on: the owner in the page words
   ShuffleVector vectors[kClasses];
-  // Objects of other threads that this one has freed, until they go to their spans together (GlobalHeap::flush_remote). Only of classes that mesh.
+  // Objects of other threads that this one has freed, until they go to their spans together (GlobalHeap::flush_remote).
   ShuffleVector remote[kClasses];
   Random random;
   ThreadLocalHeap* next_unused = nullptr;  // under the global heap's lock
@@ -28,9 +28,9 @@ struct ThreadLocalHeap {
   uint32_t next_lasting = 0;
   void** storage = nullptr;
 
-  // At most 64 objects and 16 KB of a class wait.
+  // At most 64 objects of a class wait, 16 KB of a class that meshes and 64 KB of another one, whose spans have four slots or more.
   static constexpr uint32_t remote_capacity(uint32_t size_class) noexcept {
-    uint32_t fit = 16'384 / kSizeClasses[size_class].size;
+    uint32_t fit = (is_meshable(size_class) ? 16'384 : 65'536) / kSizeClasses[size_class].size;
     return fit > 64 ? 64 : fit;
   }
 };

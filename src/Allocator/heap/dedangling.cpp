@@ -46,8 +46,8 @@ constexpr size_t kLeftOverAtMost = 4096;
 
 struct State {
   const RemapSupport* support = nullptr;
-  uint64_t last_remap = 0;  // nanoseconds; when there were tables to look at first, if no remap has been
-  uint64_t repairs_at_last_remap = 0;
+  std::atomic<uint64_t> last_remap{0};  // nanoseconds; when there were tables to look at first, if no remap has been
+  std::atomic<uint64_t> repairs_at_last_remap{0};
   // Moves whose destination could not be looked at beside running threads, for the second stop.
   Moved left_over[kLeftOverAtMost];
   std::atomic<size_t> left_over_count{0};
@@ -242,10 +242,14 @@ bool should_remap() noexcept {
   constexpr uint64_t kRepairNanoseconds = 4000, kRepairsAtLeast = 1000;
   if (tables > kTablesAtLeast && tables > resident_memory() / 16) return true;
   if (block_counters.forwarded.load(std::memory_order_relaxed) > kForwardedAtMost) return true;
-  if (state.last_remap == 0) state.last_remap = os::nanoseconds();
+  uint64_t last = state.last_remap.load(std::memory_order_relaxed);
+  if (last == 0) {
+    uint64_t now = os::nanoseconds();
+    if (state.last_remap.compare_exchange_strong(last, now, std::memory_order_relaxed)) last = now;
+  }
   // Faults take more than 12.5% of the time of one thread (Kedia et al.).
-  uint64_t repairs = core::fault_counters.repairs.load(std::memory_order_relaxed) - state.repairs_at_last_remap;
-  return repairs > kRepairsAtLeast && repairs * kRepairNanoseconds * 8 > os::nanoseconds() - state.last_remap;
+  uint64_t repairs = core::fault_counters.repairs.load(std::memory_order_relaxed) - state.repairs_at_last_remap.load(std::memory_order_relaxed);
+  return repairs > kRepairsAtLeast && repairs * kRepairNanoseconds * 8 > os::nanoseconds() - last;
 }
 
 }  // namespace freehold::heap

@@ -345,25 +345,6 @@ Violation verify_all(Heap& heap, const ThreadLocalHeap& own) noexcept {
 // Of the thread that has asked: it may print it when another one asks too.
 thread_local constinit char description[192] __attribute__((tls_model("initial-exec"))) = {};
 
-class Description {
- public:
-  void put(const char* text) noexcept {
-    while (*text != 0 && length_ + 1 < sizeof description) description[length_++] = *text++;
-    description[length_] = 0;
-  }
-  void number(uint64_t value, uint32_t base) noexcept {
-    char digits[24];
-    uint32_t at = sizeof digits;
-    digits[--at] = 0;
-    do digits[--at] = "0123456789abcdef"[value % base];
-    while ((value /= base) != 0);
-    put(digits + at);
-  }
-
- private:
-  size_t length_ = 0;
-};
-
 }  // namespace
 
 const char* verify() noexcept {
@@ -381,19 +362,7 @@ const char* verify() noexcept {
     heap.mesher.lock().unlock();
     if (!settled) os::pause(50);
   }
-  if (!violation.is_found()) return nullptr;
-  Description text;
-  text.put(violation.what);
-  text.put(" (");
-  text.put(violation.record);
-  text.put(" ");
-  text.number(violation.number, 10);
-  if (violation.address != nullptr) {
-    text.put(", at 0x");
-    text.number(reinterpret_cast<uintptr_t>(violation.address), 16);
-  }
-  text.put(")");
-  return description;
+  return freehold::os::describe(violation, description, sizeof description);
 }
 
 }  // namespace freehold::mesh

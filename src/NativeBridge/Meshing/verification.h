@@ -1,19 +1,13 @@
 // What Heap.Verify finds in the meshing malloc: every record that it keeps is checked against the others. Nothing here allocates or writes to a record.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
+
+#include "Platform/violation.h"
 
 namespace freehold::mesh {
 
-// The first thing that is wrong, and where.
-struct Violation {
-  const char* what = nullptr;    // null: nothing is wrong
-  const char* record = nullptr;  // the kind of record, which has this number
-  uint64_t number = 0;
-  const void* address = nullptr;  // of the memory that the record describes; null: of none
-  bool is_found() const noexcept { return what != nullptr; }
-};
+using freehold::os::Violation;
 
 // What the MiniHeaps describe, in pages.
 struct SpanSums {

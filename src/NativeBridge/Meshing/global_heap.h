@@ -91,7 +91,8 @@ class GlobalHeap {
   // Behind a thread's heap: what its vectors have their entries in, one after the other.
   static void** storage_of(const ThreadLocalHeap& heap) noexcept;
   Violation verify_span(MiniHeapId id) const noexcept;
-  Violation verify_group(MiniHeapId id) const noexcept;
+  Violation verify_leader(MiniHeapId id) const noexcept;
+  Violation verify_chain(MiniHeapId id) const noexcept;
   Violation verify_bins(uint32_t size_class, uint32_t partial) const noexcept;
   Violation verify_pages() const noexcept;
   Violation verify_heaps(const ThreadLocalHeap& own) const noexcept;

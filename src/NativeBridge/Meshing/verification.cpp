@@ -35,9 +35,7 @@ Violation MeshableArena::verify(FreeSpans* found) const noexcept {
     if (Violation violation = verify_list(clean_[pages], pages, found, &clean); violation.is_found()) return violation;
   }
   found->addresses += lost_pages_;
-  int64_t counted = 1;
-  for (uint32_t page = 1; page <= fresh; page++) counted += links_[page].distance != links_[page - 1].distance;
-  if (counted != mappings()) return {"the count of the kernel's mappings is wrong", "mappings", static_cast<uint64_t>(counted), nullptr};
+  for (uint32_t page = 1; page <= fresh; page++) found->mappings += links_[page].distance != links_[page - 1].distance;
   return {};
 }
 
@@ -149,17 +147,16 @@ Violation GlobalHeap::verify_span(MiniHeapId id) const noexcept {
   return {};
 }
 
-// What a MiniHeap says of those that it shares pages with. Its own span is in order.
-Violation GlobalHeap::verify_group(MiniHeapId id) const noexcept {
+// What a MiniHeap says of the one that it has its pages from. Its own span is in order.
+Violation GlobalHeap::verify_leader(MiniHeapId id) const noexcept {
   const MiniHeap& mini_heap = mini_heaps_[id];
-  uint32_t size_class = mini_heap.size_class.load(std::memory_order_relaxed), end = mini_heap_end();
+  uint32_t size_class = mini_heap.size_class.load(std::memory_order_relaxed);
   auto wrong = [&](const char* what) noexcept { return Violation{what, "MiniHeap", id, arena_->address(mini_heap.page)}; };
-  bool is_member = mini_heap.bin.load(std::memory_order_relaxed) == MiniHeap::kMember;
   MiniHeapId leader = mini_heap.leader.load(std::memory_order_relaxed);
+  bool is_member = mini_heap.bin.load(std::memory_order_relaxed) == MiniHeap::kMember;
   if ((leader != id) != is_member) return wrong("a span is a member without a leader, or leads as a member");
-  if (leader == 0 || leader >= end) return wrong("a member's leader was never made");
+  if (leader == 0 || leader >= mini_heap_end()) return wrong("a member's leader was never made");
   const MiniHeap& leads = mini_heaps_[leader];
-  // An unused MiniHeap and a member both have other leaders, or bins that say so.
   uint8_t bin = leads.bin.load(std::memory_order_relaxed);
   if (bin == MiniHeap::kUnused || bin == MiniHeap::kMember || leads.size_class.load(std::memory_order_relaxed) != size_class) return wrong("a member's leader does not lead");
   for (uint32_t i = 0; is_meshable(size_class) && i < kSizeClasses[size_class].pages; i++) {
@@ -168,28 +165,35 @@ Violation GlobalHeap::verify_group(MiniHeapId id) const noexcept {
       return wrong("a span's addresses are said to name other pages than its leader's");
     }
   }
-  // The chain of the leader: no circle, all of it members of this leader, and no slot of the shared pages lives twice.
-  Bits valid = Bits::first(kSizeClasses[size_class].slots), live = {};
-  uint32_t count = 0;
+  return {};
+}
+
+// The chain that a MiniHeap is in: no circle, all of it members of its leader. Everybody's leader is in order.
+Violation GlobalHeap::verify_chain(MiniHeapId id) const noexcept {
+  const MiniHeap& mini_heap = mini_heaps_[id];
+  uint32_t size_class = mini_heap.size_class.load(std::memory_order_relaxed), count = 0;
+  auto wrong = [&](const char* what) noexcept { return Violation{what, "MiniHeap", id, arena_->address(mini_heap.page)}; };
+  MiniHeapId leader = mini_heap.leader.load(std::memory_order_relaxed);
   bool found = false;
   for (MiniHeapId other = leader; other != 0; other = mini_heaps_[other].next_member, count++) {
-    if (other >= end) return wrong("a chain of meshed spans leads to what was never made");
+    if (other >= mini_heap_end()) return wrong("a chain of meshed spans leads to what was never made");
     if (count > SplitMesher::kMaximalMembers) return wrong("a chain of meshed spans is too long, or a circle");
-    const MiniHeap& one = mini_heaps_[other];
+    if (mini_heaps_[other].leader.load(std::memory_order_relaxed) != leader) return wrong("a chain of meshed spans has one of another leader");
     found |= other == id;
-    if (one.leader.load(std::memory_order_relaxed) != leader || one.size_class.load(std::memory_order_relaxed) != size_class) return wrong("a chain of meshed spans has one of another leader");
-    if (is_member) continue;  // the leader looks at the slots
-    Bits lives = one.free();
+  }
+  if (!found) return wrong("a leader does not know its member");
+  if (leader != id) return {};
+  if (count != mini_heap.members + 1u) return wrong("a leader's count of its members is wrong");
+  // No slot of the shared pages lives twice. Bits are only cleared with the class's lock: what is full by now was full before.
+  Bits valid = Bits::first(kSizeClasses[size_class].slots), live = {};
+  for (MiniHeapId other = id; other != 0; other = mini_heaps_[other].next_member) {
+    Bits lives = mini_heaps_[other].free();
     for (int i = 0; i < 4; i++) {
       lives.words[i] = ~lives.words[i] & valid.words[i];
       if ((lives.words[i] & live.words[i]) != 0) return wrong("a slot of meshed spans lives twice");
       live.words[i] |= lives.words[i];
     }
   }
-  if (!found) return wrong("a leader does not know its member");
-  if (is_member) return {};
-  if (count != mini_heap.members + 1u) return wrong("a leader's count of its members is wrong");
-  // Bits are only cleared with the class's lock: what is full by now was full before.
   if (mini_heap.bin.load(std::memory_order_relaxed) < kBins && live == valid) return wrong("a span without a free slot is among those that have some");
   return {};
 }
@@ -289,11 +293,15 @@ Violation GlobalHeap::verify(const ThreadLocalHeap& own, SpanSums* found) const 
     if (bin == MiniHeap::kUnused) continue;
     in_use++;
     if (Violation violation = verify_span(id); violation.is_found()) return violation;
-    if (Violation violation = verify_group(id); violation.is_found()) return violation;
+    if (Violation violation = verify_leader(id); violation.is_found()) return violation;
     uint32_t size_class = mini_heap.size_class.load(std::memory_order_relaxed), pages = kSizeClasses[size_class].pages;
     partial[size_class] += bin < kBins;
     if (!is_meshable(size_class)) found->large += pages;
     else found->addresses += pages, (bin == MiniHeap::kMember ? found->saved : found->memory) += pages;
+  }
+  for (MiniHeapId id = 1; id < end; id++) {
+    if (mini_heaps_[id].bin.load(std::memory_order_acquire) == MiniHeap::kUnused) continue;
+    if (Violation violation = verify_chain(id); violation.is_found()) return violation;
   }
   for (uint32_t i = 1; i < kClasses; i++) {
     if (Violation violation = verify_bins(i, partial[i]); violation.is_found()) return violation;
@@ -316,7 +324,7 @@ namespace {
 
 Violation compare(const char* what, uint64_t counted, uint64_t found) noexcept {
   if (counted == found) return {};
-  return {what, "pages counted", counted, nullptr};
+  return {what, "what is counted", counted, nullptr};
 }
 
 // With all locks.
@@ -335,6 +343,7 @@ Violation verify_all(Heap& heap, const ThreadLocalHeap& own) noexcept {
            compare("a run is said to be a span, and no MiniHeap has it", runs.spans, spans.large),
            compare("the count of used pages is wrong", heap.arena.used_pages(), spans.memory + runs.used),
            compare("the count of pages that wait for their next use is wrong", heap.arena.dirty_pages(), free_spans.dirty + runs.dirty),
+           compare("the count of the kernel's mappings is wrong", static_cast<uint64_t>(heap.arena.mappings()), free_spans.mappings),
            compare("the count of pages that meshing saves is wrong", static_cast<uint64_t>(heap.global.saved_pages.load(std::memory_order_relaxed)), spans.saved),
        }) {
     if (violation.is_found()) return violation;

@@ -17,9 +17,9 @@ struct SpanSums {
   uint64_t large = 0;      // of spans that do not mesh
 };
 
-// What the lists of free spans describe, in pages.
+// What the lists of free spans describe, in pages, and the kernel's mappings of all spans.
 struct FreeSpans {
-  uint64_t addresses = 0, dirty = 0;
+  uint64_t addresses = 0, dirty = 0, mappings = 1;
 };
 
 // What the runs of LargeObjects describe, in pages.

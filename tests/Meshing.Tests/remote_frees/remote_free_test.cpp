@@ -135,7 +135,9 @@ TEST_F(RemoteFreeTest, SpansThatAreFullAndPartialInTurn) {
           deallocate(object);
         }
         own.clear();
-        if (round % 50 == 0) EXPECT_EQ(verify(), nullptr);
+        if (round % 50 == 0) {
+          EXPECT_EQ(verify(), nullptr);
+        }
       }
       leave_heap();
     });

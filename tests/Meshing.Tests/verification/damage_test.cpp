@@ -10,6 +10,7 @@ namespace {
 // A heap with records of every kind.
 class DamageTest : public MeshTest {
  protected:
+  void configure(Knobs& k) override { k.decay = INT32_MAX; }
   void SetUp() override {
     MeshTest::SetUp();
     if (heap.barrier.kind() == BarrierKind::kNone) GTEST_SKIP() << "nothing meshes here";
@@ -27,6 +28,9 @@ class DamageTest : public MeshTest {
     for (size_t i = 2; i < large_.size(); i += 4) deallocate(std::exchange(large_[i], nullptr));
     // Free spans, with memory and without, and unused MiniHeaps.
     for (size_t size : {256, 1024, 1792}) free_all(sparse(size, 8000, 1));
+    flush_own();
+    purge();
+    free_all(sparse(256, 4000, 1));
     flush_own();
     std::thread([&] {
       free_all(sparse(128, 1000, 1));

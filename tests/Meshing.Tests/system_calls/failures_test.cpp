@@ -88,9 +88,9 @@ TEST_P(FailureTest, AtEachCallInTurn) {
       std::string specification = GetParam().call + (":" + std::to_string(n)) + onwards + GetParam().also;
       ASSERT_TRUE(os::inject_failures(specification.c_str()));
       run();
+      close_heap();
       reached = std::max(reached, os::call_count(call_named(GetParam().call)));
       os::inject_failures("");
-      close_heap();
       if (HasFailure()) FAIL() << specification;
     }
     // Later ones are not made.

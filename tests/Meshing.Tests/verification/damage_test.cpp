@@ -25,11 +25,11 @@ class DamageTest : public MeshTest {
     for (int i = 0; i < 12; i++) large_.push_back(allocate(100'000 + static_cast<size_t>(i) * 40'000));
     for (size_t i = 0; i < large_.size(); i += 4) deallocate(std::exchange(large_[i], nullptr));
     compact();
-    for (size_t i = 2; i < large_.size(); i += 4) deallocate(std::exchange(large_[i], nullptr));
     // Free spans, with memory and without, and unused MiniHeaps.
     for (size_t size : {256, 1024, 1792}) free_all(sparse(size, 8000, 1));
     flush_own();
     purge();
+    for (size_t i = 2; i < large_.size(); i += 4) deallocate(std::exchange(large_[i], nullptr));
     free_all(sparse(256, 4000, 1));
     flush_own();
     std::thread([&] {

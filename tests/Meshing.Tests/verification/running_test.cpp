@@ -90,7 +90,11 @@ class LastSpanTest : public MeshTest {
 TEST_F(LastSpanTest, TheLastSpanOfTheArenaMeshes) {
   uint32_t end = static_cast<uint32_t>(heap.arena.meshable_size() >> os::kPageShift);
   std::vector<uint64_t*> all, kept;
-  while (heap.arena.fresh_page() < end) all.push_back(static_cast<uint64_t*>(allocate(256)));
+  const ShuffleVector* vector = nullptr;  // of the last spans too all slots
+  while (heap.arena.fresh_page() < end || !vector->is_empty()) {
+    all.push_back(static_cast<uint64_t*>(allocate(256)));
+    vector = &thread_heap->vectors[class_of(256)];
+  }
   for (size_t i = 0; i < all.size(); i++) {
     if (i % 16 == 5) kept.push_back(all[i]);
     else deallocate(all[i]);

@@ -179,7 +179,8 @@ TEST_F(HandleDamageTest, WhatThreadsKeep) {
 TEST_F(HandleDamageTest, PinsOfOtherCode) {
   expect_found("the count of pins is wrong", scoped_pins.count_, scoped_pins.count() + 1);
   uint64_t unused = scoped_pins.unused_.load();
-  expect_found("the list of unused places for pins leads to one that is used", scoped_pins.unused_, (unused & ~uint64_t{UINT32_MAX}) | static_cast<uint32_t>(first_pin_));
+  expect_found("the list of unused places for pins leads to one that is used", scoped_pins.unused_,
+               (unused & ~uint64_t{UINT32_MAX}) | static_cast<uint32_t>(first_pin_));
   auto& word = scoped_pins.entries_.load()[static_cast<uint32_t>(unused)].word;
   expect_found("the list of unused places for pins is a circle", word, uint64_t{static_cast<uint32_t>(unused)});
   expect_found("the number of places for pins is beyond what there can be", scoped_pins.end_, ScopedPins::kMost + 1);

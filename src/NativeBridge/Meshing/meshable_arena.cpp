@@ -19,7 +19,8 @@ bool MeshableArena::open(size_t address_space, bool meshing) noexcept {
   constexpr size_t kMost = (size_t{1} << (32 + os::kPageShift)) - (size_t{1} << 22);
   for (size_t spans = std::min(address_space, kMost) / 3 & -(size_t{1} << 21); spans >= kLeast; spans = spans / 2 & -(size_t{1} << 21)) {
     size_t total = spans * 3, pages = total >> os::kPageShift;
-    size_t words_size = pages * sizeof(std::atomic<uint64_t>), links_size = ((spans >> os::kPageShift) + 1) * sizeof(Link);  // the last page has a neighbour, too
+    size_t words_size = pages * sizeof(std::atomic<uint64_t>),
+           links_size = ((spans >> os::kPageShift) + 1) * sizeof(Link);  // the last page has a neighbour, too
     size_t tables = (words_size + links_size + os::kPageSize - 1) & -os::kPageSize;
     auto* memory = static_cast<uint8_t*>(os::reserve(total + (size_t{1} << 21)));
     auto* table = static_cast<uint8_t*>(os::reserve(tables));

@@ -17,7 +17,8 @@ Violation MeshableArena::verify_list(const List& list, uint32_t pages, FreeSpans
     if (links_[page].previous != before) return {"a free span does not know the one before it", "page", page, address(page)};
     for (uint32_t i = 0; i < pages; i++) {
       if (word(page + i).bits != 0) return {"a page of a free span has an owner", "page", page + i, address(page + i)};
-      if (!is_frozen(page + i) && links_[page + i].distance != 0) return {"a page of a free span has the memory of another one", "page", page + i, address(page + i)};
+      if (!is_frozen(page + i) && links_[page + i].distance != 0)
+        return {"a page of a free span has the memory of another one", "page", page + i, address(page + i)};
     }
   }
   if (list.last != before) return {"a list of free spans has another end", "pages of a span", pages, nullptr};
@@ -128,11 +129,14 @@ Violation GlobalHeap::verify_span(MiniHeapId id) const noexcept {
   const MiniHeap& mini_heap = mini_heaps_[id];
   uint32_t size_class = mini_heap.size_class.load(std::memory_order_relaxed), page = mini_heap.page;
   uint8_t bin = mini_heap.bin.load(std::memory_order_acquire);
-  auto wrong = [&](const char* what) noexcept { return Violation{what, "MiniHeap", id, page < arena_->size() >> os::kPageShift ? arena_->address(page) : nullptr}; };
+  auto wrong = [&](const char* what) noexcept {
+    return Violation{what, "MiniHeap", id, page < arena_->size() >> os::kPageShift ? arena_->address(page) : nullptr};
+  };
   if (size_class == 0 || size_class >= kClasses) return wrong("a span has no size class");
   const SizeClass& c = kSizeClasses[size_class];
   if (bin >= kBins && bin != MiniHeap::kFull && bin != MiniHeap::kMember) return wrong("a span is in a bin that does not exist");
-  if (is_meshable(size_class) ? page == 0 || page + uint64_t{c.pages} > arena_->fresh_page() : !large_->is_used_run(page, c.pages)) return wrong("a span has no pages");
+  if (is_meshable(size_class) ? page == 0 || page + uint64_t{c.pages} > arena_->fresh_page() : !large_->is_used_run(page, c.pages))
+    return wrong("a span has no pages");
   for (uint32_t i = 0; i < c.pages; i++) {
     PageWord word = arena_->word(page + i);
     if (word.index() != id || word.kind() != size_class) return wrong("a span's page does not name its MiniHeap");
@@ -142,8 +146,9 @@ Violation GlobalHeap::verify_span(MiniHeapId id) const noexcept {
   for (int i = 0; i < 4; i++) {
     if ((free.words[i] & ~valid.words[i]) != 0) return wrong("a slot behind the last one of its span is free");
   }
-  uint64_t discarded = mini_heap.discarded;
+  uint64_t discarded = mini_heap.discarded, before = mini_heap.free_before;
   if ((discarded & ~free.words[0]) != 0 || (is_meshable(size_class) && discarded != 0)) return wrong("the pages of a slot in use were given back");
+  if ((before & ~free.words[0]) != 0) return wrong("a slot in use is said to have been free for a while");
   return {};
 }
 
@@ -158,7 +163,8 @@ Violation GlobalHeap::verify_leader(MiniHeapId id) const noexcept {
   if (leader == 0 || leader >= mini_heap_end()) return wrong("a member's leader was never made");
   const MiniHeap& leads = mini_heaps_[leader];
   uint8_t bin = leads.bin.load(std::memory_order_relaxed);
-  if (bin == MiniHeap::kUnused || bin == MiniHeap::kMember || leads.size_class.load(std::memory_order_relaxed) != size_class) return wrong("a member's leader does not lead");
+  if (bin == MiniHeap::kUnused || bin == MiniHeap::kMember || leads.size_class.load(std::memory_order_relaxed) != size_class)
+    return wrong("a member's leader does not lead");
   for (uint32_t i = 0; is_meshable(size_class) && i < kSizeClasses[size_class].pages; i++) {
     uint32_t page = mini_heap.page + i;
     if (!arena_->is_frozen(page) && arena_->distance(page) != static_cast<int32_t>(leads.page) - static_cast<int32_t>(mini_heap.page)) {
@@ -263,7 +269,7 @@ Violation GlobalHeap::verify_heaps(const ThreadLocalHeap& own) const noexcept {
       if (!heap.vectors[c].is_valid(entries, kSizeClasses[c].capacity)) return wrong("a shuffle vector has other ends", heap.id);
       entries += kSizeClasses[c].capacity;
     }
-    for (uint32_t c = 1; c < kClasses && is_meshable(c); c++) {
+    for (uint32_t c = 1; c < kClasses; c++) {
       if (!heap.remote[c].is_valid(entries, ThreadLocalHeap::remote_capacity(c))) return wrong("a list of other threads' objects has other ends", heap.id);
       entries += ThreadLocalHeap::remote_capacity(c);
     }
@@ -307,7 +313,8 @@ Violation GlobalHeap::verify(const ThreadLocalHeap& own, SpanSums* found) const 
     if (Violation violation = verify_bins(i, partial[i]); violation.is_found()) return violation;
   }
   for (MiniHeapId id = unused_; id != 0; id = mini_heaps_[id].next) {
-    if (id >= end || mini_heaps_[id].bin.load(std::memory_order_relaxed) != MiniHeap::kUnused) return {"the list of unused MiniHeaps leads to one that is used", "MiniHeap", id, nullptr};
+    if (id >= end || mini_heaps_[id].bin.load(std::memory_order_relaxed) != MiniHeap::kUnused)
+      return {"the list of unused MiniHeaps leads to one that is used", "MiniHeap", id, nullptr};
     if (++unused > end) return {"the list of unused MiniHeaps is a circle", "MiniHeap", id, nullptr};
   }
   // A span that is being made has pages and an id, and no MiniHeap that says so yet.
@@ -339,12 +346,14 @@ Violation verify_all(Heap& heap, const ThreadLocalHeap& own) noexcept {
   // The sums mean something only when nobody is between two records.
   if (!heap.global.is_settled()) return {};
   for (const Violation& violation : {
-           compare("a page is neither in a span nor in a list of free spans, or in two of them", heap.arena.fresh_page() - 1, spans.addresses + free_spans.addresses),
+           compare("a page is neither in a span nor in a list of free spans, or in two of them", heap.arena.fresh_page() - 1,
+                   spans.addresses + free_spans.addresses),
            compare("a run is said to be a span, and no MiniHeap has it", runs.spans, spans.large),
            compare("the count of used pages is wrong", heap.arena.used_pages(), spans.memory + runs.used),
            compare("the count of pages that wait for their next use is wrong", heap.arena.dirty_pages(), free_spans.dirty + runs.dirty),
            compare("the count of the kernel's mappings is wrong", static_cast<uint64_t>(heap.arena.mappings()), free_spans.mappings),
-           compare("the count of pages that meshing saves is wrong", static_cast<uint64_t>(heap.global.saved_pages.load(std::memory_order_relaxed)), spans.saved),
+           compare("the count of pages that meshing saves is wrong", static_cast<uint64_t>(heap.global.saved_pages.load(std::memory_order_relaxed)),
+                   spans.saved),
        }) {
     if (violation.is_found()) return violation;
   }

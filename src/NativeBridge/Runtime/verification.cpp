@@ -65,7 +65,8 @@ Violation Spans::verify(const uint32_t (&partial)[kClasses]) const noexcept {
       live += size_t{span->live} * size_of_class(span->size_class);
       with_room[span->size_class] += span->free_slot != kNoSlot;
     } else if (span->kind == SpanKind::kLarge) {
-      if (span->size == 0 || span->size % os::kPageSize != 0 || (span->size + kUnit - 1) / kUnit != units) return wrong("a large object has another number of units than its size");
+      if (span->size == 0 || span->size % os::kPageSize != 0 || (span->size + kUnit - 1) / kUnit != units)
+        return wrong("a large object has another number of units than its size");
       for (uint32_t i = 1; i < units; i++) {
         if (span[i].kind != SpanKind::kInside || span[i].units != i) return wrong("a unit inside of a large object does not lead to its start");
       }
@@ -85,15 +86,18 @@ Violation Spans::verify(const uint32_t (&partial)[kClasses]) const noexcept {
     size_t listed = 0;
     for (uint32_t at = partial[c], before = 0; at != 0; before = at, at = info_[at].next) {
       auto wrong = [&](const char* what) noexcept { return Violation{what, "unit", at, nullptr}; };
-      if (at >= frontier_ || info_[at].kind != SpanKind::kSmall || info_[at].size_class != c || info_[at].free_slot == kNoSlot) return wrong("a list of spans with room leads to what is none");
+      if (at >= frontier_ || info_[at].kind != SpanKind::kSmall || info_[at].size_class != c || info_[at].free_slot == kNoSlot)
+        return wrong("a list of spans with room leads to what is none");
       if (++listed > with_room[c]) return wrong("the list of spans with room is a circle");
       if (info_[at].previous != before) return wrong("a span with room does not know the one before it");
     }
     if (listed != with_room[c]) return {"a span with room is not in its list", "size of the slots", size_of_class(c), nullptr};
   }
-  if (used != used_bytes_.load(std::memory_order_relaxed)) return {"the count of used bytes is wrong", "bytes counted", used_bytes_.load(std::memory_order_relaxed), nullptr};
+  if (used != used_bytes_.load(std::memory_order_relaxed))
+    return {"the count of used bytes is wrong", "bytes counted", used_bytes_.load(std::memory_order_relaxed), nullptr};
   if (live != live_bytes_) return {"the count of live bytes is wrong", "bytes counted", live_bytes_, nullptr};
-  if (dirty != dirty_units_.load(std::memory_order_relaxed)) return {"the count of units that wait for their next use is wrong", "units counted", dirty_units_.load(std::memory_order_relaxed), nullptr};
+  if (dirty != dirty_units_.load(std::memory_order_relaxed))
+    return {"the count of units that wait for their next use is wrong", "units counted", dirty_units_.load(std::memory_order_relaxed), nullptr};
   return {};
 }
 
@@ -169,7 +173,8 @@ Violation Heap::verify_objects(size_t* count) noexcept {
     auto wrong = [&](const char* what, uint32_t id, const void* start) noexcept { return Violation{what, "id", id, start}; };
     if (span->kind == SpanKind::kLarge) {
       ++*count;
-      if (!table.was_given_out(span->id) || HandleTable::load(span->id) + HandleTable::origin(span->id, kUnit) != reinterpret_cast<uintptr_t>(spans_.start_of(span))) {
+      if (!table.was_given_out(span->id) ||
+          HandleTable::load(span->id) + HandleTable::origin(span->id, kUnit) != reinterpret_cast<uintptr_t>(spans_.start_of(span))) {
         return wrong("the entry of a large object is not its address", span->id, spans_.start_of(span));
       }
       continue;
@@ -197,7 +202,8 @@ Violation ScopedPins::verify() const noexcept {
   if (end == 0 || end > kMost) return {"the number of places for pins is beyond what there can be", "places", end, nullptr};
   for (uint32_t i = 1; i < end; i++) pins += (all[i].word.load(std::memory_order_relaxed) >> 63) != 0;
   for (auto at = static_cast<uint32_t>(unused_.load(std::memory_order_relaxed)); at != 0;) {
-    if (at >= end || (all[at].word.load(std::memory_order_relaxed) >> 63) != 0) return {"the list of unused places for pins leads to one that is used", "place", at, nullptr};
+    if (at >= end || (all[at].word.load(std::memory_order_relaxed) >> 63) != 0)
+      return {"the list of unused places for pins leads to one that is used", "place", at, nullptr};
     if (++unused >= end) return {"the list of unused places for pins is a circle", "place", at, nullptr};
     at = static_cast<uint32_t>(all[at].word.load(std::memory_order_relaxed));
   }

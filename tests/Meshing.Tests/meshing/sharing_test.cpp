@@ -69,12 +69,13 @@ class SharingTest : public MeshTest {
   // Stores the same bytes again and again until it is told to stop, and has begun when the constructor is through.
   class Writer {
    public:
-    explicit Writer(const std::vector<char*>& objects) : thread_([this, objects] {
-      while (!stop_.load()) {
-        for (size_t i = 0; i < objects.size(); i++) *const_cast<volatile char*>(objects[i]) = static_cast<char>('A' + i);
-        rounds_++;
-      }
-    }) {
+    explicit Writer(const std::vector<char*>& objects)
+        : thread_([this, objects] {
+            while (!stop_.load()) {
+              for (size_t i = 0; i < objects.size(); i++) *const_cast<volatile char*>(objects[i]) = static_cast<char>('A' + i);
+              rounds_++;
+            }
+          }) {
       while (rounds_ == 0) std::this_thread::yield();
     }
     ~Writer() {

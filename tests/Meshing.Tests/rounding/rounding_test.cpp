@@ -41,7 +41,8 @@ TEST_F(RoundingTest, SpansHoldWholeSlotsAndAShuffleVectorTwoSpans) {
 TEST_F(RoundingTest, AnAddressLeadsToItsSlot) {
   for (uint32_t c = 1; c < kClasses; c++) {
     const SizeClass& k = kSizeClasses[c];
-    for (uint64_t offset = 0; offset < uint64_t{k.pages} * os::kPageSize; offset++) ASSERT_EQ(offset * k.reciprocal >> 48, offset / k.size) << offset << " in slots of " << k.size;
+    for (uint64_t offset = 0; offset < uint64_t{k.pages} * os::kPageSize; offset++)
+      ASSERT_EQ(offset * k.reciprocal >> 48, offset / k.size) << offset << " in slots of " << k.size;
   }
 }
 

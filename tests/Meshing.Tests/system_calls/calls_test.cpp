@@ -40,8 +40,8 @@ std::map<std::string, int> find_calls() {
   std::map<std::string, int> found;
   const std::regex call(R"((==\s*)?\b(SYS_[a-z0-9_]+|UFFDIO_(?:API|REGISTER|UNREGISTER|WRITEPROTECT|WAKE)\b(?!_)|freehold::os::[a-z_]+(?=\()))");
   // Functions of src/Platform that make system calls.
-  const std::set<std::string> calling = {"map",   "map_shared", "unmap", "protect", "advise", "remap_frames", "map_again", "request_membarrier", "membarrier",
-                                         "read_file", "maximal_mappings", "read_clock"};
+  const std::set<std::string> calling = {"map",       "map_shared",         "unmap",      "protect",   "advise",           "remap_frames",
+                                         "map_again", "request_membarrier", "membarrier", "read_file", "maximal_mappings", "read_clock"};
   for (const auto& entry : std::filesystem::directory_iterator(FREEHOLD_SOURCE "/src/NativeBridge/Meshing")) {
     if (entry.path().extension() != ".cpp" && entry.path().extension() != ".h") continue;
     std::ifstream file(entry.path());

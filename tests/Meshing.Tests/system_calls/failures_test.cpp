@@ -107,12 +107,13 @@ TEST_P(FailureTest, AtEachCallInTurn) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Calls, FailureTest,
-                         ::testing::Values(Failure{"memfd"}, Failure{"ftruncate"}, Failure{"fstat"}, Failure{"fcntl"}, Failure{"prlimit"}, Failure{"open"}, Failure{"mmap"},
-                                           Failure{"munmap"}, Failure{"mremap"}, Failure{"madvise"}, Failure{"mincore", BarrierKind::kAuto, ",mremap:1"},
-                                           Failure{"userfaultfd"}, Failure{"handshake"}, Failure{"register"}, Failure{"writeprotect"},
-                                           Failure{"unregister", BarrierKind::kAuto, ",writeprotect:2"}, Failure{"membarrier", BarrierKind::kUserMode},
-                                           Failure{"altstack", BarrierKind::kMprotect}, Failure{"mprotect", BarrierKind::kMprotect},
-                                           Failure{"mremap", BarrierKind::kMprotect}, Failure{"sigmask", BarrierKind::kMprotect}, Failure{"random"}, Failure{"sysinfo"}),
+                         ::testing::Values(Failure{"memfd"}, Failure{"ftruncate"}, Failure{"fstat"}, Failure{"fcntl"}, Failure{"prlimit"}, Failure{"open"},
+                                           Failure{"mmap"}, Failure{"munmap"}, Failure{"mremap"}, Failure{"madvise"},
+                                           Failure{"mincore", BarrierKind::kAuto, ",mremap:1"}, Failure{"userfaultfd"}, Failure{"handshake"},
+                                           Failure{"register"}, Failure{"writeprotect"}, Failure{"unregister", BarrierKind::kAuto, ",writeprotect:2"},
+                                           Failure{"membarrier", BarrierKind::kUserMode}, Failure{"altstack", BarrierKind::kMprotect},
+                                           Failure{"mprotect", BarrierKind::kMprotect}, Failure{"mremap", BarrierKind::kMprotect},
+                                           Failure{"sigmask", BarrierKind::kMprotect}, Failure{"random"}, Failure{"sysinfo"}),
                          [](const auto& info) { return std::string(info.param.call) + "_" + std::to_string(static_cast<int>(info.param.barrier)); });
 
 }  // namespace

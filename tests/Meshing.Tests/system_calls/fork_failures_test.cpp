@@ -10,8 +10,8 @@ namespace {
 
 struct ForkFailure {
   const char* failures;
-  bool closed;    // the file's descriptor is gone, so the child copies
-  bool may_end;   // without it there is no way on: a sentence, and the end
+  bool closed;   // the file's descriptor is gone, so the child copies
+  bool may_end;  // without it there is no way on: a sentence, and the end
 };
 
 class ForkFailureTest : public MeshTest, public ::testing::WithParamInterface<ForkFailure> {
@@ -67,24 +67,26 @@ TEST_P(ForkFailureTest, BothHaveTheirOwn) {
   close(ready[1]);
 }
 
-INSTANTIATE_TEST_SUITE_P(Calls, ForkFailureTest,
-                         ::testing::Values(
-                             // Is the descriptor still that of the file? In the parent, and in the child.
-                             ForkFailure{"fstat:1", false, false}, ForkFailure{"fstat:2", false, false}, ForkFailure{"fstat:3", false, false}, ForkFailure{"fstat:1+", false, false},
-                             // The spans become copies on write.
-                             ForkFailure{"mmap:1", false, false}, ForkFailure{"mmap:2", false, false}, ForkFailure{"mmap:5", false, false}, ForkFailure{"mmap:40", false, true},
-                             // The child's file and barrier.
-                             ForkFailure{"memfd:1", false, false}, ForkFailure{"ftruncate:1", false, false}, ForkFailure{"fcntl:1+", false, false}, ForkFailure{"prlimit:1+", false, false},
-                             ForkFailure{"readlink:1", false, false}, ForkFailure{"userfaultfd:1", false, false}, ForkFailure{"userfaultfd:1+", false, false},
-                             ForkFailure{"handshake:1+", false, false}, ForkFailure{"membarrier:1+", false, false}, ForkFailure{"madvise:1+", false, false},
-                             // The child copies: the parent waits at a pipe, or looks at a page.
-                             ForkFailure{"piperead:1", true, false}, ForkFailure{"piperead:2", true, false}, ForkFailure{"pipewrite:1", true, false}, ForkFailure{"pipe:1", true, false},
-                             ForkFailure{"mmap:2", true, true}, ForkFailure{"mmap:3", true, true}, ForkFailure{"munmap:1+", true, false}),
-                         [](const auto& info) {
-                           std::string name = info.param.failures;
-                           for (char& c : name) c = isalnum(static_cast<unsigned char>(c)) != 0 ? c : c == '+' ? 'x' : '_';
-                           return name + (info.param.closed ? "_closed" : "");
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Calls, ForkFailureTest,
+    ::testing::Values(
+        // Is the descriptor still that of the file? In the parent, and in the child.
+        ForkFailure{"fstat:1", false, false}, ForkFailure{"fstat:2", false, false}, ForkFailure{"fstat:3", false, false}, ForkFailure{"fstat:1+", false, false},
+        // The spans become copies on write.
+        ForkFailure{"mmap:1", false, false}, ForkFailure{"mmap:2", false, false}, ForkFailure{"mmap:5", false, false}, ForkFailure{"mmap:40", false, true},
+        // The child's file and barrier.
+        ForkFailure{"memfd:1", false, false}, ForkFailure{"ftruncate:1", false, false}, ForkFailure{"fcntl:1+", false, false},
+        ForkFailure{"prlimit:1+", false, false}, ForkFailure{"readlink:1", false, false}, ForkFailure{"userfaultfd:1", false, false},
+        ForkFailure{"userfaultfd:1+", false, false}, ForkFailure{"handshake:1+", false, false}, ForkFailure{"membarrier:1+", false, false},
+        ForkFailure{"madvise:1+", false, false},
+        // The child copies: the parent waits at a pipe, or looks at a page.
+        ForkFailure{"piperead:1", true, false}, ForkFailure{"piperead:2", true, false}, ForkFailure{"pipewrite:1", true, false},
+        ForkFailure{"pipe:1", true, false}, ForkFailure{"mmap:2", true, true}, ForkFailure{"mmap:3", true, true}, ForkFailure{"munmap:1+", true, false}),
+    [](const auto& info) {
+      std::string name = info.param.failures;
+      for (char& c : name) c = isalnum(static_cast<unsigned char>(c)) != 0 ? c : c == '+' ? 'x' : '_';
+      return name + (info.param.closed ? "_closed" : "");
+    });
 
 using ForkFailureDeathTest = MeshTest;
 

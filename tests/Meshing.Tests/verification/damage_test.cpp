@@ -116,7 +116,8 @@ class DamageTest : public MeshTest {
 
 TEST_F(DamageTest, Bits) {
   MiniHeapId id = find([](const MiniHeap& m) { return m.bin.load() != MiniHeap::kMember && kSizeClasses[m.size_class].slots < 256; });
-  expect_found("a slot behind the last one of its span is free", heap.global[id].free_words[3], heap.global[id].free_words[3] | uint64_t{1} << 63, mini_heap(id));
+  expect_found("a slot behind the last one of its span is free", heap.global[id].free_words[3], heap.global[id].free_words[3] | uint64_t{1} << 63,
+               mini_heap(id));
   // A slot that lives in a member, and by the damage in the leader too.
   id = leader_of_many();
   const MiniHeap& partner = heap.global[heap.global[id].next_member];
@@ -135,6 +136,8 @@ TEST_F(DamageTest, Bits) {
   uint64_t slots = heap.global[id].free_words[0];
   expect_found("the pages of a slot in use were given back", heap.global[id].free_words[0], slots & (slots - 1), mini_heap(id));
   expect_found("the pages of a slot in use were given back", one.discarded, 1);
+  id = find([](const MiniHeap& m) { return !is_meshable(m.size_class) && (~m.free_words[0] & 0xff) != 0; });
+  expect_found("a slot in use is said to have been free for a while", heap.global[id].free_before, 0xff, mini_heap(id));
 }
 
 TEST_F(DamageTest, SpanTables) {
@@ -251,7 +254,9 @@ TEST_F(DamageTest, RunsOfLargeObjects) {
   uint32_t used = find_run([](const LargeObjects::Run& run) { return !run.free && run.pages > 20; });
   uint32_t free = find_run([](const LargeObjects::Run& run) { return run.free && run.pages > 2; });
   uint32_t dirty = find_run([](const LargeObjects::Run& run) { return run.free && run.dirty; });
-  uint32_t span = find_run([](const LargeObjects::Run& run) { return !run.free && heap.arena.word(static_cast<size_t>(&run - heap.large.runs_) + heap.large.begin_).kind() < kClasses; });
+  uint32_t span = find_run([](const LargeObjects::Run& run) {
+    return !run.free && heap.arena.word(static_cast<size_t>(&run - heap.large.runs_) + heap.large.begin_).kind() < kClasses;
+  });
   expect_found("no run begins where the one before it ends", l.run(used).first, false, where(used));
   expect_found("no run begins where the one before it ends", l.run(used).pages, 0u, where(used));
   expect_found("no run begins where the one before it ends", l.run(used).pages, UINT32_MAX, where(used));

@@ -1,6 +1,7 @@
 #include "verification.h"
 
 #include "heap.h"
+#include "no_signals.h"
 
 namespace freehold::mesh {
 
@@ -372,6 +373,7 @@ const char* verify() noexcept {
   constexpr int kTries = 50;
   bool settled = false;
   for (int i = 0; i < kTries && !settled; i++) {
+    NoSignals no_signals;
     heap.mesher.lock().lock();
     heap.global.lock_everything();
     settled = heap.global.is_settled();

@@ -180,13 +180,15 @@ Violation Heap::verify_objects(size_t* count) noexcept {
       continue;
     }
     if (span->kind != SpanKind::kSmall) continue;
-    size_t least = size_of_class(span->size_class) % 64 == 0 ? 64 : 16;
+    uint32_t size = size_of_class(span->size_class);
+    size_t least = size % 64 == 0 ? 64 : 16;
     for (uint32_t i = 0; i < span->slots; i++) {
       uint32_t id = spans_.word(span, i).load(std::memory_order_relaxed);
       if ((id & kFreeSlot) != 0) continue;
       ++*count;
       bool leads = false;
-      for (size_t looks = least; table.was_given_out(id) && looks <= kLargestSmall && !leads; looks *= 2) {
+      // As aligned as the class is, or as was asked for, which a slot's size is a multiple of.
+      for (size_t looks = least; table.was_given_out(id) && size % looks == 0 && !leads; looks = looks < 64 ? 128 : looks * 2) {
         leads = HandleTable::load(id) + HandleTable::origin(id, looks) == reinterpret_cast<uintptr_t>(spans_.slot(span, i));
       }
       if (!leads) return wrong("the entry of an object is not its slot", id, spans_.slot(span, i));

@@ -251,12 +251,11 @@ TEST_F(DamageTest, Counts) {
 TEST_F(DamageTest, RunsOfLargeObjects) {
   LargeObjects& l = heap.large;
   auto where = [](uint32_t page) { return "(run at page " + std::to_string(page); };
-  uint32_t used = find_run([](const LargeObjects::Run& run) { return !run.free && run.pages > 20; });
+  auto kind_of = [](const LargeObjects::Run& run) { return heap.arena.word(static_cast<size_t>(&run - heap.large.runs_) + heap.large.begin_).kind(); };
+  uint32_t used = find_run([&](const LargeObjects::Run& run) { return !run.free && kind_of(run) == PageWord::kLarge; });
   uint32_t free = find_run([](const LargeObjects::Run& run) { return run.free && run.pages > 2; });
   uint32_t dirty = find_run([](const LargeObjects::Run& run) { return run.free && run.dirty; });
-  uint32_t span = find_run([](const LargeObjects::Run& run) {
-    return !run.free && heap.arena.word(static_cast<size_t>(&run - heap.large.runs_) + heap.large.begin_).kind() < kClasses;
-  });
+  uint32_t span = find_run([&](const LargeObjects::Run& run) { return !run.free && kind_of(run) < kClasses; });
   expect_found("no run begins where the one before it ends", l.run(used).first, false, where(used));
   expect_found("no run begins where the one before it ends", l.run(used).pages, 0u, where(used));
   expect_found("no run begins where the one before it ends", l.run(used).pages, UINT32_MAX, where(used));

@@ -68,16 +68,16 @@ class Mappings {
 extern "C" __attribute__((visibility("default"))) int mlockall(int flags) {
   static auto* next = reinterpret_cast<int (*)(int)>(dlsym(RTLD_NEXT, "mlockall"));
   if ((flags & MCL_CURRENT) == 0 || (flags & ~(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT)) != 0 || !open_heap()) return next(flags);
-  if ((flags & MCL_FUTURE) != 0 && next(flags & ~MCL_CURRENT) != 0) return -1;
-  unsigned how = (flags & MCL_ONFAULT) != 0 ? MLOCK_ONFAULT : 0;
-  uintptr_t start, end;
-  bool accessible;
   Mappings mappings;
   // No descriptor is left, or there is no /proc: nobody knows what is to be locked.
   if (!mappings.is_open()) {
     errno = EAGAIN;
     return -1;
   }
+  if ((flags & MCL_FUTURE) != 0 && next(flags & ~MCL_CURRENT) != 0) return -1;
+  unsigned how = (flags & MCL_ONFAULT) != 0 ? MLOCK_ONFAULT : 0;
+  uintptr_t start, end;
+  bool accessible;
   while (mappings.next(&start, &end, &accessible)) {
     if (!accessible) continue;
     bool own = heap.arena.clip_to_used(&start, &end);

@@ -72,7 +72,7 @@ class SharingTest : public MeshTest {
     explicit Writer(const std::vector<char*>& objects)
         : thread_([this, objects] {
             while (!stop_.load()) {
-              for (size_t i = 0; i < objects.size(); i++) *const_cast<volatile char*>(objects[i]) = static_cast<char>('A' + i);
+              for (size_t i = 0; i < objects.size(); i++) __atomic_store_n(objects[i], static_cast<char>('A' + i), __ATOMIC_RELAXED);
               rounds_++;
             }
           }) {

@@ -410,6 +410,13 @@ bool locked_beyond_files() {
   return munlockall() == 0;
 }
 
+// mlockall says so where it cannot know what there is, or the kernel refuses: FREEHOLD_MESH_FAIL has the call.
+bool unlockable(const char* expected) {
+  errno = 0;
+  int result = mlockall(MCL_CURRENT), error = errno;
+  return (result == -1 && error == (strcmp(expected, "EAGAIN") == 0 ? EAGAIN : ENOMEM)) || fail("mlockall");
+}
+
 // mlockall locks what there is, and does not make all of the arena present.
 bool locked() {
   std::vector<uint64_t*> kept = sparse(128, 6000, 1);
@@ -457,6 +464,7 @@ int main(int, char** arguments) {
               : verb == "calls"          ? calls()
               : verb == "locked"         ? locked()
               : verb == "locked-beyond"  ? locked_beyond_files()
+              : verb == "unlockable"     ? unlockable(arguments[2])
               : verb == "waits"          ? waits()
               : verb == "direct"         ? direct(arguments[2])
               : verb == "family"         ? family()

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -100,6 +101,21 @@ bool efault(long calls) {
   return failed == 0 && meshes > kEnoughMeshes;
 }
 
+// By vfork, which shares the memory with the child, and by posix_spawn.
+bool started() {
+  char name[] = "true";
+  char* const arguments[] = {name, nullptr};
+  int status = -1;
+  pid_t child = vfork();
+  if (child == 0) {
+    execv("/bin/true", arguments);
+    _exit(127);
+  }
+  if (child < 0 || waitpid(child, &status, 0) != child || status != 0) return fail("vfork and exec");
+  if (posix_spawn(&child, "/bin/true", nullptr, nullptr, arguments, environ) != 0) return fail("posix_spawn");
+  return (waitpid(child, &status, 0) == child && status == 0) || fail("what posix_spawn has started");
+}
+
 // A child sees what was there when it was made, while other threads go on.
 bool forks() {
   std::thread first(churn, 1), second(churn, 2);
@@ -127,7 +143,8 @@ bool forks() {
     good = waitpid(child, &status, 0) == child && status == 0;
     if (!good) fprintf(stderr, "round %d: status %d\n", round, status);
   }
-  for (int round = 0; round < 10 && good; round++) good = system("exit 7") == 7 << 8;  // posix_spawn: vfork and exec
+  for (int round = 0; round < 30 && good; round++) good = system("exit 7") == 7 << 8;  // posix_spawn: vfork and exec
+  for (int round = 0; round < 30 && good; round++) good = started();
   stop = true;
   first.join();
   second.join();

@@ -86,6 +86,8 @@ for verb in blocked masked waits bare-forks futexes calls locked locked-beyond f
     case_of "$verb, $barrier" "${preload[@]}" FREEHOLD_MESH_BARRIER=$barrier "$defects" $verb
   done
 done
+case_of "mlockall, open:1+" "${preload[@]}" FREEHOLD_MESH_FAIL=open:1+ "$defects" unlockable EAGAIN
+case_of "mlockall, mlock:1" "${preload[@]}" FREEHOLD_MESH_FAIL=mlock:1 "$defects" unlockable ENOMEM
 for function in open open64 openat openat64 __open_2 __open64_2 __openat_2 __openat64_2; do
   case_of "direct I/O, $function" "${preload[@]}" "$defects" direct $function
 done

@@ -2,7 +2,7 @@ using System.Runtime.InteropServices;
 
 namespace Freehold.OneProcessTests;
 
-/// <summary>Heap.Verify finds damage in the heap of handles too, and goes through the meshing malloc.</summary>
+/// <summary>Heap.Verify finds damage in the heap of handles and in the meshing malloc too. What is found in each of their records, tests/Bridge.Runtime and tests/Meshing.Tests have.</summary>
 internal static unsafe class Verification
 {
     internal static void Run()
@@ -30,8 +30,31 @@ internal static unsafe class Verification
         }
 
         Heap.Verify();
+        FreeTwice();
+        Heap.Verify();
         foreach (nint one in handles) Objects.Free(one);
         foreach (nint one in native) NativeMemory.Free((void*)one);
         Heap.Verify();
+    }
+
+    // With another one in between, no free notices it; of a size that nothing else has.
+    private static void FreeTwice()
+    {
+        const int Size = 3500;
+        void* one = NativeMemory.Alloc(Size);
+        void* other = NativeMemory.Alloc(Size);
+        NativeMemory.Free(one);
+        NativeMemory.Free(other);
+        NativeMemory.Free(one);
+        try
+        {
+            Expect.Throws<InvalidOperationException>(Heap.Verify, "meshing malloc: a thread keeps a slot twice: was an object freed twice?");
+        }
+        finally
+        {
+            // The first one stays: the thread keeps its slot still.
+            Expect.That(NativeMemory.Alloc(Size) == one, "the last one that was freed is the next");
+            NativeMemory.Free(NativeMemory.Alloc(Size));
+        }
     }
 }

@@ -2,6 +2,7 @@
 # Long random runs against models that hold no references. Each run has a seed, printed with the command that repeats it.
 #   tests/Stress/stress.sh [minutes] [--seed N] [--no-publish] [--all]      default: 10 minutes, a random seed
 #   tests/Stress/stress.sh --millions N [--seed N] [--no-publish]           so many million steps of each model under each way of moving, and nothing else
+#   tests/Stress/stress.sh --mesh [--no-publish]                            every program with the meshing malloc, and nothing else
 #   tests/Stress/stress.sh soak [gigabytes]                                 a long run through a small heap, what it holds plotted: soak.sh
 #   tests/Stress/stress.sh preempt [option…]                                every suite while threads are preempted anywhere, in slices: preempt.sh
 # Called by ./build.sh stress, which packs first. In turn, until the time is up and at least once each:
@@ -15,6 +16,8 @@
 #   programs     with --all, in the first round: real programs by the handle compiler, tests/Bridge.Programs
 #   cases        with --all, in the first round: every case of tests/Contract, and every program of tests/Differential and tests/Ecosystem, under each of
 #                these modes (hours); then the same on the other target framework, net9.0
+#   mesh         with --all, in the first round; alone with --mesh: every program of tests/Differential and tests/Ecosystem with the meshing malloc (FreeholdNativeHeap=mesh),
+#                under its barriers and while both heaps move what they can
 # A failed run of a model is made smaller with tests/Stress/shrink.sh. Ends with how many steps the models made under each setting, 'N passed, N failed'
 # and 1 after a failure. Output of failed runs stays in artifacts/logs/stress.
 set -euo pipefail
@@ -30,7 +33,7 @@ if [ "${1:-}" = soak ]; then
 fi
 
 usage() {
-  echo "error: $1 (tests/Stress/stress.sh [minutes | --millions N] [--seed N] [--no-publish] [--all])" >&2
+  echo "error: $1 (tests/Stress/stress.sh [minutes | --millions N | --mesh] [--seed N] [--no-publish] [--all])" >&2
   exit 2
 }
 
@@ -38,6 +41,7 @@ minutes=10
 seed=$((RANDOM * 32768 + RANDOM))
 publish=true
 all=false
+mesh=false
 millions=0
 while [ $# -gt 0 ]; do
   case "$1" in
@@ -45,6 +49,7 @@ while [ $# -gt 0 ]; do
     --millions) millions=${2:-}; shift; [ $# -eq 0 ] || shift ;;
     --no-publish) publish=false; shift ;;
     --all) all=true; shift ;;
+    --mesh) mesh=true; shift ;;
     -*) usage "unknown option '$1'" ;;
     *) minutes=$1; shift ;;
   esac
@@ -52,18 +57,27 @@ done
 [[ $minutes =~ ^[1-9][0-9]{0,4}$ ]] || usage "the minutes must be a number of at least 1, not '$minutes'"
 [[ $millions =~ ^(0|[1-9][0-9]{0,4})$ ]] || usage "--millions needs a number of at most five digits, not '$millions'"
 if $all && [ "$millions" -ne 0 ]; then usage "--all and --millions exclude each other"; fi
+if $mesh && { $all || [ "$millions" -ne 0 ]; }; then usage "--mesh goes with neither --all nor --millions"; fi
 [[ $seed =~ ^(0|[1-9][0-9]{0,9})$ ]] || usage "--seed needs a number of at most ten digits, not '$seed'"
 
 source "$root/tests/Stress/programs.sh"
 tests="$artifacts/native/bin/allocator_tests"
 logs="$artifacts/logs/stress"
 
-"$root/eng/native.sh" allocator_tests mesh_tests
+if ! $mesh; then
+  "$root/eng/native.sh" allocator_tests mesh_tests
+  publish Contract freehold true
+fi
 if $all; then
   "$root/eng/prerequisites.sh" native
   "$root/eng/native.sh" freehold_native_half
 fi
-publish Contract freehold true
+if $all || $mesh; then
+  for project in "${compared[@]}"; do
+    publish "$project" freehold-mesh true
+    publish "$project" stock false
+  done
+fi
 if $all; then
   publish Contract freehold true net9.0
   publish_compared
@@ -92,7 +106,7 @@ one() {
   env "${settings[@]}" "$root/tests/Stress/limited.sh" "$run_limit" "$@" > "$log" 2>&1 || code=$?
   local shown="${settings[*]} ${*/#"$root"\//}" clock
   clock=$(printf '%d:%02d' $(((SECONDS - start) / 60)) $(((SECONDS - start) % 60)))
-  if [ "$millions" -eq 0 ]; then clock+=" of $minutes:00"; fi
+  if [ "$millions" -eq 0 ] && ! $mesh; then clock+=" of $minutes:00"; fi
   if [ "$code" -eq 0 ] && { [ -z "$wanted" ] || grep -qx -- "$wanted" "$log"; }; then
     passed=$((passed + 1))
     echo "[$clock] ok $((SECONDS - began)) s  ${shown# }"
@@ -193,11 +207,39 @@ every_case_while_moving() {
   done
 }
 
+# Both heaps by userfaultfd, both by SIGSEGV, and each while it moves what it can.
+modes_of_mesh=(
+  ""
+  "FREEHOLD_MESH_STRESS=20"
+  "FREEHOLD_MESH_BARRIER=user FREEHOLD_MESH_STRESS=20"
+  "FREEHOLD_MESH_BARRIER=mprotect FREEHOLD_PROTECTION=mprotect FREEHOLD_MESH_STRESS=20"
+  "FREEHOLD_MESH_STRESS=20 FREEHOLD_STRESS=promote:5000"
+  "FREEHOLD_MESH_BARRIER=mprotect FREEHOLD_PROTECTION=mprotect FREEHOLD_MESH_STRESS=20 FREEHOLD_STRESS=promote:10000,fault"
+)
+every_program_with_mesh() {
+  local mode project name
+  for mode in "${modes_of_mesh[@]}"; do
+    for project in "${compared[@]}"; do
+      for name in $("$artifacts/integration/$project-freehold-mesh/$project" list); do
+        # shellcheck disable=SC2086
+        one "" $mode -- bash -o pipefail -c "same_as_stock $project $name '' freehold-mesh"
+      done
+    done
+  done
+}
+
 finish() {
   for settings in "${!steps_under[@]}"; do echo "$((steps_under[$settings] / 1000)) thousand steps: $settings"; done | sort -k 4
   echo "$passed passed, $failed failed"
   [ "$failed" -eq 0 ]
 }
+
+if $mesh; then
+  echo "every program of ${compared[*]} with the meshing malloc, under each of ${#modes_of_mesh[@]} modes"
+  every_program_with_mesh
+  finish
+  exit
+fi
 
 if [ "$millions" -ne 0 ]; then
   echo "seed $seed, $millions million steps of each model under each of ${#modes_of_millions[@]} modes"
@@ -251,6 +293,7 @@ while [ "$SECONDS" -lt "$end" ] || [ "$round" -eq 0 ]; do
   if [ "$round" -eq 0 ] && $all; then 
     every_case_while_moving "$next"
     every_case_while_moving "$next" -net9.0
+    every_program_with_mesh
   fi
   if [ "$SECONDS" -lt "$end" ] || [ "$round" -eq 0 ]; then
     one "" "FREEHOLD_TEST_SEED=$next" -- "$tests" '--gtest_filter=*HeapFailureTest.*:*RacingDoubleDeletes' --gtest_brief=1

@@ -51,7 +51,7 @@ ThreadLocalHeap* GlobalHeap::take_heap(uint64_t seed) noexcept {
   auto* heap = new (memory) ThreadLocalHeap;
   heap->id = count + 1;
   heap->random = Random(seed + heap->id * 0x9e3779b97f4a7c15);
-  auto** entries = reinterpret_cast<void**>(static_cast<uint8_t*>(memory) + round_up(sizeof(ThreadLocalHeap)));
+  void** entries = storage_of(*heap);
   for (uint32_t i = 1; i < kClasses; i++) {
     heap->vectors[i].open(entries, kSizeClasses[i].capacity);
     entries += kSizeClasses[i].capacity;
@@ -63,6 +63,10 @@ ThreadLocalHeap* GlobalHeap::take_heap(uint64_t seed) noexcept {
   heaps_[count] = heap;
   heap_count_.store(count + 1, std::memory_order_release);
   return heap;
+}
+
+void** GlobalHeap::storage_of(const ThreadLocalHeap& heap) noexcept {
+  return reinterpret_cast<void**>(reinterpret_cast<uintptr_t>(&heap) + round_up(sizeof(ThreadLocalHeap)));
 }
 
 void GlobalHeap::give_heap_back(ThreadLocalHeap* heap) noexcept {
@@ -113,8 +117,8 @@ MiniHeapId GlobalHeap::make_span(uint32_t size_class, uint32_t owner, bool* used
   mini_heap.discarded = mini_heap.free_before = 0;
   mini_heap.page = page;
   mini_heap.next = mini_heap.previous = mini_heap.next_member = 0;
-  mini_heap.bin.store(MiniHeap::kFull, std::memory_order_release);
   if (is_meshable(size_class)) arena_->set_words(page, c.pages, PageWord::of(size_class, owner, id));
+  mini_heap.bin.store(MiniHeap::kFull, std::memory_order_release);
   return id;
 }
 
@@ -355,7 +359,10 @@ bool GlobalHeap::refill(ThreadLocalHeap& heap, uint32_t size_class) noexcept {
     uint32_t first = 0, last = 0;
     while (vector.count() < target && vector.room() >= c.slots) {
       bool used = false;
+      // A span that is being made is in no record yet, and no class's lock is held.
+      heap.making.store(1, std::memory_order_relaxed);
       MiniHeapId id = make_span(size_class, heap.id, &used);
+      heap.making.store(0, std::memory_order_release);
       if (id == 0) break;
       uint32_t page = mini_heaps_[id].page;
       // New neighbours are made present together: one system call instead of a fault each. Those that were in use are present.
@@ -454,43 +461,6 @@ uint64_t GlobalHeap::cached_slots(uint32_t size_class) const noexcept {
   uint64_t count = 0;
   for (uint32_t i = 0; i < heap_count(); i++) count += heaps_[i]->vectors[size_class].count() + heaps_[i]->remote[size_class].count();
   return count;
-}
-
-const char* GlobalHeap::verify(uint32_t size_class) noexcept {
-  const SizeClass& c = kSizeClasses[size_class];
-  Bits valid = Bits::first(c.slots);
-  os::LockGuard guard(locks_[size_class]);
-  for (MiniHeapId id = 1, end = mini_heap_end(); id < end; id++) {
-    const MiniHeap& mini_heap = mini_heaps_[id];
-    uint8_t bin = mini_heap.bin.load(std::memory_order_acquire);
-    if (bin == MiniHeap::kUnused || mini_heap.size_class.load(std::memory_order_relaxed) != size_class) continue;
-    Bits free = mini_heap.free();
-    for (int i = 0; i < 4; i++) {
-      if ((free.words[i] & ~valid.words[i]) != 0) return "a slot behind the last one of its span is free";
-    }
-    if (arena_->word(mini_heap.page).index() != id || arena_->word(mini_heap.page).kind() != size_class) return "a span's page does not name its MiniHeap";
-    MiniHeapId leader = mini_heap.leader.load(std::memory_order_relaxed);
-    if ((leader != id) != (bin == MiniHeap::kMember)) return "a span is a member without a leader, or leads as a member";
-    if (leader != id) {
-      MiniHeapId member = mini_heaps_[leader].next_member;
-      while (member != 0 && member != id) member = mini_heaps_[member].next_member;
-      if (member == 0) return "a leader does not know its member";
-      continue;
-    }
-    uint32_t members = 0;
-    // No slot of the shared pages lives twice.
-    Bits live = {};
-    for (MiniHeapId member = id; member != 0; member = mini_heaps_[member].next_member, members++) {
-      Bits lives = mini_heaps_[member].free();
-      for (int i = 0; i < 4; i++) {
-        lives.words[i] = ~lives.words[i] & valid.words[i];
-        if ((lives.words[i] & live.words[i]) != 0) return "a slot of meshed spans lives twice";
-        live.words[i] |= lives.words[i];
-      }
-    }
-    if (members != mini_heap.members + 1u) return "a leader's count of its members is wrong";
-  }
-  return nullptr;
 }
 
 }  // namespace freehold::mesh

@@ -72,8 +72,10 @@ class GlobalHeap {
   // A walk, class by class: of a moment for each class.
   ClassFigures figures_of(uint32_t size_class) noexcept;
   uint64_t cached_slots(uint32_t size_class) const noexcept;  // in shuffle vectors; counted while their threads run
-  // Every invariant of a class's spans that can be checked while threads run. Null, or what is violated.
-  const char* verify(uint32_t size_class) noexcept;
+  // With all locks: all MiniHeaps, their bins and chains, the threads' heaps, and the vectors of `own`, the calling thread's. What is wrong, if anything is.
+  Violation verify(const ThreadLocalHeap& own, SpanSums* found) const noexcept;
+  // With all locks: no thread is in the middle of making a span, so that sums can be compared with counts.
+  bool is_settled() const noexcept;
 
   std::atomic<int64_t> saved_pages{0};  // of spans that have none of their own
 
@@ -86,6 +88,15 @@ class GlobalHeap {
   void set_owner(const MiniHeap& mini_heap, uint32_t owner) noexcept;
   void note_freed(MiniHeap& mini_heap) noexcept;
   MiniHeapId take_id() noexcept;
+  // Behind a thread's heap: what its vectors have their entries in, one after the other.
+  static void** storage_of(const ThreadLocalHeap& heap) noexcept;
+  Violation verify_span(MiniHeapId id) const noexcept;
+  Violation verify_leader(MiniHeapId id) const noexcept;
+  Violation verify_chain(MiniHeapId id) const noexcept;
+  Violation verify_bins(uint32_t size_class, uint32_t partial) const noexcept;
+  Violation verify_pages() const noexcept;
+  Violation verify_heaps(const ThreadLocalHeap& own) const noexcept;
+  Violation verify_vector(const ThreadLocalHeap& heap, const ShuffleVector& vector, uint32_t size_class) const noexcept;
 
   MeshableArena* arena_ = nullptr;
   LargeObjects* large_ = nullptr;

@@ -274,13 +274,6 @@ void announce_from_now_on() noexcept {
   }
 }
 
-const char* verify() noexcept {
-  for (uint32_t i = 1; i < kClasses; i++) {
-    if (const char* violated = heap.global.verify(i)) return violated;
-  }
-  return nullptr;
-}
-
 namespace {
 
 // Between before_fork and after_fork_*, by the forking thread: a pipe, if the child has to copy the spans. The child writes when it has copied; if there is none, or it has died, the pipe ends.

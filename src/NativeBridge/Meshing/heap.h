@@ -91,9 +91,6 @@ void purge() noexcept;
 uint64_t compact() noexcept;
 // System calls are announced with every barrier from now on: somebody opens a file for direct I/O.
 void announce_from_now_on() noexcept;
-// Null, or what is violated.
-const char* verify() noexcept;
-
 // Around fork (pthread_atfork).
 void before_fork() noexcept;
 void after_fork_in_parent() noexcept;

@@ -110,8 +110,8 @@ void* LargeObjects::allocate(size_t size, size_t alignment, uint32_t kind, uint3
   if (size > arena_->size() || alignment > arena_->size()) return nullptr;
   auto pages = static_cast<uint32_t>(std::max<size_t>((size + os::kPageSize - 1) >> os::kPageShift, 1));
   auto aligned_to = static_cast<uint32_t>(std::max<size_t>(alignment >> os::kPageShift, 1));
-  if (!arena_->use_pages(pages)) return nullptr;
   os::LockGuard guard(lock_);
+  if (!arena_->use_pages(pages)) return nullptr;
   uint32_t page = find(pages, aligned_to), available, since = 0;
   bool dirty = false;
   if (page != 0) {

@@ -27,6 +27,12 @@ class LargeObjects {
   void purge(uint32_t time) noexcept;
   uint64_t live_bytes() const noexcept { return live_pages_.load(std::memory_order_relaxed) << os::kPageShift; }
   os::Lock& lock() noexcept { return lock_; }
+  // With the lock: all runs, and the lists of the free ones. What is wrong, if anything is.
+  Violation verify(Runs* found) const noexcept;
+  // With the lock: a used run of that length begins there.
+  bool is_used_run(uint32_t page, uint32_t pages) const noexcept {
+    return page >= begin_ && page < fresh_ && run(page).first && !run(page).free && run(page).pages == pages;
+  }
 
  private:
   // A run is described at its first page; a free one's length also at its last.
@@ -39,6 +45,7 @@ class LargeObjects {
   };
   static constexpr uint32_t kBins = 8 * 32;
 
+  Violation verify_lists(uint64_t free_runs, uint64_t dirty_runs) const noexcept;
   static uint32_t bin_of(uint32_t pages) noexcept;
   Run& run(uint32_t page) const noexcept { return runs_[page - begin_]; }
   void insert(uint32_t page, uint32_t pages, bool dirty, uint32_t since) noexcept;

@@ -6,23 +6,20 @@
 #include <sys/mman.h>
 
 #include "Platform/settings.h"
-#include "Platform/system_call.h"
 #include "heap.h"
 
 using namespace freehold::mesh;
-using freehold::os::argument;
-using freehold::os::is_error;
-using freehold::os::system_call;
 
 namespace {
 
 // The mappings of the process, one after the other. Nothing is allocated.
 class Mappings {
  public:
-  Mappings() noexcept : file_(system_call(SYS_openat, -100, argument("/proc/self/maps"), 02000000)) {}
+  Mappings() noexcept : file_(os::open_file("/proc/self/maps")) {}
   ~Mappings() {
-    if (!is_error(file_)) system_call(SYS_close, file_);
+    if (is_open()) os::close(file_);
   }
+  bool is_open() const noexcept { return file_ >= 0; }
   Mappings(const Mappings&) = delete;
   Mappings& operator=(const Mappings&) = delete;
 
@@ -44,7 +41,7 @@ class Mappings {
  private:
   bool read(char* c) noexcept {
     if (used_ == count_) {
-      long count = is_error(file_) ? 0 : system_call(SYS_read, file_, argument(buffer_), sizeof buffer_);
+      long count = is_open() ? os::read_some(file_, buffer_, sizeof buffer_) : 0;
       if (count <= 0) return false;
       count_ = static_cast<size_t>(count);
       used_ = 0;
@@ -61,7 +58,7 @@ class Mappings {
     }
   }
 
-  long file_;
+  int file_;
   size_t used_ = 0, count_ = 0;
   char buffer_[4096];
 };
@@ -71,28 +68,30 @@ class Mappings {
 extern "C" __attribute__((visibility("default"))) int mlockall(int flags) {
   static auto* next = reinterpret_cast<int (*)(int)>(dlsym(RTLD_NEXT, "mlockall"));
   if ((flags & MCL_CURRENT) == 0 || (flags & ~(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT)) != 0 || !open_heap()) return next(flags);
+  Mappings mappings;
+  // No descriptor is left, or there is no /proc: nobody knows what is to be locked.
+  if (!mappings.is_open()) {
+    errno = EAGAIN;
+    return -1;
+  }
   if ((flags & MCL_FUTURE) != 0 && next(flags & ~MCL_CURRENT) != 0) return -1;
   unsigned how = (flags & MCL_ONFAULT) != 0 ? MLOCK_ONFAULT : 0;
   uintptr_t start, end;
   bool accessible;
-  Mappings mappings;
   while (mappings.next(&start, &end, &accessible)) {
     if (!accessible) continue;
     bool own = heap.arena.clip_to_used(&start, &end);
     // Tables are far larger than what is used of them, and no object lies there.
     if (start >= end || (!own && os::is_reserved(start))) continue;
     // Locked first and made present afterwards, as mlockall does it: what cannot be made present (a file that is shorter than its mapping) is no failure, a limit is.
-    auto lock = [&](unsigned flags) noexcept {
-      return system_call(SYS_mlock2, static_cast<long>(start), static_cast<long>(end - start), static_cast<long>(flags));
-    };
-    long result = lock(MLOCK_ONFAULT);
+    long result = os::lock_memory(start, end, MLOCK_ONFAULT);
     // Another thread may have unmapped it meanwhile.
     bool is_there = os::is_mapped(reinterpret_cast<void*>(start), os::kPageSize) && os::is_mapped(reinterpret_cast<void*>(end - os::kPageSize), os::kPageSize);
-    if (is_error(result) && is_there) {
+    if (result != 0 && is_there) {
       errno = static_cast<int>(-result);
       return -1;
     }
-    if (how == 0 && !own) lock(0);
+    if (how == 0 && !own) os::lock_memory(start, end, 0);
   }
   return 0;
 }

@@ -19,7 +19,8 @@ bool MeshableArena::open(size_t address_space, bool meshing) noexcept {
   constexpr size_t kMost = (size_t{1} << (32 + os::kPageShift)) - (size_t{1} << 22);
   for (size_t spans = std::min(address_space, kMost) / 3 & -(size_t{1} << 21); spans >= kLeast; spans = spans / 2 & -(size_t{1} << 21)) {
     size_t total = spans * 3, pages = total >> os::kPageShift;
-    size_t words_size = pages * sizeof(std::atomic<uint64_t>), links_size = (spans >> os::kPageShift) * sizeof(Link);
+    size_t words_size = pages * sizeof(std::atomic<uint64_t>),
+           links_size = ((spans >> os::kPageShift) + 1) * sizeof(Link);  // the last page has a neighbour, too
     size_t tables = (words_size + links_size + os::kPageSize - 1) & -os::kPageSize;
     auto* memory = static_cast<uint8_t*>(os::reserve(total + (size_t{1} << 21)));
     auto* table = static_cast<uint8_t*>(os::reserve(tables));
@@ -57,7 +58,7 @@ void MeshableArena::close() noexcept {
   if (file_ >= 0) os::close(file_);
   if (size_ != 0) {
     os::unreserve(reinterpret_cast<void*>(start_), size_);
-    size_t tables = (size_ >> os::kPageShift) * sizeof(std::atomic<uint64_t>) + (meshable_size_ >> os::kPageShift) * sizeof(Link);
+    size_t tables = (size_ >> os::kPageShift) * sizeof(std::atomic<uint64_t>) + ((meshable_size_ >> os::kPageShift) + 1) * sizeof(Link);
     os::unreserve(words_, (tables + os::kPageSize - 1) & -os::kPageSize);
   }
   start_ = size_ = meshable_size_ = 0;
@@ -112,8 +113,8 @@ bool MeshableArena::is_over_limit(uint64_t more) const noexcept {
 
 uint32_t MeshableArena::allocate_span(uint32_t pages, bool* used) noexcept {
   if (used != nullptr) *used = false;
-  if (!use_pages(pages)) return 0;
   os::LockGuard guard(lock_);
+  if (!use_pages(pages)) return 0;
   uint32_t page = take(dirty_[pages]);
   if (page != 0) {
     add_dirty_pages(-static_cast<int64_t>(pages));
@@ -136,9 +137,9 @@ uint32_t MeshableArena::allocate_span(uint32_t pages, bool* used) noexcept {
 }
 
 void MeshableArena::free_span(uint32_t page, uint32_t pages) noexcept {
+  os::LockGuard guard(lock_);
   release_pages(pages);
   add_dirty_pages(pages);
-  os::LockGuard guard(lock_);
   push(dirty_[pages], page, now());
 }
 
@@ -198,9 +199,10 @@ void MeshableArena::free_alias(uint32_t page, uint32_t pages) noexcept {
   size_t size = size_t{pages} << os::kPageShift;
   if (is_frozen(page)) {
     // The view's file is another process's as well.
-    if (!os::commit(address(page), size)) return;
+    bool own = os::commit(address(page), size);
     os::LockGuard guard(lock_);
-    push(clean_[pages], page, 0);
+    if (own) push(clean_[pages], page, 0);
+    else lost_pages_ += pages;
     return;
   }
   // The view's mapping is not in core dumps, and so its alias neither.
@@ -209,8 +211,11 @@ void MeshableArena::free_alias(uint32_t page, uint32_t pages) noexcept {
     set_distance(page, pages, 0);
     os::LockGuard guard(lock_);
     push(clean_[pages], page, 0);
+    return;
   }
-  // Otherwise these addresses stay names of the leader's pages, and nobody uses them again.
+  // These addresses stay names of the leader's pages, and nobody uses them again.
+  os::LockGuard guard(lock_);
+  lost_pages_ += pages;
 }
 
 bool MeshableArena::remove_meshed(uint32_t page, uint32_t pages) noexcept {

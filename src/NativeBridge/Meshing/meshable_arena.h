@@ -9,6 +9,7 @@
 
 #include "mini_heap.h"
 #include "os.h"
+#include "verification.h"
 
 namespace freehold::mesh {
 
@@ -90,6 +91,11 @@ class MeshableArena {
   // In the child: spans made from now on are in a file of its own. False: there is none, they are memory of this process and do not mesh.
   bool renew_file() noexcept;
 
+  // With the lock: the free spans, and what is known of the pages that spans had. What is wrong, if anything is.
+  Violation verify(FreeSpans* found) const noexcept;
+  // With the lock: whether the page's address names the page of the file that is so many pages further on.
+  int32_t distance(uint32_t page) const noexcept { return links_[page].distance; }
+
   // Of a mapping of the process: true if it is the arena's. Then it is cut to what was ever used; nothing is left of other names of the same pages.
   bool clip_to_used(uintptr_t* start, uintptr_t* end) const noexcept;
 
@@ -121,6 +127,7 @@ class MeshableArena {
     uint32_t since;    // when it became free, in milliseconds
     int32_t distance;  // of any page: from it to the page of the file that it names; 0: its own
   };
+  Violation verify_list(const List& list, uint32_t pages, FreeSpans* found, uint64_t* sum) const noexcept;
   void push(List& list, uint32_t page, uint32_t since) noexcept;
   void unlink(List& list, uint32_t page) noexcept;
   uint32_t take(List& list) noexcept;
@@ -138,9 +145,10 @@ class MeshableArena {
   uint32_t dumped_ = 0;
   std::atomic<uint32_t> frozen_{0};
   uint32_t private_end_ = 0;  // the spans up to here are copies on write. What is frozen above was to be, and is shared with the file still. Under all locks
+  uint64_t lost_pages_ = 0;   // addresses that the kernel would not give pages of their own again
   List dirty_[kMaximalSpan + 1], clean_[kMaximalSpan + 1];
   std::atomic<int64_t> mappings_{1};
-  std::atomic<uint64_t> used_pages_{0}, dirty_pages_{0};  // of both halves; counted by every thread
+  std::atomic<uint64_t> used_pages_{0}, dirty_pages_{0};  // of both halves. Changed with the lock of one of them, or the mesher's and a class's
   uint64_t page_limit_ = UINT64_MAX;
 };
 

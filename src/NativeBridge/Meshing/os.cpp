@@ -33,12 +33,24 @@ using freehold::os::argument;
 using freehold::os::is_error;
 using freehold::os::system_call;
 
-constexpr const char* kNames[freehold::os::Failures<Call>::kCalls] = {"memfd",       "mmap",     "mprotect",     "mremap",    "madvise",
-                                                                      "userfaultfd", "register", "writeprotect", "membarrier"};
+constexpr const char* kNames[freehold::os::Failures<Call>::kCalls] = {
+#define FREEHOLD_MESH_CALL(enumerator, name, error) name,
+#include "kernel_calls.inc"
+};
+constexpr int kErrors[] = {
+#define FREEHOLD_MESH_CALL(enumerator, name, error) error,
+#include "kernel_calls.inc"
+};
 
 constinit freehold::os::Failures<Call> failures(kNames);
 
 bool fails(Call call) noexcept { return failures.fails(call); }
+
+// A system call, unless a test wants it to fail.
+template <typename... Arguments>
+long make(Call call, long number, Arguments... arguments) noexcept {
+  return fails(call) ? -kErrors[static_cast<size_t>(call)] : system_call(number, arguments...);
+}
 
 void* map(void* start, size_t size, int protection, int flags, int descriptor = -1, size_t offset = 0) noexcept {
   return fails(Call::kMmap) ? nullptr : freehold::os::map(start, size, protection, flags, descriptor, offset);
@@ -49,9 +61,9 @@ bool advise(void* start, size_t size, int advice) noexcept { return !fails(Call:
 // Out of the way of programs that count on low numbers or close all up to some small one.
 int move_up(int descriptor) noexcept {
   rlimit limit = {};
-  system_call(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, argument(&limit));
+  if (make(Call::kLimit, SYS_prlimit64, 0, RLIMIT_NOFILE, 0, argument(&limit)) != 0) return descriptor;
   long least = limit.rlim_cur > 4096 ? 3000 : static_cast<long>(limit.rlim_cur) * 3 / 4;
-  long moved = system_call(SYS_fcntl, descriptor, F_DUPFD_CLOEXEC, least);
+  long moved = make(Call::kFcntl, SYS_fcntl, descriptor, F_DUPFD_CLOEXEC, least);
   if (is_error(moved)) return descriptor;
   system_call(SYS_close, descriptor);
   return static_cast<int>(moved);
@@ -65,7 +77,7 @@ Identity memory_identity;  // of the newest file; written with the arena's lock 
 
 bool identify(int descriptor, Identity* identity) noexcept {
   struct stat status;
-  if (system_call(SYS_fstat, descriptor, argument(&status)) != 0) return false;
+  if (make(Call::kFstat, SYS_fstat, descriptor, argument(&status)) != 0) return false;
   *identity = {status.st_dev, status.st_ino};
   return true;
 }
@@ -73,14 +85,13 @@ bool identify(int descriptor, Identity* identity) noexcept {
 }  // namespace
 
 int create_memory(size_t size) noexcept {
-  if (fails(Call::kMemfd)) return -1;
   // Beyond the limit of files the kernel would end the process (SIGXFSZ).
   rlimit limit{};
-  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < size) return -1;
-  long descriptor = system_call(SYS_memfd_create, argument("freehold-mesh"), MFD_CLOEXEC);
+  if (make(Call::kLimit, SYS_prlimit64, 0, RLIMIT_FSIZE, 0, argument(&limit)) == 0 && limit.rlim_cur < size) return -1;
+  long descriptor = make(Call::kMemfd, SYS_memfd_create, argument("freehold-mesh"), MFD_CLOEXEC);
   if (is_error(descriptor)) return -1;
   descriptor = move_up(static_cast<int>(descriptor));
-  if (system_call(SYS_ftruncate, descriptor, static_cast<long>(size)) != 0 || !identify(static_cast<int>(descriptor), &memory_identity)) {
+  if (make(Call::kTruncate, SYS_ftruncate, descriptor, static_cast<long>(size)) != 0 || !identify(static_cast<int>(descriptor), &memory_identity)) {
     system_call(SYS_close, descriptor);
     return -1;
   }
@@ -123,7 +134,7 @@ void unreserve(void* start, size_t size) noexcept {
     range.size.store(0, std::memory_order_release);
     break;
   }
-  freehold::os::unmap(start, size);
+  if (!fails(Call::kMunmap)) freehold::os::unmap(start, size);
 }
 
 bool is_reserved(uintptr_t address) noexcept {
@@ -144,17 +155,17 @@ bool commit(void* start, size_t size) noexcept {
 }
 
 bool open_pipe(int (&ends)[2]) noexcept {
-  if (!is_error(system_call(SYS_pipe2, argument(ends), O_CLOEXEC))) return true;
+  if (!is_error(make(Call::kPipe, SYS_pipe2, argument(ends), O_CLOEXEC))) return true;
   ends[0] = ends[1] = -1;
   return false;
 }
 void write_to_pipe(int descriptor) noexcept {
   char byte = 1;
-  system_call(SYS_write, descriptor, argument(&byte), 1);
+  make(Call::kPipeWrite, SYS_write, descriptor, argument(&byte), 1);
 }
 void wait_for_pipe(int descriptor) noexcept {
   char byte;
-  while (system_call(SYS_read, descriptor, argument(&byte), 1) == -EINTR) {}
+  while (make(Call::kPipeRead, SYS_read, descriptor, argument(&byte), 1) == -EINTR) {}
 }
 
 void* share_page() noexcept { return map(nullptr, kPageSize, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS); }
@@ -179,17 +190,16 @@ bool protect(void* start, size_t size, bool writable) noexcept {
 
 bool is_mapped(void* start, size_t size) noexcept {
   unsigned char resident[16];
-  return system_call(SYS_mincore, argument(start), static_cast<long>(size), argument(resident)) == 0;
+  return make(Call::kMincore, SYS_mincore, argument(start), static_cast<long>(size), argument(resident)) == 0;
 }
 
 int open_userfaultfd(bool user_mode_only) noexcept {
-  if (fails(Call::kUserfaultfd)) return -1;
-  long descriptor = system_call(SYS_userfaultfd, O_CLOEXEC | (user_mode_only ? UFFD_USER_MODE_ONLY : 0));
+  long descriptor = make(Call::kUserfaultfd, SYS_userfaultfd, O_CLOEXEC | (user_mode_only ? UFFD_USER_MODE_ONLY : 0));
   if (is_error(descriptor)) return -1;
   uffdio_api api = {};
   api.api = UFFD_API;
   api.features = UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_WP_HUGETLBFS_SHMEM;
-  if (system_call(SYS_ioctl, descriptor, UFFDIO_API, argument(&api)) != 0) {
+  if (make(Call::kHandshake, SYS_ioctl, descriptor, UFFDIO_API, argument(&api)) != 0) {
     system_call(SYS_close, descriptor);
     return -1;
   }
@@ -204,21 +214,20 @@ bool is_userfaultfd(int descriptor) noexcept {
   for (int rest = descriptor; count == 0 || rest != 0; rest /= 10) digits[count++] = static_cast<char>('0' + rest % 10);
   while (count > 0) path[length++] = digits[--count];
   path[length] = 0;
-  long read = system_call(SYS_readlinkat, AT_FDCWD, argument(path), argument(target), sizeof target - 1);
+  long read = make(Call::kReadLink, SYS_readlinkat, AT_FDCWD, argument(path), argument(target), sizeof target - 1);
   return read > 0 && strcmp(target, "anon_inode:[userfaultfd]") == 0;
 }
 
 bool watch(int descriptor, void* start, size_t size) noexcept {
-  if (fails(Call::kRegister)) return false;
   uffdio_register range = {};
   range.range = {reinterpret_cast<uintptr_t>(start), size};
   range.mode = UFFDIO_REGISTER_MODE_WP;
-  return system_call(SYS_ioctl, descriptor, UFFDIO_REGISTER, argument(&range)) == 0;
+  return make(Call::kRegister, SYS_ioctl, descriptor, UFFDIO_REGISTER, argument(&range)) == 0;
 }
 
 void unwatch(int descriptor, void* start, size_t size) noexcept {
   uffdio_range range = {reinterpret_cast<uintptr_t>(start), size};
-  system_call(SYS_ioctl, descriptor, UFFDIO_UNREGISTER, argument(&range));
+  make(Call::kUnregister, SYS_ioctl, descriptor, UFFDIO_UNREGISTER, argument(&range));
 }
 
 bool write_protect(int descriptor, void* start, size_t size, bool protect) noexcept {
@@ -239,8 +248,27 @@ void wake(int descriptor, void* start, size_t size) noexcept {
 
 void unblock_faults() noexcept {
   uint64_t mask = uint64_t{1} << (SIGSEGV - 1);
-  system_call(SYS_rt_sigprocmask, SIG_UNBLOCK, argument(&mask), 0, sizeof mask);
+  make(Call::kSignalMask, SYS_rt_sigprocmask, SIG_UNBLOCK, argument(&mask), 0, sizeof mask);
 }
+
+bool may_be_on_alternate_stack() noexcept {
+  stack_t stack = {};
+  return make(Call::kAlternateStack, SYS_sigaltstack, 0, argument(&stack)) != 0 || (stack.ss_flags & SS_ONSTACK) != 0;
+}
+
+long lock_memory(uintptr_t start, uintptr_t end, unsigned flags) noexcept {
+  return make(Call::kMlock, SYS_mlock2, static_cast<long>(start), static_cast<long>(end - start), static_cast<long>(flags));
+}
+
+long read_file(const char* path, char* text, size_t capacity) noexcept { return fails(Call::kOpen) ? -1 : freehold::os::read_file(path, text, capacity); }
+
+size_t maximal_mappings() noexcept {
+  constexpr size_t kDefault = 65'530;  // the kernel's own
+  return fails(Call::kOpen) ? kDefault : freehold::os::maximal_mappings();
+}
+
+int open_file(const char* path) noexcept { return static_cast<int>(make(Call::kOpen, SYS_openat, AT_FDCWD, argument(path), O_RDONLY | O_CLOEXEC)); }
+long read_some(int file, char* text, size_t capacity) noexcept { return system_call(SYS_read, file, argument(text), static_cast<long>(capacity)); }
 
 bool register_barrier() noexcept { return !fails(Call::kMembarrier) && freehold::os::request_membarrier(); }
 bool barrier_on_all_threads() noexcept { return !fails(Call::kMembarrier) && freehold::os::membarrier(); }
@@ -250,14 +278,14 @@ uint64_t processor_time() noexcept { return freehold::os::read_clock(CLOCK_THREA
 
 uint64_t random() noexcept {
   uint64_t value = 0;
-  if (system_call(SYS_getrandom, argument(&value), sizeof value, 1 /* GRND_NONBLOCK */) != sizeof value)
+  if (make(Call::kRandom, SYS_getrandom, argument(&value), sizeof value, 1 /* GRND_NONBLOCK */) != sizeof value)
     value = nanoseconds() * 0x9e3779b97f4a7c15 ^ reinterpret_cast<uintptr_t>(&value);
   return value;
 }
 
 uint64_t physical_memory() noexcept {
   struct sysinfo information = {};
-  system_call(SYS_sysinfo, argument(&information));
+  if (make(Call::kMachineMemory, SYS_sysinfo, argument(&information)) != 0) return 0;
   return information.totalram * information.mem_unit;
 }
 

@@ -18,15 +18,17 @@ using freehold::os::kPageShift;
 using freehold::os::kPageSize;
 using freehold::os::Lock;
 using freehold::os::LockGuard;
-using freehold::os::maximal_mappings;
 using freehold::os::nanoseconds;
 using freehold::os::pause;
-using freehold::os::read_file;
 using freehold::os::wait_on;
 using freehold::os::wake_all;
 using freehold::os::write_error;
 
-enum class Call : uint8_t { kMemfd, kMmap, kMprotect, kMremap, kMadvise, kUserfaultfd, kRegister, kWriteProtect, kMembarrier, kCount };
+enum class Call : uint8_t {
+#define FREEHOLD_MESH_CALL(enumerator, name, error) k##enumerator,
+#include "kernel_calls.inc"
+  kCount
+};
 
 // A file of memory that is closed by exec, with a number above those that programs use. Negative: none.
 int create_memory(size_t size) noexcept;
@@ -79,6 +81,17 @@ void wake(int descriptor, void* start, size_t size) noexcept;
 
 // Of the calling thread: SIGSEGV.
 void unblock_faults() noexcept;
+// Of the calling thread, or the kernel does not say.
+bool may_be_on_alternate_stack() noexcept;
+// What mlock2 answers, 0 or a negative number.
+long lock_memory(uintptr_t start, uintptr_t end, unsigned flags) noexcept;
+
+// As in Platform/files.h.
+long read_file(const char* path, char* text, size_t capacity) noexcept;
+size_t maximal_mappings() noexcept;
+// Negative: it cannot be opened. For read_some.
+int open_file(const char* path) noexcept;
+long read_some(int file, char* text, size_t capacity) noexcept;
 // A full fence on every thread of the process that runs. False when the kernel refuses.
 bool register_barrier() noexcept;
 bool barrier_on_all_threads() noexcept;

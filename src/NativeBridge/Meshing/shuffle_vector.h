@@ -20,6 +20,9 @@ class ShuffleVector {
   bool is_empty() const noexcept { return top() == bottom_; }
   bool is_full() const noexcept { return top() == limit_; }
   uint32_t count() const noexcept { return static_cast<uint32_t>(top() - bottom_); }
+  bool is_valid(void* const* first, uint32_t capacity) const noexcept {
+    return bottom_ == first && limit_ == first + capacity && top() >= bottom_ && top() <= limit_;
+  }
   uint32_t room() const noexcept { return static_cast<uint32_t>(limit_ - top()); }
   void* pop() noexcept {
     void** entry = top() - 1;

@@ -1,10 +1,9 @@
 #include "split_mesher.h"
 
-#include <signal.h>
-
 #include <algorithm>
 
 #include "knobs.h"
+#include "no_signals.h"
 
 namespace freehold::mesh {
 namespace {
@@ -160,27 +159,6 @@ uint32_t SplitMesher::run_class(uint32_t size_class, uint64_t end_of_pass) noexc
   return meshed;
 }
 
-namespace {
-
-// A handler of a signal that interrupts a pass, and stores to a span that is being meshed or announces a system call, would wait for what only the pass can end.
-class NoSignals {
- public:
-  NoSignals() noexcept {
-    sigset_t wanted;
-    sigfillset(&wanted);
-    for (int fault : {SIGSEGV, SIGBUS, SIGTRAP, SIGILL, SIGFPE, SIGABRT}) sigdelset(&wanted, fault);
-    pthread_sigmask(SIG_SETMASK, &wanted, &before_);
-  }
-  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  NoSignals(const NoSignals&) = delete;
-  NoSignals& operator=(const NoSignals&) = delete;
-
- private:
-  sigset_t before_;
-};
-
-}  // namespace
-
 uint64_t SplitMesher::run(uint64_t milliseconds, bool now_anyway) noexcept {
   // Not open: meshing is switched off, or there is no file for spans.
   if (!knobs.meshing || candidates_ == nullptr || barrier_->kind() == BarrierKind::kNone) return 0;
@@ -193,6 +171,7 @@ uint64_t SplitMesher::run(uint64_t milliseconds, bool now_anyway) noexcept {
   uint64_t meshed = 0;
   bool likely = partial >= 32 && (pause_ <= knobs.period || partial > partial_then_ + partial_then_ / 8 || milliseconds >= last_pass_ + pause_);
   if (likely || now_anyway) {
+    // A handler that interrupts a pass, and stores to a span that is being meshed or announces a system call, would wait for what only the pass can end.
     NoSignals no_signals;
     uint64_t begin = os::processor_time(), end = now_anyway ? UINT64_MAX : begin + kLongestPass;
     for (uint32_t n = 1; n < kClasses && (n == 1 || os::processor_time() < end); n++) {

@@ -26,7 +26,7 @@ struct ThreadLocalHeap {
   uintptr_t announcing_frame[kAnnouncements] = {};  // of each; only this thread's
   std::atomic<uintptr_t> lasting[kLasting] = {};
   uint32_t next_lasting = 0;
-  void** storage = nullptr;
+  std::atomic<uint32_t> making{0};  // a span; see GlobalHeap::is_settled. Written by the thread before it takes a lock
 
   // At most 64 objects of a class wait, 16 KB of a class that meshes and 64 KB of another one, whose spans have four slots or more.
   static constexpr uint32_t remote_capacity(uint32_t size_class) noexcept {

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "Platform/fault_dispatcher.h"
-#include "Platform/system_call.h"
 #include "knobs.h"
 #include "meshable_arena.h"
 
@@ -138,16 +137,11 @@ void WriteBarrier::lift(void* start, size_t size) noexcept {
 
 namespace {
 
-bool is_on_alternate_stack() noexcept {
-  stack_t stack = {};
-  return freehold::os::system_call(SYS_sigaltstack, 0, freehold::os::argument(&stack)) != 0 || (stack.ss_flags & SS_ONSTACK) != 0;
-}
-
 // Entries of frames below this one on its stack: a handler has left them by siglongjmp. Looked for when there are more than a thread ever has at once, but not by a handler on a stack of its own,
 // whose place says nothing. What lies far away may be on another stack.
 uint32_t drop_left_frames(const ThreadLocalHeap& heap, uint32_t count, uintptr_t frame) noexcept {
   constexpr uintptr_t kNear = uintptr_t{8} << 20;
-  if (is_on_alternate_stack()) return count;
+  if (os::may_be_on_alternate_stack()) return count;
   while (count > 0) {
     uint32_t last = count < ThreadLocalHeap::kAnnouncements ? count : ThreadLocalHeap::kAnnouncements;
     uintptr_t other = heap.announcing_frame[last - 1];

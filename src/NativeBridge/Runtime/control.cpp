@@ -55,7 +55,7 @@ int32_t freehold_handles_unpin(uint64_t handle, uint64_t place) {
   return scoped_pins.remove(place, handle) ? 1 : 0;
 }
 
-// Everything that the runtime of handles keeps, with its threads stopped. Null, or what is wrong.
+// Everything that the runtime of handles keeps, with its threads stopped. Null, or what is wrong, good until the next call.
 const char* freehold_handles_verify() {
   if (!is_initialized()) return nullptr;
   threads::stop();

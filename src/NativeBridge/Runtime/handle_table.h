@@ -6,6 +6,7 @@
 
 #include <atomic>
 
+#include "Platform/violation.h"
 #include "abi.h"
 #include "os.h"
 #include "owned_lock.h"
@@ -59,6 +60,9 @@ class HandleTable {
 
   uint64_t ever_given_out() const noexcept { return frontier_.load(std::memory_order_relaxed) - 1; }
   void set_limit(uint64_t limit) noexcept { limit_ = limit; }  // for tests: ids below it only
+
+  // With all threads stopped; the heap has so many objects. What is wrong, if anything is.
+  freehold::os::Violation verify(size_t objects) const noexcept;
 
   // How many other ids are freed before an id is given out again.
   static constexpr size_t kQuarantine = 4096;

@@ -245,44 +245,4 @@ HeapFigures Heap::figures() noexcept {
   return figures;
 }
 
-const char* Heap::verify() noexcept {
-  lock_.lock();
-  const char* wrong = nullptr;
-  for (size_t unit = 1; unit < spans_.frontier() && wrong == nullptr; unit++) {
-    Span* span = spans_.numbered(static_cast<uint32_t>(unit));
-    if (span->kind == SpanKind::kLarge || span->kind == SpanKind::kFree) {
-      if (span->kind == SpanKind::kLarge &&
-          HandleTable::load(span->id) + HandleTable::origin(span->id, kUnit) != reinterpret_cast<uintptr_t>(spans_.start_of(span))) {
-        wrong = "the entry of a large object is not its address";
-      }
-      for (uint32_t i = 1; span->kind == SpanKind::kFree && i < span->units; i++) {
-        if (span[i].kind == SpanKind::kSmall || span[i].kind == SpanKind::kLarge) wrong = "a unit of a free run looks like a span";
-      }
-      unit += span->units - 1;
-      continue;
-    }
-    if (span->kind != SpanKind::kSmall) {
-      wrong = "a unit is in no span";
-      break;
-    }
-    uint32_t free = 0, live = 0;
-    size_t least = size_of_class(span->size_class) % 64 == 0 ? 64 : 16;
-    for (uint32_t i = 0; i < span->slots; i++) {
-      uint32_t word = spans_.word(span, i).load(std::memory_order_relaxed);
-      if (word == kLoose || (word & kFreeSlot) == 0) live++;
-      if ((word & kFreeSlot) != 0) continue;
-      bool leads = false;
-      for (size_t looks = least; looks <= kLargestSmall && !leads; looks *= 2) {
-        leads = HandleTable::load(word) + HandleTable::origin(word, looks) == reinterpret_cast<uintptr_t>(spans_.slot(span, i));
-      }
-      if (!leads) wrong = "the entry of an object is not its slot";
-    }
-    for (uint32_t at = span->free_slot; at != kNoSlot && free <= span->slots; free++) at = spans_.word(span, at).load(std::memory_order_relaxed) & 0xffff;
-    if (live != span->live || free + live != span->slots) wrong = "a span's slots do not add up";
-    if ((span->free_slot != kNoSlot) != (span->previous != 0 || partial_[span->size_class] == unit)) wrong = "a span with room is not in its list";
-  }
-  lock_.unlock();
-  return wrong;
-}
-
 }  // namespace freehold::bridge

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "Platform/violation.h"
 #include "handle_table.h"
 #include "owned_lock.h"
 #include "spans.h"
@@ -58,7 +59,7 @@ class Heap {
   // For stress: what an object leaves behind when it moves is overwritten.
   void overwrite_moved() noexcept { overwrite_ = true; }
   HeapFigures figures() noexcept;
-  // Every invariant, with all threads stopped. What is wrong, or null.
+  // Every invariant, with all threads stopped (verification.cpp). What is wrong and where, or null; the text is good until the next call.
   const char* verify() noexcept;
 
   bool try_lock() noexcept { return lock_.try_lock(); }
@@ -69,6 +70,9 @@ class Heap {
   void release_slot(Span* span, uint8_t* slot) noexcept;
 
  private:
+  freehold::os::Violation verify_cache(const ThreadCache& cache) noexcept;
+  freehold::os::Violation verify_objects(size_t* count) noexcept;
+  freehold::os::Violation verify_all() noexcept;
   bool refill(ThreadCache& cache, uint32_t size_class) noexcept;
   void give_back(ThreadCache::Loose& loose, uint32_t keep) noexcept;
   void* allocate_large(uint32_t id, size_t size, size_t* alignment, bool zeroed) noexcept;

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "Platform/violation.h"
 #include "os.h"
 
 namespace freehold::bridge {
@@ -22,6 +23,8 @@ class ScopedPins {
   bool has(uint32_t id) noexcept;
   uint32_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
 
+  // With all threads stopped. What is wrong, if anything is.
+  freehold::os::Violation verify() const noexcept;
   // With all threads stopped.
   template <typename Visitor>
   void for_each(Visitor visit) noexcept {

@@ -12,6 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "Platform/violation.h"
+
 namespace freehold::bridge {
 
 inline constexpr size_t kUnit = 64 * 1024;
@@ -116,10 +118,14 @@ class Spans {
   size_t live() const noexcept { return live_bytes_; }                                  // bytes of objects, loose slots included
   // Gives memory back of free runs that have not, until `keep` units are left or `most` are done. True: there may be more to do.
   bool give_back_dirty(size_t keep, size_t most) noexcept;
+  // Caller holds the heap's lock. What is wrong, if anything is. `partial`: the heads of the lists of spans with room.
+  freehold::os::Violation verify(const uint32_t (&partial)[kClasses]) const noexcept;
   // While it is set, what becomes free is not given back.
   void keep_dirty(bool keep) noexcept { keeps_dirty_ = keep; }
 
  private:
+  freehold::os::Violation verify_slots(const Span* span) const noexcept;
+  freehold::os::Violation verify_free(size_t free_runs) const noexcept;
   Span* take(uint32_t units) noexcept;
   uint32_t& free_list(uint32_t units) noexcept { return free_[units < kFreeLists ? units : 0]; }
 

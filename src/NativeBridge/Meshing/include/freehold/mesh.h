@@ -24,7 +24,7 @@ void freehold_mesh_figures(uint64_t* values, int32_t count);
 /* Meshes all that can be, and gives free memory back. The bytes that the process has less. */
 uint64_t freehold_mesh_compact(void);
 
-/* Null, or what is wrong with the heap, in words. */
+/* Checks every record of the heap against the others; threads that need a lock wait meanwhile. Null, or what is wrong first, in words that the calling thread may read until it asks again. */
 const char* freehold_mesh_verify(void);
 
 #ifdef __cplusplus

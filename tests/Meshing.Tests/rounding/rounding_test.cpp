@@ -1,4 +1,6 @@
 // Sizes: each gets the smallest class that holds it, and all that is promised can be used.
+#include <unistd.h>
+
 #include "mesh_fixture.h"
 
 namespace freehold::mesh::testing {
@@ -35,6 +37,26 @@ TEST_F(RoundingTest, SpansHoldWholeSlotsAndAShuffleVectorTwoSpans) {
   }
 }
 
+// The multiplication is the division, for every offset in a span.
+TEST_F(RoundingTest, AnAddressLeadsToItsSlot) {
+  for (uint32_t c = 1; c < kClasses; c++) {
+    const SizeClass& k = kSizeClasses[c];
+    for (uint64_t offset = 0; offset < uint64_t{k.pages} * os::kPageSize; offset++)
+      ASSERT_EQ(offset * k.reciprocal >> 48, offset / k.size) << offset << " in slots of " << k.size;
+  }
+}
+
+TEST_F(RoundingTest, SmallObjectsAreAlignedForEveryType) {
+  EXPECT_GE(kSizeClasses[1].size, alignof(max_align_t));
+  EXPECT_EQ(kAlignment % alignof(max_align_t), 0u);
+  for (uint32_t c = 1; c < kClasses; c++) EXPECT_EQ(class_of(kSizeClasses[c].size), c) << "the size of a class is in that class";
+}
+
+TEST_F(RoundingTest, PagesAreTheKernels) {
+  EXPECT_EQ(static_cast<size_t>(sysconf(_SC_PAGESIZE)), os::kPageSize);
+  EXPECT_EQ(size_t{1} << os::kPageShift, os::kPageSize);
+}
+
 TEST_F(RoundingTest, TheUsableSizeCanBeWritten) {
   std::vector<std::pair<unsigned char*, size_t>> all;
   for (size_t size : {0, 1, 15, 16, 17, 100, 129, 1000, 3584, 3585, 4096, 5000, 32'768, 32'769, 100'000, 3'000'000}) {
@@ -54,7 +76,8 @@ TEST_F(RoundingTest, TheUsableSizeCanBeWritten) {
 }
 
 TEST_F(RoundingTest, ImpossibleSizesAreRefused) {
-  EXPECT_EQ(allocate(SIZE_MAX), nullptr);
+  // As unsigned numbers these are the largest: no two such objects may come to lie over one another.
+  for (size_t below : {size_t{1}, size_t{8}, size_t{4096}}) EXPECT_EQ(allocate(-below), nullptr);
   EXPECT_EQ(allocate(size_t{PTRDIFF_MAX} + 1), nullptr);
   EXPECT_EQ(allocate(size_t{1} << 46), nullptr);
   EXPECT_EQ(allocate_zeroed(SIZE_MAX / 2, 3), nullptr);

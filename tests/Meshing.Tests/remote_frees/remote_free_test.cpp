@@ -1,3 +1,4 @@
+#include <atomic>
 #include <thread>
 
 #include "mesh_fixture.h"
@@ -116,6 +117,36 @@ TEST_F(RemoteFreeTest, ObjectsThatGoOverToOtherThreads) {
   }
   compact();
   EXPECT_EQ(read_statistics().live_bytes, 0u);
+}
+
+// Spans that become full and partial again, by frees of several threads, while others take the lists' spans: no list becomes a circle, and no span is lost.
+TEST_F(RemoteFreeTest, SpansThatAreFullAndPartialInTurn) {
+  std::atomic<uint64_t*> letters[256] = {};
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < 4; t++) {
+    threads.emplace_back([&, t] {
+      std::mt19937 random(t);
+      std::vector<uint64_t*> own;
+      for (int round = 0; round < 300; round++) {
+        while (own.size() < 200) own.push_back(static_cast<uint64_t*>(allocate(64)));
+        // About half of them are freed by others.
+        for (uint64_t* object : own) {
+          if (random() % 2 == 0) object = letters[random() % 256].exchange(object);
+          deallocate(object);
+        }
+        own.clear();
+        if (round % 50 == 0) {
+          EXPECT_EQ(verify(), nullptr);
+        }
+      }
+      leave_heap();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (auto& letter : letters) deallocate(letter.load());
+  EXPECT_STREQ(verify() == nullptr ? "" : verify(), "");
+  compact();
+  EXPECT_EQ(heap.arena.used_pages(), 0u);
 }
 
 TEST_F(RemoteFreeTest, ThreadsThatEndLeaveNothing) {

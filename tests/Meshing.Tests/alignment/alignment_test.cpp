@@ -22,6 +22,20 @@ TEST_F(AlignmentTest, EverySizeAtEveryAlignment) {
   for (void* object : all) deallocate(object);
 }
 
+// All sizes up to a page, as many objects as fill several spans: not only the first slot is aligned.
+TEST_F(AlignmentTest, EverySizeUpToAPage) {
+  for (size_t alignment = 2; alignment <= 4096; alignment *= 2) {
+    for (size_t size = 0; size <= 4096; size += 4) {
+      void* objects[24];
+      for (void*& object : objects) {
+        object = allocate_aligned(size, alignment);
+        ASSERT_EQ(reinterpret_cast<uintptr_t>(object) % alignment, 0u) << size << " at " << alignment;
+      }
+      for (void* object : objects) deallocate(object);
+    }
+  }
+}
+
 // The kernel's direct I/O writes to frames: its buffers are aligned to 512 bytes at least.
 TEST_F(AlignmentTest, BuffersForDirectInputNeverMesh) {
   for (size_t alignment : {512, 1024, 2048, 4096}) {

@@ -2,6 +2,7 @@
 
 #include "Platform/memory_budget.h"
 #include "core/knobs.h"
+#include "core/stop_spacing.h"
 #include "heap/accounting.h"
 #include "heap/block_pool.h"
 #include "heap/maintenance.h"
@@ -16,11 +17,12 @@ namespace {
 constexpr uint32_t kEmergencyBytes = 256 << 10;
 
 void give_back(os::GiveBack how) noexcept {
+  core::SpacedStops spaced;
   thread_heap.emergency = kEmergencyBytes;
   switch (how) {
     case os::GiveBack::kSpare:
       drop_prefaulted();
-      trim_pool(0);
+      trim_pool_in_steps(0);
       break;
     case os::GiveBack::kCompact: maintain(true, false); break;
     case os::GiveBack::kReclaim:

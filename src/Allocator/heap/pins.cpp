@@ -212,8 +212,8 @@ void remove_handle_pin(const void* object) noexcept {
   BlockRecord& record = record_of(address);
   // A count of 0 would be an error elsewhere; it must not become one of four billion.
   uint32_t count = record.handle_pins.load(std::memory_order_relaxed);
-  while (count != 0 && !record.handle_pins.compare_exchange_weak(count, count - 1, std::memory_order_acq_rel)) {}
-  if (count == 1 && record.state.load(std::memory_order_acquire) == BlockState::kPooled) {
+  while (count != 0 && !record.handle_pins.compare_exchange_weak(count, count - 1, std::memory_order_seq_cst)) {}
+  if (count == 1 && (record.state.load(std::memory_order_acquire) == BlockState::kPooled || record.release_waits.load(std::memory_order_seq_cst))) {
     note_unpinned();
     wake_maintenance();
   }

@@ -5,6 +5,7 @@
 #include "core/stop_spacing.h"
 #include "heap/accounting.h"
 #include "heap/block_pool.h"
+#include "heap/huge_ends.h"
 #include "heap/maintenance.h"
 #include "heap/reachability.h"
 #include "heap/thread_heap.h"
@@ -21,6 +22,7 @@ void give_back(os::GiveBack how) noexcept {
   thread_heap.emergency = kEmergencyBytes;
   switch (how) {
     case os::GiveBack::kSpare:
+      end_listed_huge();
       drop_prefaulted();
       trim_pool_in_steps(0);
       break;

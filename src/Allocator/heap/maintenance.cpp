@@ -14,6 +14,7 @@
 #include "heap/chunks.h"
 #include "heap/dead_pages.h"
 #include "heap/dedangling.h"
+#include "heap/huge_ends.h"
 #include "heap/large.h"
 #include "heap/maintenance_signals.h"
 #include "heap/mappings.h"
@@ -200,6 +201,7 @@ void maintain(bool thorough, bool on_allocating_thread) noexcept {
     work();
     if (!on_allocating_thread) phase_done(name);
   };
+  end_listed_huge();
   watch_mappings(mappings());
   if (thorough || should_recount()) phase("recount", [] { recount(); });
   if (thorough || dead_pages_weigh()) {
@@ -211,7 +213,8 @@ void maintain(bool thorough, bool on_allocating_thread) noexcept {
     });
   }
   phase("release of idle blocks", [&] { release_idle_blocks(thorough); });
-  if (has_blocks_that_wait_for_pins() && (thorough || (!has_just_looked_for_pins() && may_stop_for_pins()))) release_unpinned_blocks(thorough, on_allocating_thread);
+  if (has_blocks_that_wait_for_pins() && (thorough || (!has_just_looked_for_pins() && may_stop_for_pins())))
+    release_unpinned_blocks(thorough, on_allocating_thread);
   // Promotion locks each block that it takes, not all of maintenance.
   if (thorough || should_promote()) {
     promote(thorough ? PromotionScope::kSparse : PromotionScope::kFragmented, !on_allocating_thread);
@@ -221,8 +224,7 @@ void maintain(bool thorough, bool on_allocating_thread) noexcept {
   }
   if (!on_allocating_thread && (thorough || should_remap()) && dedangle()) phase_done("de-dangling");
   if (thorough) drop_prefaulted();
-  if (block_counters.pooled.load(std::memory_order_relaxed) != 0)
-    phase("trim", [&] { trim_pool_in_steps(thorough ? 0 : pool_without_surplus()); });
+  if (block_counters.pooled.load(std::memory_order_relaxed) != 0) phase("trim", [&] { trim_pool_in_steps(thorough ? 0 : pool_without_surplus()); });
   // Empty addresses keep their tables. Many are worth a call or two of the kernel; so are few, once the program takes no more blocks.
   uint64_t recycled = block_counters.recycled.load(std::memory_order_relaxed), moved = block_counters.moved.load(std::memory_order_relaxed);
   bool quiet = state.recycled_at_last_round.exchange(recycled, std::memory_order_relaxed) == recycled;

@@ -6,6 +6,7 @@
 #include "core/knobs.h"
 #include "core/module_state.h"
 #include "heap/accounting.h"
+#include "heap/huge_ends.h"
 #include "heap/phases.h"
 #include "heap/pinned_blocks.h"
 #include "heap/promotion_policy.h"
@@ -40,6 +41,7 @@ void release_unpinned_blocks(bool thorough, bool on_allocating_thread) noexcept 
     os::LockGuard guard(maintenance_lock);
     released = release_unpinned(thorough || core::knobs.debug ? 1 : kBackgroundRun);
   }
+  end_listed_huge();
   if (!on_allocating_thread) phase_done("release of unpinned blocks");
   state.pinned_at_last_stop = pinned - (released < pinned ? released : pinned);
   state.ticks_between_stops = released != 0 || more ? 1 : std::min(2 * state.ticks_between_stops.load(), kPatience);

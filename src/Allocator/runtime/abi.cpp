@@ -17,6 +17,7 @@
 #include "heap/forwarding.h"
 #include "heap/graph_deletion.h"
 #include "heap/heap.h"
+#include "heap/huge_ends.h"
 #include "heap/leaks.h"
 #include "heap/maintenance.h"
 #include "heap/notices.h"
@@ -93,6 +94,8 @@ intptr_t freehold_difference(uintptr_t a, uintptr_t b) noexcept { return freehol
 void freehold_get_statistics(uint64_t* values, int32_t count) noexcept { freehold::diag::collect_statistics(values, count); }
 
 void freehold_release_unpinned() noexcept { freehold::heap::release_what_no_thread_pins(); }
+
+void freehold_end_huge() noexcept { freehold::heap::end_listed_huge(); }
 
 void freehold_let_stop() noexcept {}
 

@@ -35,8 +35,11 @@ constexpr uint64_t kMicrosecondsOfSlice = 50;
 // The thread is in cooperative mode: a stop that is wanted ends the wait. So does what the caller waits for.
 template <typename Condition>
 void pause_while(Condition waits, uint64_t microseconds) noexcept {
-  for (; microseconds != 0 && waits() && !core::is_stop_wanted(); microseconds -= std::min(microseconds, kMicrosecondsOfSlice))
-    os::pause(std::min(microseconds, kMicrosecondsOfSlice));
+  for (uint64_t slice; microseconds != 0 && waits() && !core::is_stop_wanted(); microseconds -= slice) {
+    slice = std::min(microseconds, kMicrosecondsOfSlice);
+    count(promotion_counters.pauses, 1);
+    os::pause(slice);
+  }
 }
 
 }  // namespace

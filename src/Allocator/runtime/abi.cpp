@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "core/arena.h"
 #include "core/fault_recovery.h"
 #include "core/knobs.h"
 #include "core/object.h"
@@ -81,6 +82,9 @@ int32_t freehold_read_stack(uint32_t stack, uintptr_t* addresses, int32_t capaci
 }
 
 void freehold_share(void* object) noexcept { freehold::heap::share(object); }
+int32_t freehold_is_deletable(void* object) noexcept {
+  return freehold::core::arena.contains(reinterpret_cast<uintptr_t>(object)) && !freehold::heap::is_shared(object) ? 1 : 0;
+}
 int32_t freehold_is_deleted(void* object) noexcept { return freehold::heap::is_deleted(object) || freehold::heap::is_postponed(object) ? 1 : 0; }
 
 void* freehold_pin(void* address) noexcept { return freehold::heap::pin(address); }

@@ -27,7 +27,7 @@ internal static class OwnedParts
     [ThreadStatic]
     private static bool t_enumeratorThrew;
 
-    // Of the deletion that this thread makes, the innermost one: what it does without memory for the notes.
+    // Of the deletion that this thread makes, the innermost one: beside the notes, which is little unless there is no memory for them. Deletions within it begin with nothing.
     [ThreadStatic]
     private static Unnoted t_unnoted;
 
@@ -35,7 +35,7 @@ internal static class OwnedParts
     {
         internal bool IsInUse;
         internal object? Last;  // the part that was named last: whoever names them may still need it to go on
-        internal ExceptionDispatchInfo? First;  // what the first finalizer of those before it has thrown
+        internal ExceptionDispatchInfo? First;  // what the first finalizer of all parts has thrown
         internal bool Passes;  // they are named again later
         internal bool HasPassed;
     }
@@ -239,6 +239,7 @@ internal static class OwnedParts
         }
         catch (Exception exception)
         {
+            t_unnoted.IsInUse = true;
             t_unnoted.First ??= ExceptionDispatchInfo.Capture(exception);
         }
     }

@@ -147,7 +147,11 @@ class HeapModelTest : public HeapTest, public ::testing::WithParamInterface<core
         }
         destroy(entry);
       }
-      if (draw % 200'000 == 7) heap::collect();
+      if (draw % 200'000 == 7) {  // where others may stop it, as GC.Collect does
+        mutator.running.unlock();
+        heap::collect();
+        mutator.running.lock();
+      }
     }
     for (const Entry& entry : live) destroy(entry);
     while (!mutator.pinned.empty() && !HasFatalFailure()) unpin(mutator.pinned);

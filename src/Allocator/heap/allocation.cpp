@@ -227,7 +227,7 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
     thread_heap.missed_round = false;
     // It takes time, and no stop is to wait for it.
     uint64_t seen = state.quick_rounds.begun();
-    if (!call_where_threads_stop(make_quick_round, &seen)) make_quick_round(&seen);
+    if (!call_where_threads_stop(make_quick_round, &seen)) maintain(true, true);
     thread_heap.emergency = 0;
     start = try_allocate(context, size, flags);
   }

@@ -58,7 +58,7 @@ class SpacedStops {
   const bool before_;
 };
 
-// Before each stop. Who takes a lock first that others want may call it earlier: a second call finds that the time has passed.
+// Before each stop. Who takes a lock first that others want, or measures the stop, calls it earlier: a second call finds that the time has passed.
 inline void leave_threads_their_time() noexcept {
   // A verification takes longer than all that it verifies.
   if (stops_are_spaced) stop_spacing.wait(knobs.verify ? 1 : StopSpacing::kTimes);

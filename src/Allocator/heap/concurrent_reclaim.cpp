@@ -115,6 +115,7 @@ bool Cycle::stop(void (*stopped)(void* cycle)) noexcept {
     Cycle* cycle;
     void (*stopped)(void*);
   } timed = {this, stopped};
+  core::leave_threads_their_time();
   uint64_t before = os::nanoseconds();
   bool stood = support_.stop(
       [](void* argument) {

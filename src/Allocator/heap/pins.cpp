@@ -8,6 +8,7 @@
 #include "core/knobs.h"
 #include "core/module_state.h"
 #include "core/object.h"
+#include "core/stop_spacing.h"
 #include "core/stress.h"
 #include "heap/block_walk.h"
 #include "heap/classification.h"
@@ -303,6 +304,7 @@ bool refresh_stack_pins(void (*forget)(void*), void* argument) noexcept {
                         static_cast<Caller*>(of_caller)->forget(static_cast<Caller*>(of_caller)->argument);
                       },
                   .argument = &caller};
+  core::leave_threads_their_time();
   uint64_t start = os::nanoseconds();
   if (!scanner(scan)) return false;
   uint64_t took = os::nanoseconds() - start;

@@ -20,7 +20,7 @@ public static class SharedObjectsTable
         new("System.Reflection.EnumInfo", "the runtime has one for each enumeration; ToString and GetName return its names", "<Names>k__BackingField"),
         new("System.Globalization.CultureData", Culture, "*"),
         new("System.Globalization.CultureInfo", Culture, "GetCultureInfo()"),
-        new("System.Globalization.DateTimeFormatInfo", Culture, "*"),
+        new("System.Globalization.DateTimeFormatInfo", Culture, "*", "-SetAllDateTimePatterns(String[])"),
         new("System.Globalization.NumberFormatInfo", Culture, "*"),
         new("System.Environment", "the table of variables has the texts", "GetSystemEnvironmentVariables>Add", "SetEnvironmentVariableCore>set_Item"),
         new("System.String", "the table of interned strings has it", "Intern()", "IsInterned()"),

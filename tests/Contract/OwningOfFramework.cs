@@ -15,8 +15,6 @@ internal static class OwningOfFramework
         yield return new("owned-objects-of-the-framework", _ => Shared());
         yield return new("owned-objects-of-the-framework-as-elements", _ => Elements());
         yield return new("owned-objects-that-the-framework-was-given", _ => Given());
-        yield return new("owned-objects-that-the-framework-was-lent", _ => Lent());
-        yield return new("owned-variables-of-the-environment", _ => Variables());
     }
 
     private enum Colour
@@ -63,7 +61,6 @@ internal static class OwningOfFramework
         yield return ("verb", () => HttpMethod.Get, value => value.ToString()!);
         yield return ("stream", () => Stream.Null, value => ((Stream)value).CanRead.ToString());
         yield return ("empty-list", () => ImmutableEmpty(), value => ((ICollection)value).Count.ToString(CultureInfo.InvariantCulture));
-        yield return ("name-of-a-zone", () => TimeZoneInfo.Utc.StandardName, value => (string)value);
         yield return ("variable", () => Environment.GetEnvironmentVariables()["PATH"] ?? "none", value => (((string)value).Length > 0).ToString());
         yield return ("argument", () => Environment.GetCommandLineArgs()[0], value => (((string)value).Length > 0).ToString());
     }
@@ -168,83 +165,6 @@ internal static class OwningOfFramework
     }
 
     // What the program gave to a setter is the program's still.
-    private static void Gone(params object[] objects)
-    {
-        foreach (object own in objects)
-        {
-            Heap.Delete(own);
-            Expect.SecondDeleteThrows(own);
-        }
-    }
-
-    // What a static of the framework had for a while is the program's again.
-    private static void Lent()
-    {
-        TextWriter console = Console.Out;
-        for (int i = 0; i < 10; i++)
-        {
-            EventHandler exits = new Exits().OnExit;
-            AppDomain.CurrentDomain.ProcessExit += exits;
-            AppDomain.CurrentDomain.ProcessExit -= exits;
-            EventHandler<System.Threading.Tasks.UnobservedTaskExceptionEventArgs> unobserved = new Exits().OnUnobserved;
-            System.Threading.Tasks.TaskScheduler.UnobservedTaskException += unobserved;
-            System.Threading.Tasks.TaskScheduler.UnobservedTaskException -= unobserved;
-            ConsoleCancelEventHandler cancels = new Exits().OnCancel;
-            Console.CancelKeyPress += cancels;
-            Console.CancelKeyPress -= cancels;
-            Gone(exits, unobserved, cancels);
-
-            TextWriter writer = TextWriter.Synchronized(new StringWriter());
-            Console.SetOut(writer);
-            Console.SetOut(console);
-            Gone(writer);
-
-            var first = new System.Diagnostics.DiagnosticListener($"first {i}");
-            var second = new System.Diagnostics.DiagnosticListener($"second {i}");
-            second.Dispose();  // the first is the head of the list again
-            Gone(second);
-            first.Dispose();
-            Gone(first);
-
-            string id = $"Zone {i}", name = $"of the program {i}";
-            var rule = TimeZoneInfo.AdjustmentRule.CreateAdjustmentRule(DateTime.MinValue.Date, DateTime.MaxValue.Date, TimeSpan.FromHours(1),
-                TimeZoneInfo.TransitionTime.CreateFixedDateRule(new DateTime(1, 1, 1, 2, 0, 0), 3, 1), TimeZoneInfo.TransitionTime.CreateFixedDateRule(new DateTime(1, 1, 1, 2, 0, 0), 10, 1));
-            TimeZoneInfo zone = TimeZoneInfo.CreateCustomTimeZone(id, TimeSpan.FromHours(1), name, name, name, [rule]);
-            Expect.Equal(name, zone.StandardName);
-            Gone(zone, id, name, rule);
-
-            string pattern = $"dd MM yyyy {i}";
-            string[] patterns = [pattern];
-            var format = (DateTimeFormatInfo)CultureInfo.InvariantCulture.DateTimeFormat.Clone();
-            format.SetAllDateTimePatterns(patterns, 'd');
-            Gone(format, patterns, pattern);
-        }
-    }
-
-    // Each call makes a text while the framework has no table of them, which it has once somebody asks for all.
-    private static void Variables()
-    {
-        string path = Environment.GetEnvironmentVariable("PATH")!;
-        if (!ReferenceEquals(path, Environment.GetEnvironmentVariable("PATH")))
-            Gone(path);
-        string name = $"FREEHOLD_{Environment.ProcessId}", value = $"of the program {Environment.ProcessId}";
-        Environment.SetEnvironmentVariable(name, value);
-        Heap.Delete(name);
-        Heap.Delete(value);
-        Expect.Equal($"of the program {Environment.ProcessId}", Environment.GetEnvironmentVariable($"FREEHOLD_{Environment.ProcessId}")!);
-        Heap.Delete(Environment.GetEnvironmentVariable("PATH"));
-        Expect.True(Environment.GetEnvironmentVariable("PATH")!.Length > 0);
-    }
-
-    private sealed class Exits
-    {
-        public void OnExit(object? sender, EventArgs arguments) => GC.KeepAlive(this);
-
-        public void OnUnobserved(object? sender, System.Threading.Tasks.UnobservedTaskExceptionEventArgs arguments) => GC.KeepAlive(this);
-
-        public void OnCancel(object? sender, ConsoleCancelEventArgs arguments) => GC.KeepAlive(this);
-    }
-
     private static void Given()
     {
         for (int i = 0; i < 10; i++)

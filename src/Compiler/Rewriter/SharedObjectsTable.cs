@@ -5,7 +5,7 @@ namespace Freehold.Rewriter;
 /// <summary>A type of the framework that gives the same object to all who ask, and does not keep it in a static.</summary>
 /// <param name="Type">Full name, as Cecil writes it.</param>
 /// <param name="Reason">Who has the objects.</param>
-/// <param name="Members"><c>field</c>: what is stored there, and what is in it if it is an array. <c>method()</c>: what the method returns. <c>.ctor</c>: the objects of the type. <c>method&gt;called</c>: the objects that the method gives to a call. <c>*</c>: all fields of references, but for what a public method is given and stores. <c>-method(Type)</c>: but not what that method makes or stores, by its first parameter's type.</param>
+/// <param name="Members"><c>field</c>: what is stored there, and what is in it if it is an array. <c>method()</c>: what the method returns. <c>.ctor</c>: the objects of the type. <c>method&gt;called</c>: the objects that the method gives to a call. <c>*</c>: all fields of references, but for what a public setter stores.</param>
 public sealed record SharedObjectsRow(string Type, string Reason, params string[] Members);
 
 /// <summary>The reviewed table of shared objects that are behind a static, and not in it. A type or member that a version does not have fails the rewrite.</summary>
@@ -20,11 +20,11 @@ public static class SharedObjectsTable
         new("System.Reflection.EnumInfo", "the runtime has one for each enumeration; ToString and GetName return its names", "<Names>k__BackingField"),
         new("System.Globalization.CultureData", Culture, "*"),
         new("System.Globalization.CultureInfo", Culture, "GetCultureInfo()"),
-        new("System.Globalization.DateTimeFormatInfo", Culture, "*", "-SetAllDateTimePatterns(String[])"),
+        new("System.Globalization.DateTimeFormatInfo", Culture, "*"),
         new("System.Globalization.NumberFormatInfo", Culture, "*"),
-        new("System.Environment", "the table of variables has the texts", "GetSystemEnvironmentVariables>Add", "SetEnvironmentVariableCore>set_Item"),
+        new("System.Environment", "the table of variables has the texts", "GetEnvironmentVariable()", "GetEnvironmentVariables>Add"),
         new("System.String", "the table of interned strings has it", "Intern()", "IsInterned()"),
-        new("System.TimeZoneInfo", "zones are cached, and their texts; those of CreateCustomTimeZone are not", ".ctor", "*", "-.ctor(String)", "-.ctor(SerializationInfo)", "CreateUtcTimeZone>CreateCustomTimeZone"),
+        new("System.TimeZoneInfo", "zones are cached, and their texts", ".ctor", "*"),
         new("System.Reflection.Runtime.MethodInfos.RuntimeMethodInfo", Reflection, ".ctor"),
         new("System.Reflection.Runtime.MethodInfos.RuntimeConstructorInfo", Reflection, ".ctor"),
         new("System.Reflection.Runtime.FieldInfos.RuntimeFieldInfo", Reflection, ".ctor"),

@@ -9,7 +9,7 @@ namespace Freehold.Rewriter.Passes;
 /// <summary>
 /// What the framework stores in statics, it gives to all who ask: an empty match, a completed task, the text of a small number. Each such store marks the object before, and so does a store into
 /// an array that is in a static, and what <see cref="SharedObjectsTable"/> names. Deletions leave marked objects (core::kSharedBit); reclaim does not ask. What a public method stores of its own
-/// parameters, or a public type of itself, is the program's and stays so; and so do the handlers of events.
+/// parameters, or a public type of itself, is the program's and stays so.
 /// </summary>
 public sealed class SharedObjects : IRewritePass
 {
@@ -20,7 +20,7 @@ public sealed class SharedObjects : IRewritePass
     public string Name => nameof(SharedObjects);
 
     /// <inheritdoc/>
-    public int Version => 2;
+    public int Version => 1;
 
     /// <inheritdoc/>
     public bool AppliesTo(AssemblyRole role) => role != AssemblyRole.Application;
@@ -45,9 +45,9 @@ public sealed class SharedObjects : IRewritePass
         {
             if (assembly.Module.GetType(row.Type) is { } type)
             {
-                foreach (string member in row.Members.Where(member => member[0] != '-'))
+                foreach (string member in row.Members)
                 {
-                    OfTable(assembly, type, row, member);
+                    OfTable(assembly, type, member);
                 }
 
                 statistics.Rewrite(row.Type);
@@ -92,8 +92,8 @@ public sealed class SharedObjects : IRewritePass
             return;
         }
 
-        Instruction value = Before(store);
-        if (IsOfProgram(method, value) || IsOfEvent(method, type) || IsOfHandlers(value) || IsLink(value, type))
+        if (Escape.IlSlots.ArgumentOf(method, Before(store)) is int argument && IsVisible(method.DeclaringType)
+            && (method.IsPublic || method.IsFamily || method.IsFamilyOrAssembly || (method.HasThis && argument == 0)))
         {
             statistics.Skip(method.FullName, "the program's");
             return;
@@ -114,19 +114,6 @@ public sealed class SharedObjects : IRewritePass
             }
         }
     }
-
-    private static bool IsOfProgram(MethodDefinition method, Instruction value) => Escape.IlSlots.ArgumentOf(method, value) is int argument && IsVisible(method.DeclaringType)
-        && (method.IsPublic || method.IsFamily || method.IsFamilyOrAssembly || (method.HasThis && argument == 0));
-
-    // The handlers of an event are the program's: what joins two of them, or takes one away, gives one of them back where there is no other.
-    private static bool IsOfEvent(MethodDefinition method, TypeReference type) => (method.IsAddOn || method.IsRemoveOn) && Unmodified(type).Resolve() is { BaseType.FullName: "System.MulticastDelegate" };
-
-    private static bool IsOfHandlers(Instruction value) =>
-        (value.OpCode.Code == Code.Castclass ? value.Previous : value) is { Operand: MethodReference { DeclaringType.FullName: "System.Delegate", Name: "Combine" or "Remove" } };
-
-    // The rest of a list: each of its nodes has been the head before, and was marked then, or is the program's.
-    private static bool IsLink(Instruction value, TypeReference type) =>
-        value is { OpCode.Code: Code.Ldfld, Operand: FieldReference link } && link.FieldType.FullName == type.FullName && link.DeclaringType.FullName == type.FullName;
 
     private static bool IsVisible(TypeDefinition type) => type.IsNested ? (type.IsNestedPublic || type.IsNestedFamily || type.IsNestedFamilyOrAssembly) && IsVisible(type.DeclaringType) : type.IsPublic;
 
@@ -158,24 +145,11 @@ public sealed class SharedObjects : IRewritePass
             case Code.Ldelema when !isAddress && above == 1 && IsReference((TypeReference)user.Operand) && StackEffect.UserOf(user, out int more) is { OpCode.Code: Code.Call } call:
                 Exchanged(assembly, method, call, more, [], edits);
                 break;
-            case Code.Call or Code.Callvirt when isAddress && IsOfEvent(method, field.FieldType):
-                statistics.Skip(method.FullName, "the program's");
-                break;
             case Code.Call or Code.Callvirt when isAddress && IsReference(field.FieldType):
-                if (Exchanges(user, above) && IsOfProgram(method, Before(user)))
-                {
-                    statistics.Skip(method.FullName, "the program's");
-                    break;
-                }
-
                 Exchanged(assembly, method, user, above, [Instruction.Create(OpCodes.Ldsfld, field), Mark(assembly, field.FieldType)], edits);
                 break;
         }
     }
-
-    // Whether the last argument of the call is what it stores.
-    private static bool Exchanges(Instruction call, int above) => ((MethodReference)call.Operand) is { DeclaringType.FullName: var type, Name: var name }
-        && (type, name, above) is ("System.Threading.Interlocked", "Exchange", 1) or ("System.Threading.Volatile", "Write", 1);
 
     // A call has the address of a place. What CompareExchange and Exchange store is marked before; of others, what the place has afterwards.
     private static void Exchanged(AssemblyUnderRewrite assembly, MethodDefinition method, Instruction call, int above, Instruction[] afterwards, List<(Instruction, Instruction[])> edits)
@@ -198,7 +172,7 @@ public sealed class SharedObjects : IRewritePass
                 comparand.VariableType = called is GenericInstanceMethod generic ? generic.GenericArguments[0] : comparand.VariableType;
                 edits.Add((call, [Emit.Store(comparand), Emit.Again(), Call(assembly, Share, assembly.Module.TypeSystem.Void, assembly.Module.TypeSystem.Object), Emit.Load(comparand)]));
                 break;
-            case var _ when Exchanges(call, above):
+            case ("System.Threading.Interlocked", "Exchange", 1) or ("System.Threading.Volatile", "Write", 1):
                 edits.Add((call, [Emit.Again(), Call(assembly, Share, assembly.Module.TypeSystem.Void, assembly.Module.TypeSystem.Object)]));
                 break;
             default:
@@ -238,11 +212,7 @@ public sealed class SharedObjects : IRewritePass
         }
     }
 
-    // A method that the row leaves out, by the type of its first parameter.
-    private static bool IsOfProgram(SharedObjectsRow row, MethodDefinition method) =>
-        method.HasParameters && row.Members.Contains($"-{method.Name}({method.Parameters[0].ParameterType.Name})");
-
-    private static void OfTable(AssemblyUnderRewrite assembly, TypeDefinition type, SharedObjectsRow row, string member)
+    private static void OfTable(AssemblyUnderRewrite assembly, TypeDefinition type, string member)
     {
         List<(MethodDefinition Method, Instruction Before, Instruction[] Inserted)> edits = [];
         if (!member.StartsWith('<') && member.Split('>') is [string caller, string called])
@@ -257,7 +227,7 @@ public sealed class SharedObjects : IRewritePass
         }
         else if (member.EndsWith("()", System.StringComparison.Ordinal) || member == ".ctor")
         {
-            foreach (MethodDefinition method in type.Methods.Where(method => method.HasBody && !(method.IsStatic && method.IsConstructor) && method.Name == member.TrimEnd('(', ')') && !IsOfProgram(row, method)))
+            foreach (MethodDefinition method in type.Methods.Where(method => method.HasBody && !(method.IsStatic && method.IsConstructor) && method.Name == member.TrimEnd('(', ')')))
             {
                 foreach (Instruction end in method.Body.Instructions.Where(instruction => instruction.OpCode.Code == Code.Ret))
                 {
@@ -268,10 +238,9 @@ public sealed class SharedObjects : IRewritePass
         else
         {
             FieldDefinition[] fields = [.. type.Fields.Where(field => !field.IsStatic && IsReference(field.FieldType) && member is "*" || field.Name == member)];
-            foreach (MethodDefinition method in type.Methods.Where(method => method.HasBody && !(member == "*" && (method is { IsPublic: true, IsSetter: true } || IsOfProgram(row, method)))))
+            foreach (MethodDefinition method in type.Methods.Where(method => method.HasBody && !(member == "*" && method is { IsPublic: true, IsSetter: true })))
             {
-                foreach (Instruction store in method.Body.Instructions.Where(instruction => instruction.OpCode.Code == Code.Stfld && fields.Contains(((FieldReference)instruction.Operand).Resolve())
-                    && !(member == "*" && method.IsPublic && !method.IsConstructor && IsOfProgram(method, Before(instruction)))))
+                foreach (Instruction store in method.Body.Instructions.Where(instruction => instruction.OpCode.Code == Code.Stfld && fields.Contains(((FieldReference)instruction.Operand).Resolve())))
                 {
                     edits.Add((method, store, [Emit.Again(), Mark(assembly, ((FieldReference)store.Operand).FieldType)]));
                 }
@@ -292,7 +261,7 @@ public sealed class SharedObjects : IRewritePass
     // Objects that are given to a call are on the stack: each goes through a local.
     private static IEnumerable<Instruction> Arguments(AssemblyUnderRewrite assembly, MethodDefinition method, MethodReference called)
     {
-        VariableDefinition[] given = [.. called.Parameters.Select(parameter => new VariableDefinition(TypeOf(called, parameter)))];
+        VariableDefinition[] given = [.. called.Parameters.Select(_ => new VariableDefinition(assembly.Module.TypeSystem.Object))];
         foreach (VariableDefinition argument in given.Reverse())
         {
             method.Body.Variables.Add(argument);
@@ -302,18 +271,10 @@ public sealed class SharedObjects : IRewritePass
         foreach (VariableDefinition argument in given)
         {
             yield return Emit.Load(argument);
-            if (IsReference(argument.VariableType))
-            {
-                yield return Emit.Again();
-                yield return Mark(assembly, argument.VariableType);
-            }
+            yield return Emit.Again();
+            yield return Mark(assembly, argument.VariableType);
         }
     }
-
-    private static TypeReference TypeOf(MethodReference called, ParameterDefinition parameter) =>
-        parameter.ParameterType is GenericParameter { Type: GenericParameterType.Type } generic && called.DeclaringType is GenericInstanceType instance
-            ? instance.GenericArguments[generic.Position]
-            : parameter.ParameterType;
 
     private static void Edit(MethodDefinition method, List<(Instruction Before, Instruction[] Inserted)> edits)
     {

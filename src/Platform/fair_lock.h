@@ -29,8 +29,9 @@ class FairLock {
     if (next_.load(std::memory_order_seq_cst) != following) wake_with_bit(serving_, bit_of(following));
   }
 
-  // Whether a thread waits for it, of one that is held.
-  bool is_wanted() const noexcept { return next_.load(std::memory_order_relaxed) - serving_.load(std::memory_order_relaxed) > 1; }
+  // Whether a thread waits for it, of one that is held; how many do.
+  bool is_wanted() const noexcept { return waiters() != 0; }
+  uint32_t waiters() const noexcept { return next_.load(std::memory_order_relaxed) - serving_.load(std::memory_order_relaxed) - 1; }
 
   // For the child of a fork, which has none of the threads that held it or waited.
   void forget() noexcept {

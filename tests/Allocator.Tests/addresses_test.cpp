@@ -67,6 +67,7 @@ class AddressesTest : public HeapTest, public ::testing::WithParamInterface<core
   Object* allocate_and_delete() {
     Object* object = allocate(&bytes_type.table, kLength);
     if (object != nullptr) heap::delete_object(object);
+    heap::end_listed_huge();
     return object;
   }
 
@@ -81,6 +82,7 @@ class AddressesTest : public HeapTest, public ::testing::WithParamInterface<core
   Object* allocate_huge_and_delete(uint32_t bytes) {
     Object* object = allocate(&bytes_type.table, bytes);
     if (object != nullptr) heap::delete_object(object);
+    heap::end_listed_huge();
     return object;
   }
 
@@ -307,7 +309,8 @@ TEST_P(AddressesTest, ANameWithinAHugeObjectKeepsAllOfIt) {
   Object* before = allocate(&bytes_type.table, 40'000'000);
   Object* object = allocate(&bytes_type.table, 300'000'000);
   Object* behind = allocate(&bytes_type.table, 200'000'000);
-  for (Object* deleted : {before, object, behind}) ASSERT_EQ(heap::delete_object(deleted), heap::DeleteResult::kDeleted);
+  for (Object* deleted : {before, object, behind}) ASSERT_TRUE(heap::has_deleted(heap::delete_object(deleted)));
+  heap::end_listed_huge();
   // To the end of the last group.
   while (group_of(allocate_huge_and_delete(3'000'000)) == group_of(number(behind) + 200'000'000)) continue;
   size_t first = group_of(object), last = group_of(number(object) + 300'000'000);

@@ -180,12 +180,12 @@ TEST_F(HeapTest, FramesThatAreNeededNowAndThenStay) {
   ASSERT_GT(most, 4u);
   uint64_t fresh = heap::block_counters.fresh.load();
   for (int cycle = 0; cycle < 10; cycle++) {
-    for (int tick = 0; tick < 6; tick++) EXPECT_EQ(heap::trim_pool_surplus(), 0u) << "cycle " << cycle << ", tick " << tick;
+    for (int tick = 0; tick < 6; tick++) EXPECT_EQ(heap::trim_pool(heap::pool_without_surplus()), 0u) << "cycle " << cycle << ", tick " << tick;
     use_blocks(most);
   }
   EXPECT_LE(heap::block_counters.fresh.load(), fresh + 2);
   size_t trimmed = 0;
-  for (int tick = 0; tick < 9; tick++) trimmed += heap::trim_pool_surplus();
+  for (int tick = 0; tick < 9; tick++) trimmed += heap::trim_pool(heap::pool_without_surplus());
   EXPECT_GT(trimmed, 0u);
   EXPECT_EQ(heap::block_counters.pooled.load(), 0u);
   heap::retire(&owner);

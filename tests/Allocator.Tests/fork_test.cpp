@@ -20,6 +20,8 @@
 #include "heap/forwarding.h"
 #include "heap/maintenance_signals.h"
 #include "heap/phases.h"
+#include "heap/prefault.h"
+#include "heap/prefault_policy.h"
 #include "heap/promotion.h"
 #include "heap/scopes.h"
 #include "heap/thread_heap.h"
@@ -165,6 +167,38 @@ TEST_P(ForkedHeapTest, ABlockThatWasBeingPrefaultedIsNotCountedInTheChild) {
     EXPECT_EQ(heap::block_counters.prefaulted.load(), 0u);
   }));
   heap::block_counters.prefaulted -= 1;
+}
+
+// Nor has the child the thread that makes it: another is to be started, and nobody wakes the one that sleeps in the parent. What a thread was about to take is nobody's.
+TEST_P(ForkedHeapTest, MemoryIsMadeAheadInTheChildToo) {
+  heap::set_prefaulting(true);
+  heap::block_counters.starting += 1;
+  EXPECT_TRUE(is_well_in_child([] {
+    EXPECT_FALSE(heap::is_prefaulting());
+    EXPECT_EQ(heap::block_counters.starting.load(), 0u);
+    heap::note_growth();  // somebody takes fresh memory
+    heap::start_prefaulting(true);
+    EXPECT_TRUE(heap::is_prefaulting());
+  }));
+  heap::block_counters.starting -= 1;
+  heap::set_prefaulting(false);
+}
+
+// A child of a fork that stopped nobody: whoever had the locks of phases is not here.
+TEST_P(ForkedHeapTest, LocksOfPhasesAreForgottenWithTheirThreads) {
+  heap::PromotionPause promotion;
+  heap::MaintenancePause maintenance;
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    heap::forget_pauses_in_child();
+    heap::go_on_in_child();
+    heap::maintain(true, false);
+    _exit(HasFailure() ? 1 : 0);
+  }
+  int status = -1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 // The thread that makes fresh memory ahead is not stopped for a fork: the child must not inherit a lock that it had.

@@ -28,6 +28,7 @@
 #include "heap/dead_pages.h"
 #include "heap/heap.h"
 #include "heap/history.h"
+#include "heap/huge_ends.h"
 #include "heap/large.h"
 #include "heap/maintenance.h"
 #include "heap/owned_parts.h"

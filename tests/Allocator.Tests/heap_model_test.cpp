@@ -147,7 +147,13 @@ class HeapModelTest : public HeapTest, public ::testing::WithParamInterface<core
         }
         destroy(entry);
       }
-      if (draw % 200'000 == 7) heap::collect();
+      if (draw % 200'000 == 7) {  // where others may stop it, as GC.Collect does
+        self = nullptr;
+        mutator.running.unlock();
+        heap::collect();
+        mutator.running.lock();
+        self = &mutator;
+      }
     }
     for (const Entry& entry : live) destroy(entry);
     while (!mutator.pinned.empty() && !HasFatalFailure()) unpin(mutator.pinned);

@@ -9,11 +9,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
+#include <vector>
 
 #include "heap/background_thread.h"
 #include "heap/cards.h"
 #include "heap/forwarding.h"
 #include "heap/maintenance_signals.h"
+#include "heap/phases.h"
 #include "heap/pin_release.h"
 #include "heap/promotion_counters.h"
 #include "heap_fixture.h"
@@ -127,6 +129,54 @@ TEST_F(PinReleaseTest, StopsThatFindNothingBecomeRare) {
   heap::block_counters.pinned.fetch_add(1);
   EXPECT_TRUE(heap::may_stop_for_pins());
   heap::block_counters.pinned.fetch_sub(1);
+}
+
+// Others wait for the lock of maintenance with all threads stopped. Between any two of its steps they get it, and find that little has happened since.
+TEST_F(PinReleaseTest, TrimAndCollapseHaveTheLockForOneStepAtATime) {
+  constexpr size_t kBlocks = 24;
+  auto fill = [this](size_t blocks) {
+    std::vector<Object*> objects;
+    for (size_t bytes = 0; bytes < blocks * core::kBlockSize; bytes += 40) objects.push_back(allocate(&node_type.table));
+    return objects;
+  };
+  auto block_of = [](Object* object) { return core::arena.block_index(reinterpret_cast<uintptr_t>(object)); };
+  for (bool collapse : {false, true}) {
+    SCOPED_TRACE(collapse ? "collapse" : "trim");
+    // No neighbours, which would go together.
+    std::vector<Object*> objects = fill(2 * kBlocks + 2);
+    size_t first_block = block_of(objects.front()), died = heap::block_counters.pooled.load();
+    for (Object* object : objects) {
+      if ((block_of(object) - first_block) % 2 == 0) continue;
+      ASSERT_EQ(heap::delete_object(object), DeleteResult::kDeleted);
+    }
+    died = heap::block_counters.pooled.load() - died;
+    ASSERT_GT(died, kBlocks / 2);
+    if (collapse) fill(died);
+    std::atomic<uint64_t>& counter = collapse ? heap::block_counters.moved : heap::block_counters.pooled;
+    ASSERT_GE(counter.load(), died - 1);
+    std::atomic<bool> done{false};
+    std::atomic<uint64_t> seen{counter.load()}, most_at_once{0};
+    // Two threads take turns, and each lets go when the other and maintenance wait: the next one to see the counter comes behind one step, or none.
+    auto watch = [&] {
+      while (!done) {
+        heap::maintenance_lock.lock();
+        uint64_t now = counter.load(), before = seen.exchange(now);
+        if (before > now && before - now > most_at_once) most_at_once = before - now;
+        while (!done && heap::maintenance_lock.waiters() < 2) std::this_thread::yield();
+        heap::maintenance_lock.unlock();
+      }
+    };
+    heap::maintenance_lock.lock();
+    std::thread first(watch), second(watch), maintainer([&] {
+      heap::maintain(true, false);
+      done = true;
+    });
+    while (heap::maintenance_lock.waiters() < 3) std::this_thread::yield();
+    heap::maintenance_lock.unlock();
+    for (std::thread* thread : {&first, &second, &maintainer}) thread->join();
+    EXPECT_EQ(counter.load(), 0u);
+    EXPECT_EQ(most_at_once.load(), 1u);
+  }
 }
 
 // A process of its own: threads of the heap never end.

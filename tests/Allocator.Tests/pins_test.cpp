@@ -221,6 +221,28 @@ TEST_P(PinsTest, DeadPagesOfALiveBlockWait) {
   expect_valid("after the pin has gone");
 }
 
+// Nothing changes before the handle is freed: looks for pins would find the same again and again.
+TEST_P(PinsTest, DeadPagesThatOnlyAHandlePinsAskForNoLooks) {
+  std::vector<Object*> objects = fill_blocks(), dying;
+  size_t block = block_of(objects[objects.size() / 2]);
+  for (Object* object : objects) {
+    if (block_of(object) == block && block_of(object->start()) == block) dying.push_back(object);
+  }
+  Object* pinned = dying[dying.size() / 3];
+  dying.pop_back();
+  heap::add_handle_pin(pinned);
+  delete_all(dying);
+  heap::collect();
+  EXPECT_EQ(heap::classify(pinned), heap::AddressState::kDeletedMapped);
+  look();
+  EXPECT_FALSE(heap::has_blocks_that_wait_for_pins());
+  heap::remove_handle_pin(pinned);
+  EXPECT_TRUE(heap::has_blocks_that_wait_for_pins());
+  look();
+  EXPECT_EQ(heap::classify(pinned), heap::AddressState::kDead);
+  EXPECT_FALSE(heap::has_blocks_that_wait_for_pins());
+}
+
 // Pages that die leave the ends of the deleted objects that reached into them, beside objects that live.
 TEST_P(PinsTest, WhatALostPageHasCutIsNotPinned) {
   constexpr uint32_t kLength = 10'000;

@@ -1,6 +1,8 @@
 // Promotion under threads that go on allocating, linking, checking and deleting through names that are as old as they like. The model holds what
 // every object must contain and whom it must refer to; nothing is compared by address, only by current_address().
+#include "core/stop_request.h"
 #include "heap/block_evacuation.h"
+#include "heap/reclaim_policy.h"
 #include "promotion_fixture.h"
 
 namespace freehold::testing {
@@ -144,6 +146,30 @@ TEST_P(PromotionTest, WhatWasPinnedForAMomentIsTriedAgain) {
   EXPECT_EQ(name(staying), reinterpret_cast<uint64_t>(staying));
   EXPECT_EQ(heap::promotion_counters.refused.load(), 1u);
   expect_valid("after a second attempt");
+}
+
+// Threads that pin again and again what a round wants are not stopped for every few blocks.
+TEST_P(PromotionTest, RetriesAskForPinsWithFewStops) {
+  static std::vector<Object*> kept;
+  static int scans;
+  kept = sparse_blocks(80, 400);
+  scans = 0;
+  // Each time, all of them are pinned again when the threads go on.
+  heap::set_pin_scanner([](const heap::PinScan& scan) {
+    scan.stopped(scan.argument);
+    for (Object* object : kept) scan.pinned(object, scan.argument);
+    scan.seen(scan.argument);
+    scans++;
+    return true;
+  });
+  for (Object* object : kept) ASSERT_EQ(heap::pin(object), object);
+  EXPECT_EQ(heap::promote(PromotionScope::kAll), 0u);
+  heap::set_pin_scanner(nullptr);
+  uint64_t refused = heap::promotion_counters.refused.load();
+  EXPECT_GT(refused, 70u);
+  // One before the round, then for 8, 16, 32, 64 blocks.
+  EXPECT_LE(scans, 5);
+  expect_valid("at the end");
 }
 
 TEST_P(PromotionTest, ARemapMakesEveryNameCurrent) {
@@ -425,6 +451,33 @@ TEST_P(PromotionTest, ThreadsThatTakeNewMemoryArePaced) {
   for (size_t i = 0; i < 2; i++) allocate(&bytes_type.table, 30'000);
   EXPECT_EQ(heap::thread_heap.paced_windows, 0u);
   expect_valid("at the end");
+}
+
+// It waits in cooperative mode: a stop that is wanted would wait for it.
+TEST_P(PromotionTest, NobodyIsPacedWhoIsToStop) {
+  static uint32_t trapped;
+  static const uint32_t* const before = core::trapped;
+  struct Restore {
+    ~Restore() { core::trapped = before; }
+  } restore;
+  core::trapped = &trapped;
+  heap::note_reclaim_begins();
+  allocate(&bytes_type.table, 200 << 20);
+  ASSERT_TRUE(heap::is_reclaim_far_behind());
+  for (uint32_t wanted : {0u, core::kTrapForStop}) {
+    trapped = wanted;
+    uint64_t pauses = heap::promotion_counters.pauses.load();
+    heap::wait_for_frames();
+    heap::thread_heap.paced_windows = 5;
+    heap::pace();
+    heap::pace_large(1 << 20);
+    if (wanted != 0) {
+      EXPECT_EQ(heap::promotion_counters.pauses.load(), pauses);
+      continue;
+    }
+    EXPECT_GE(heap::promotion_counters.pauses.load(), pauses + 3);
+  }
+  heap::forget_running_reclaims();
 }
 
 TEST_P(PromotionTest, FailuresLeaveEverythingInPlace) {

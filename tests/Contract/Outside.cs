@@ -29,6 +29,7 @@ internal static unsafe partial class Outside
         new("outside-fork-while-marking", _ => ForksWhileMarking()),
         new("outside-fork-of-fork", _ => ForkOfFork()),
         new("outside-fork-suppressed", _ => WhileMoving(ForkSuppressed)),
+        new("outside-fork-in-suppressed", _ => ForkInSuppressed()),
         new("outside-descriptors-closed", _ => DescriptorsClosed(inChild: false)),
         new("outside-descriptors-closed-by-daemon", _ => DescriptorsClosed(inChild: true)),
     ];
@@ -474,6 +475,58 @@ internal static unsafe partial class Outside
             ReadAll(1);
         }
     }
+
+    // Nor can that child stop anybody: its parent's threads are not there, and some of them were running managed code.
+    private static void ForkInSuppressed()
+    {
+        bool end = false;
+        int turns = 0;
+        var spinning = new Thread(() =>
+        {
+            while (!Volatile.Read(ref end))
+                turns++;
+        });
+        spinning.Start();
+        Expect.Eventually(() => Volatile.Read(ref turns) > 1);
+        Heap.Verify();
+        _ = alarm(0);
+        Expect.Equal(0, Wait(Ended(fork())));
+        for (int i = 0; i < 5; i++)
+        {
+            int child = ForkWithoutTransition();
+            if (child == 0)
+            {
+                _ = alarm(60);
+                int grandchild = Ended(fork());
+                bool ends = grandchild > 0 && Wait(grandchild) == 0;
+                try
+                {
+                    Heap.Verify();
+                }
+                catch (InvalidOperationException)
+                {
+                    // Other threads were in the middle of what they did: only the end of the call is looked at.
+                }
+
+                _exit(ends ? 0 : 1);
+            }
+
+            Expect.Equal(0, Wait(child));
+        }
+
+        Volatile.Write(ref end, true);
+        spinning.Join();
+    }
+
+    private static int Ended(int child)
+    {
+        if (child == 0)
+            _exit(0);
+        return child;
+    }
+
+    [DllImport("libc")]
+    private static extern uint alarm(uint seconds);
 
     private static void CloseAllDescriptors()
     {

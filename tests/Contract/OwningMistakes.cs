@@ -295,6 +295,120 @@ internal static class OwningMistakes
             if (failure is not null || deleted < least)
                 throw new ContractException($"{name}: {deleted} objects of {least} are deleted, {failure}");
         }
+
+        WithoutMemoryForAll(limit);
+    }
+
+    private sealed class Chained(int value, Chained? next)
+    {
+        public readonly int Value = value;
+        public readonly Chained? Next = next;
+    }
+
+    // Reads the object that it has given last.
+    private static IEnumerable<Chained> Walk(Chained? first)
+    {
+        for (Chained? node = first; node is not null; node = node.Next)
+            yield return node;
+    }
+
+    private sealed class Refusing
+    {
+        public static readonly InvalidOperationException Refusal = new("a finalizer of a test");
+        public static int Refused;
+
+        ~Refusing()
+        {
+            Refused++;
+            throw Refusal;
+        }
+    }
+
+    private sealed class OwnerOfRefusing
+    {
+        [Owned(Elements = true)]
+        public object[] Parts = [.. Enumerable.Range(0, 100).Select(i => i % 10 == 5 ? new Refusing() : new object())];
+    }
+
+    // Deletes what fails in its finalizer and in all others, and what is left in both.
+    private sealed class Nested
+    {
+        public object[]? Inner;
+
+        ~Nested() => Heap.DeleteAll(Inner!);
+    }
+
+    private static void WithoutMemoryForAll(long limit)
+    {
+        OnNewThread(limit, () =>
+        {
+            Chained? first = null;
+            for (int i = 0; i < 2_000; i++)
+                first = new Chained(i, first);
+            return Walk(first);
+        }, walk => Heap.DeleteAll((IEnumerable)walk), 2_000);
+        OnNewThread(limit, () => new List<int>(Enumerable.Range(0, 100)), list => Heap.DeleteAll((IEnumerable)list), 1);
+        OnNewThread(limit, () => Enumerable.Range(0, 100).ToDictionary(i => i, i => new object()), table => Heap.DeleteAll((IEnumerable)table), 1);
+        object[] nested = [.. Enumerable.Range(0, 100).Select(_ => (object)new Nested { Inner = [new object(), new object()] })];
+        OnNewThread(limit, () => nested, all => Heap.DeleteAll((IEnumerable)all), 100 * 4);
+        // Every part goes, and the owner; the first exception is told at the end.
+        var owner = new OwnerOfRefusing();
+        object[] parts = owner.Parts, copy = [.. owner.Parts];
+        OnNewThread(limit, () => owner, DeleteRefusing, 91);
+        Expect.Equal(10, Refusing.Refused);
+        Expect.SecondDeleteThrows(owner);
+        foreach (object part in copy)
+        {
+            if (part is Refusing)
+                Heap.Delete(part);  // its finalizer has run, and so it was still there
+            else
+                Expect.SecondDeleteThrows(part);
+        }
+
+        GC.KeepAlive(parts);
+    }
+
+    private static void DeleteRefusing(object value)
+    {
+        try
+        {
+            Heap.Delete(value);
+        }
+        catch (InvalidOperationException exception) when (ReferenceEquals(exception, Refusing.Refusal))
+        {
+            return;
+        }
+
+        throw new ContractException("no finalizer has refused");
+    }
+
+    // A thread that has no place for notes yet, and gets none.
+    private static void OnNewThread(long limit, Func<object> make, Action<object> delete, int least)
+    {
+        Exception? failure = null;
+        long deleted = 0;
+        var thread = new Thread(() =>
+        {
+            Heap.Delete(new OwnerOfValues());  // the thread has its statics
+            object value = make();
+            object?[] fill = Fill(limit);
+            long before = Heap.GetStatistics().DeletedObjects;
+            try
+            {
+                delete(value);
+            }
+            catch (Exception exception)
+            {
+                failure = exception;
+            }
+
+            deleted = Heap.GetStatistics().DeletedObjects - before;
+            Heap.DeleteAll(fill);
+        });
+        thread.Start();
+        thread.Join();
+        if (failure is not null || deleted < least)
+            throw new ContractException($"{make.Method.Name}: {deleted} objects of {least} are deleted, {failure}");
     }
 
     // Until the heap has no room for the smallest list of notes.

@@ -1,11 +1,15 @@
 #include "heap/allocation.h"
 
 #include <algorithm>
+#include <atomic>
+#include <initializer_list>
 #include <new>
+#include <utility>
 
 #include "Platform/lock.h"
 #include "core/arena.h"
 #include "core/knobs.h"
+#include "core/module_state.h"
 #include "core/object.h"
 #include "heap/accounting.h"
 #include "heap/addresses.h"
@@ -26,6 +30,7 @@
 #include "heap/promotion.h"
 #include "heap/reachability.h"
 #include "heap/scopes.h"
+#include "heap/shared_work.h"
 #include "heap/thread_heap.h"
 #include "os/kernel.h"
 
@@ -38,6 +43,15 @@ namespace {
 
 os::Lock pinned_lock;
 os::Lock reclaim_lock;  // whoever has it marks before an allocation fails
+// What threads do together that reach the limit together: rounds of maintenance, those that may not wait for other rounds and those that may; remaps that look for addresses; and the markings behind the
+// finalizers that those before have found.
+struct State {
+  SharedWork quick_rounds, whole_rounds, address_remaps, second_markings;
+  std::atomic<bool> missed_round{false};  // by the last of the quick ones: a hint, relaxed
+  uint64_t reclaims_given_back = 0;       // when the last of the whole ones began that was made for a marking; written and read by whoever makes one
+};
+constinit State state;
+FREEHOLD_MODULE_STATE(state);
 
 // Room for an object of `size` in the context's chunk, or in another. More than one may be needed: maintenance may take one that is new for idle.
 bool make_room(AllocationContext* context, size_t size, BlockKind kind) noexcept {
@@ -91,12 +105,41 @@ constexpr uint32_t kEmergencyLargeBytes = core::kHugeObject;
 // What a thread allocates next after it has met a failure is the handling. What succeeds in between, where something smaller still has room, ends it not.
 constexpr int64_t kHandlingBytes = 1 << 20;
 
-// Everything that can be given back, where others may stop this thread. Promotion needs a block before it frees some.
-void give_back(void*) noexcept {
-  thread_heap.emergency = kEmergencyBytes;
+// Everything that can be given back. Promotion needs a block before it frees some.
+void give_back() noexcept {
+  uint32_t emergency = std::exchange(thread_heap.emergency, kEmergencyBytes);
   maintain(true, false);
-  if (are_addresses_exhausted()) dedangle(true);
-  thread_heap.emergency = 0;
+  thread_heap.emergency = emergency;
+}
+
+void find_addresses() noexcept {
+  uint64_t seen = state.address_remaps.begun();
+  if (are_addresses_exhausted()) state.address_remaps.once_since(seen, []() noexcept { dedangle(true); });
+}
+
+// What may be done on a thread whose allocation has failed, unless another thread has begun it since `seen` of them had.
+void make_quick_round(void* seen) noexcept {
+  bool own = state.quick_rounds.once_since(*static_cast<uint64_t*>(seen), []() noexcept {
+    maintain(true, true);
+    state.missed_round.store(thread_heap.missed_round, std::memory_order_relaxed);
+  });
+  if (!own) thread_heap.missed_round = state.missed_round.load(std::memory_order_relaxed);
+}
+
+// The same, and what waits for others, where they may stop this thread.
+void make_whole_round(void* seen) noexcept {
+  state.whole_rounds.once_since(*static_cast<uint64_t*>(seen), give_back);
+  find_addresses();
+}
+
+// What the first `made` reclaims have deleted.
+void give_back_reclaimed(uint64_t made) noexcept {
+  auto is_needed = [made]() noexcept { return state.reclaims_given_back < made; };
+  state.whole_rounds.if_needed(is_needed, []() noexcept {
+    state.reclaims_given_back = reclaims();
+    give_back();
+  });
+  find_addresses();
 }
 
 // A thread's tries to find room by deleting what no root reaches.
@@ -109,31 +152,39 @@ struct Reclaiming {
   bool can_give_more() const noexcept { return !marked || reclaims() != seen || thread_totals().allocated_bytes >= allocated + limit() / 16; }
 };
 
-// One of them, where others may stop this thread. Threads that reach the limit together make one marking: the others give back what it deleted.
+// Of one marking.
+struct Outcome {
+  bool by_others;
+  bool is_little;    // compared with the limit, what it deleted
+  bool may_be_held;  // by finalizers that have not run: the rest
+};
+
+// Threads that reach the limit together make one marking.
+Outcome mark_once(Reclaiming& tries) noexcept {
+  os::LockGuard guard(reclaim_lock);
+  uint64_t made = reclaims();
+  if (made != tries.seen) {
+    tries.seen = made;
+    return {true, false, false};
+  }
+  tries.marked = true;
+  uint64_t live = thread_totals().live_bytes(), finalizable = reachability_counters.finalizable.load(std::memory_order_relaxed);
+  bool waited = finalizable_count() != 0;  // a finalizer for its turn, since another marking: its object is not found by this one
+  reclaim();
+  ThreadTotals totals = thread_totals();
+  tries.allocated = totals.allocated_bytes;
+  bool some_found = finalizable != reachability_counters.finalizable.load(std::memory_order_relaxed) || dead_locks() != 0;
+  return {false, live < totals.live_bytes() + limit() / 16, some_found || waited};
+}
+
+// One of them, where others may stop this thread. It is not made if another thread has made one: what that has deleted is given back.
 void reclaim_once(void* reclaiming) noexcept {
   auto& tries = *static_cast<Reclaiming*>(reclaiming);
-  uint64_t live, finalizable;
-  bool waited;  // a finalizer for its turn, since another marking: its object is not found by this one
-  {
-    os::LockGuard guard(reclaim_lock);
-    uint64_t made = reclaims();
-    if (made != tries.seen) {
-      tries.seen = made;
-      give_back(nullptr);
-      return;
-    }
-    tries.marked = true;
-    live = thread_totals().live_bytes();
-    finalizable = reachability_counters.finalizable.load(std::memory_order_relaxed);
-    waited = finalizable_count() != 0;
-    reclaim();
-    tries.allocated = thread_totals().allocated_bytes;
-  }
-  // Little went, and finalizers may hold the rest.
-  bool some_found = finalizable != reachability_counters.finalizable.load(std::memory_order_relaxed) || dead_locks() != 0;
-  if (live >= thread_totals().live_bytes() + limit() / 16 || !(some_found || waited)) return;
+  Outcome outcome = mark_once(tries);
+  if (outcome.by_others) return give_back_reclaimed(tries.seen);
+  if (!outcome.is_little || !outcome.may_be_held) return;
   wait_for_finalizers();
-  reclaim();
+  state.second_markings.once_since(state.second_markings.begun(), []() noexcept { reclaim(); });
 }
 
 // An allocation failed that what throws an OutOfMemoryException may have made: the runtime throws again, deeper in the stack, by the frames of a dispatch
@@ -175,14 +226,16 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
     thread_heap.emergency = kEmergencyBytes;
     thread_heap.missed_round = false;
     // It takes time, and no stop is to wait for it.
-    if (!call_where_threads_stop([](void*) noexcept { maintain(true, true); }, nullptr)) maintain(true, true);
+    uint64_t seen = state.quick_rounds.begun();
+    if (!call_where_threads_stop(make_quick_round, &seen)) maintain(true, true);
     thread_heap.emergency = 0;
     start = try_allocate(context, size, flags);
   }
   // What could not be done where others wait for this thread to stop: another thread's round or remap was under way, or only a stop tells what is pinned. Not
   // for what the emergency's memory has room for: each of these would do it again while an exception is thrown.
   if (start == nullptr && size > emergency && (thread_heap.missed_round || has_blocks_that_wait_for_pins() || are_addresses_exhausted())) {
-    call_where_threads_stop(give_back, nullptr);
+    uint64_t seen = state.whole_rounds.begun();
+    call_where_threads_stop(make_whole_round, &seen);
     start = try_allocate(context, size, flags);
   }
   // What the program has forgotten, at last, unless it would not fit into an empty heap: the threads stop for it. Others may use up what it gave before this
@@ -218,7 +271,10 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
   return start + core::kHeaderSize;
 }
 
-void forget_reclaiming_thread() noexcept { new (&reclaim_lock) os::Lock(); }
+void forget_reclaiming_thread() noexcept {
+  new (&reclaim_lock) os::Lock();
+  for (SharedWork* work : {&state.quick_rounds, &state.whole_rounds, &state.address_remaps, &state.second_markings}) work->forget();
+}
 
 bool extend(AllocationContext* context, size_t size) noexcept { return size <= shared_at_most() && !is_sample_due(context) && extend_window(context, size); }
 

@@ -87,14 +87,26 @@ void finish_block(size_t block) noexcept {
   block_counters.pinned.fetch_sub(1, std::memory_order_relaxed);
 }
 
-void finish_huge(size_t block) noexcept {
-  BlockRecord& record = arena.blocks[block];
-  size_t memory = size_t{record.huge_pages} * kPageSize;
-  size_t count = (memory + kBlockSize - 1) / kBlockSize;
-  for (size_t i = 0; i < count; i++) set_gone(block + i);
-  // Beside live neighbours, which are one mapping with it: two mappings more, but for guards.
+namespace {
+
+size_t memory_of_huge(size_t block) noexcept { return size_t{arena.blocks[block].huge_pages} * kPageSize; }
+size_t blocks_of_huge(size_t block) noexcept { return (memory_of_huge(block) + kBlockSize - 1) / kBlockSize; }
+
+}  // namespace
+
+void begin_end_of_huge(size_t block) noexcept {
+  for (size_t i = 0, count = blocks_of_huge(block); i < count; i++) set_gone(block + i);
+}
+
+void give_memory_of_huge_back(size_t block) noexcept {
   uint8_t* start = arena.block_start(block);
-  if (!are_mappings_short() || !os::guard(start, count * kBlockSize)) give_back_or_keep(start, count * kBlockSize);
+  size_t size = blocks_of_huge(block) * kBlockSize;
+  // Beside live neighbours, which are one mapping with it: two mappings more, but for guards.
+  if (!are_mappings_short() || !os::guard(start, size)) give_back_or_keep(start, size);
+}
+
+void finish_end_of_huge(size_t block) noexcept {
+  size_t memory = memory_of_huge(block), count = blocks_of_huge(block);
   core::note_gone(block, count);  // the record may be zero from here on
   block_counters.huge_bytes.fetch_sub(memory, std::memory_order_relaxed);
   block_counters.large_objects.fetch_sub(1, std::memory_order_relaxed);

@@ -73,6 +73,8 @@ void recount_prefaulted() noexcept {
   uint64_t waiting = 0;
   for (uint32_t block = block_lists.prefaulted_head; block != kEndOfList; block = arena.blocks[block].next) waiting++;
   block_counters.prefaulted.store(waiting, std::memory_order_relaxed);
+  // Who was about to begin one, or to give it back, is not here.
+  block_counters.starting.store(0, std::memory_order_relaxed);
 }
 
 void drop_prefaulted() noexcept {
@@ -87,39 +89,35 @@ void drop_prefaulted() noexcept {
   }
 }
 
-size_t trim_pool(size_t keep) noexcept {
+size_t trim_pool(size_t keep, size_t at_most) noexcept {
   size_t trimmed = 0;
-  while (true) {
+  for (; trimmed < at_most; trimmed++) {
     size_t block;
     {
       os::LockGuard guard(block_lock);
-      if (block_lists.pool_size <= keep) return trimmed;
+      if (block_lists.pool_size <= keep) break;
       block = pop_pooled();
     }
     bury(block);
-    trimmed++;
   }
+  return trimmed;
 }
 
-size_t trim_pool_surplus() noexcept {
-  size_t surplus, keep;
-  {
-    os::LockGuard guard(block_lock);
-    block_lists.pool_minima[block_lists.pool_interval++ % kPoolIntervals] = block_lists.pool_minimum;
-    block_lists.pool_minimum = block_lists.pool_size;
-    surplus = *std::min_element(block_lists.pool_minima, block_lists.pool_minima + kPoolIntervals);
-    for (size_t& minimum : block_lists.pool_minima) minimum -= surplus;
-    keep = block_lists.pool_size - surplus;
-  }
-  return surplus == 0 ? 0 : trim_pool(keep);
+size_t pool_without_surplus() noexcept {
+  os::LockGuard guard(block_lock);
+  block_lists.pool_minima[block_lists.pool_interval++ % kPoolIntervals] = block_lists.pool_minimum;
+  block_lists.pool_minimum = block_lists.pool_size;
+  size_t surplus = *std::min_element(block_lists.pool_minima, block_lists.pool_minima + kPoolIntervals);
+  for (size_t& minimum : block_lists.pool_minima) minimum -= surplus;
+  return surplus == 0 ? SIZE_MAX : block_lists.pool_size - surplus;
 }
 
-void collapse_moved(size_t keep) noexcept {
-  while (true) {
+bool collapse_moved(size_t keep, size_t calls_at_most) noexcept {
+  for (size_t calls = 0; calls < calls_at_most; calls++) {
     size_t first, count = 0;
     {
       os::LockGuard guard(block_lock);
-      if (block_lists.moved_size <= keep) return;
+      if (block_lists.moved_size <= keep) return false;
       // A run of neighbours in the list, which is what first in, first out leaves: one call for all of it.
       constexpr size_t kRunAtMost = 64;  // keeps the kernel's lock for less than 0.2 ms
       first = block_lists.moved_head;
@@ -144,6 +142,7 @@ void collapse_moved(size_t keep) noexcept {
     os::decommit(arena.block_start(first), count * kBlockSize);
     end_blocks(first, count);
   }
+  return true;
 }
 
 }  // namespace freehold::heap

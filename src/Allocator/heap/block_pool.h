@@ -13,16 +13,16 @@ bool commit_somehow(uint8_t* start, size_t size) noexcept;
 
 // Prefaulting: a block gets its memory, and waits for acquire_block(). False: `at_most` wait already, or there is no room for it. One thread at a time.
 bool prefault_block(size_t at_most) noexcept;
-// In the child of a fork: a block that the prefaulting thread was making ready is in no list, and nobody will finish it.
+// In the child of a fork: a block that the prefaulting thread was making ready is in no list, and nobody will finish it. Nor one that a thread has just taken.
 void recount_prefaulted() noexcept;
 // Gives back what waits.
 void drop_prefaulted() noexcept;
 
-// Gives pooled blocks back to the system, until `keep` are left. Returns how many went.
-size_t trim_pool(size_t keep) noexcept;
-// Gives back what nobody needed during the last calls, which are a tick of maintenance apart. Returns how many blocks went.
-size_t trim_pool_surplus() noexcept;
-// Replaces the empty mappings that moved blocks left behind by reserved space; adjacent ones become one mapping.
-void collapse_moved(size_t keep) noexcept;
+// Gives pooled blocks back to the system, until `keep` are left or so many have gone. Returns how many went.
+size_t trim_pool(size_t keep, size_t at_most = SIZE_MAX) noexcept;
+// How many are left without those that nobody needed during the last calls, which are a tick of maintenance apart. SIZE_MAX: all were needed.
+size_t pool_without_surplus() noexcept;
+// Replaces the empty mappings that moved blocks left behind by reserved space, until `keep` are left or it has made so many calls; adjacent ones become one mapping. Whether there are more.
+bool collapse_moved(size_t keep, size_t calls_at_most = SIZE_MAX) noexcept;
 
 }  // namespace freehold::heap

@@ -30,8 +30,8 @@ using core::kPageSize;
 
 namespace {
 
-// Inline collapse, when the maintenance thread does not keep up.
-constexpr size_t kMovedAtMost = 4096;
+// Inline collapse, when the maintenance thread does not keep up: in cooperative mode, so a few calls for each block.
+constexpr size_t kMovedAtMost = 4096, kCollapsesAtMost = 16;
 // Dead blocks that may be pinned, before an allocation has the maintenance thread look.
 constexpr size_t kPinnedAtMost = 4;
 
@@ -104,7 +104,10 @@ size_t acquire_block(BlockKind kind, BlockUse use) noexcept {
       block_counters.gone_bytes.fetch_add(kBlockSize, std::memory_order_relaxed);
       block_counters.recycled.fetch_add(1, std::memory_order_relaxed);
       start_life(block, kind, true, true);
-      if (collapse) collapse_moved(kMovedAtMost / 2);
+      if (collapse) {
+        collapse_moved(kMovedAtMost / 2, kCollapsesAtMost);
+        call_maintenance();
+      }
       return block;
     }
     bury(frames);

@@ -7,6 +7,7 @@
 #include "core/knobs.h"
 #include "core/module_state.h"
 #include "core/references.h"
+#include "core/stop_spacing.h"
 #include "heap/block_walk.h"
 #include "heap/card_roots.h"
 #include "heap/cards.h"
@@ -114,6 +115,7 @@ bool Cycle::stop(void (*stopped)(void* cycle)) noexcept {
     Cycle* cycle;
     void (*stopped)(void*);
   } timed = {this, stopped};
+  core::leave_threads_their_time();
   uint64_t before = os::nanoseconds();
   bool stood = support_.stop(
       [](void* argument) {
@@ -315,6 +317,8 @@ void forget_marking() noexcept {
 bool reclaim_beside_threads(const RootSupport& support, ReclaimScope scope, UnreachedFound remove, UnreachedRemoved removed, void* argument,
                             void (*check)() noexcept) noexcept {
   stress_bounds();
+  // The last stop may turn out not to be the last, again and again.
+  core::SpacedStops spaced;
   ConcurrentReclaimCounters& counters = concurrent_reclaim_counters;
   uint64_t time = processor_time(), scanned = counters.scanned.load(std::memory_order_relaxed);
   Cycle cycle(support, scope, check);

@@ -10,6 +10,7 @@
 #include "heap/block_ends.h"
 #include "heap/block_lists.h"
 #include "heap/dead_pages.h"
+#include "heap/huge_ends.h"
 #include "heap/maintenance_signals.h"
 #include "heap/pinned_blocks.h"
 #include "heap/pins.h"
@@ -60,17 +61,15 @@ void bury_dead_block(size_t block) noexcept {
   wake_maintenance();
 }
 
-void release_huge(size_t block) noexcept {
+bool release_huge(size_t block) noexcept {
   BlockRecord& record = arena.blocks[block];
   BlockState live = BlockState::kLive;
   // The first of two racing deletions wins.
-  if (!record.state.compare_exchange_strong(live, BlockState::kPooled, std::memory_order_acq_rel)) return;
-  if (is_pinned(block)) {
-    block_counters.pinned_huge.fetch_add(1, std::memory_order_relaxed);
-    keep_for_pins(block);
-  } else {
-    finish_huge(block);
-  }
+  if (!record.state.compare_exchange_strong(live, BlockState::kPooled, std::memory_order_acq_rel)) return true;
+  if (!is_pinned(block)) return end_huge(block);
+  block_counters.pinned_huge.fetch_add(1, std::memory_order_relaxed);
+  keep_for_pins(block);
+  return true;
 }
 
 }  // namespace freehold::heap

@@ -9,7 +9,7 @@ namespace freehold::heap {
 void mark_page_dead(size_t page) noexcept;
 // Every page of the block is dead. Promotion sees to it when it is at work there: it calls this again when it gives up.
 void bury_dead_block(size_t block) noexcept;
-// A huge object, by its first block.
-void release_huge(size_t block) noexcept;
+// A huge object, by its first block. False: its memory is still to go (heap/huge_ends.h).
+bool release_huge(size_t block) noexcept;
 
 }  // namespace freehold::heap

@@ -81,8 +81,9 @@ size_t release_pages(size_t block, size_t minimum_run) noexcept {
   record.partly_released.store(true, std::memory_order_release);
   if (is_pinned(block)) {
     unmark_from(0);
-    record.release_waits.store(true, std::memory_order_relaxed);
-    note_unpinned();
+    // In the one order of all seq_cst operations, this thread sees that the last handle has gone, or who takes it back sees that pages wait (remove_handle_pin). Until then no look would tell more.
+    record.release_waits.store(true, std::memory_order_seq_cst);
+    if (record.handle_pins.load(std::memory_order_seq_cst) == 0) note_unpinned();
     if (core::knobs.debug) exclude_pinned(block, dead);
     if (!core::knobs.debug || !has_runs()) {
       record.partly_released.store(was_released, std::memory_order_release);

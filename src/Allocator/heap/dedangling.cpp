@@ -9,6 +9,7 @@
 #include "core/module_state.h"
 #include "core/object.h"
 #include "core/references.h"
+#include "core/stop_spacing.h"
 #include "heap/accounting.h"
 #include "heap/addresses.h"
 #include "heap/allocation_samples.h"
@@ -174,6 +175,7 @@ void finish(void* argument) noexcept {
 }
 
 bool timed_stop(void (*patch)(uint64_t* slot), void (*stopped)(void*), void* argument) noexcept {
+  core::leave_threads_their_time();
   uint64_t before = os::nanoseconds();
   bool done = state.support->stop(patch, stopped, argument);
   uint64_t took = os::nanoseconds() - before;

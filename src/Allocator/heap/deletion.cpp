@@ -39,7 +39,7 @@ enum class Deletion : uint8_t { kWhole, kFinalized, kItself, kPostponed, kKeepin
 // The part of deletion behind the deleted bit: pages of its own die at once. `type` is needed in debug mode.
 [[gnu::noinline]] DeleteResult finish_large(uint8_t* start, const MethodTable* type, size_t size) noexcept {
   if (core::knobs.debug) note_deleted(start, size, type);
-  release_large(start, size);
+  if (!release_large(start, size)) return DeleteResult::kMemoryWaits;
   if (!core::knobs.debug) [[likely]]
     return DeleteResult::kDeleted;
   if (has_unchecked_stack_pins(start)) return DeleteResult::kMayBePinned;

@@ -17,16 +17,19 @@ enum class DeleteResult : int32_t {
   kMayBePinned = 6,
   kOwnsParts = 7,
   kStopIsWanted = 8,
-  kShared = 9
+  kShared = 9,
+  kMemoryWaits = 10
 };
 constexpr bool has_deleted(DeleteResult result) noexcept {
-  return result == DeleteResult::kDeleted || result == DeleteResult::kMayBePinned || result == DeleteResult::kStopIsWanted;
+  return result == DeleteResult::kDeleted || result == DeleteResult::kMayBePinned || result == DeleteResult::kStopIsWanted ||
+         result == DeleteResult::kMemoryWaits;
 }
 
 // Ends the life of an object. Any thread in cooperative mode. Never faults, never blocks. kNeedsFinalizer is answered to one caller, once: it must
 // run the finalizer and come again. kOwnsParts is answered, after the finalizer has run, for what owns other objects: the caller finds out what these are and
 // comes again for the object itself. kMayBePinned, in debug mode only: it is deleted, and release_what_no_thread_pins() will take its memory if no pin is left.
 // kStopIsWanted, in debug mode only: it is deleted, and a stop of the threads waits for the caller (core/stop_request.h).
+// kMemoryWaits: it is deleted, and its memory, which is much, goes with end_listed_huge() (heap/huge_ends.h).
 // Managed code calls it by its symbol, without a wrapper in between (runtime/abi.h).
 DeleteResult delete_object(void* object) noexcept asm("freehold_delete");
 // The same after the finalizer has run, whether or not that has registered the object again: never kNeedsFinalizer.

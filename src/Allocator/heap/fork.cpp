@@ -13,6 +13,7 @@
 #include "heap/block_walk.h"
 #include "heap/cards.h"
 #include "heap/concurrent_reclaim.h"
+#include "heap/huge_ends.h"
 #include "heap/maintenance.h"
 #include "heap/pins.h"
 #include "heap/reclaim_policy.h"
@@ -96,6 +97,7 @@ void go_on_in_child() noexcept {
   forget_marking();
   forget_scopes_of_other_threads();
   forget_reclaiming_thread();
+  forget_ending_threads();
   forget_running_reclaims();
   initialize_pins();
   recount_prefaulted();

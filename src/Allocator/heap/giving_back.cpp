@@ -2,8 +2,10 @@
 
 #include "Platform/memory_budget.h"
 #include "core/knobs.h"
+#include "core/stop_spacing.h"
 #include "heap/accounting.h"
 #include "heap/block_pool.h"
+#include "heap/huge_ends.h"
 #include "heap/maintenance.h"
 #include "heap/reachability.h"
 #include "heap/thread_heap.h"
@@ -16,11 +18,13 @@ namespace {
 constexpr uint32_t kEmergencyBytes = 256 << 10;
 
 void give_back(os::GiveBack how) noexcept {
+  core::SpacedStops spaced;
   thread_heap.emergency = kEmergencyBytes;
   switch (how) {
     case os::GiveBack::kSpare:
+      end_listed_huge();
       drop_prefaulted();
-      trim_pool(0);
+      trim_pool_in_steps(0);
       break;
     case os::GiveBack::kCompact: maintain(true, false); break;
     case os::GiveBack::kReclaim:

@@ -40,7 +40,7 @@ size_t heap_limit() noexcept { return limit(); }
 size_t resident_bytes() noexcept { return resident_memory(); }
 uint64_t released_bytes() noexcept { return block_counters.gone_bytes.load(std::memory_order_relaxed); }
 
-void collect() noexcept { maintain(true, false); }
+void collect() noexcept { maintain_together(); }
 
 void reset_heap() noexcept {
   take_history();

@@ -89,13 +89,10 @@ uint8_t* allocate_large(size_t size, bool dirty_is_fine) noexcept {
   return start;
 }
 
-void release_large(uint8_t* start, size_t size) noexcept {
+bool release_large(uint8_t* start, size_t size) noexcept {
   auto address = reinterpret_cast<uintptr_t>(start);
   size_t block = arena.block_index(address);
-  if (!arena.in_lower_half(address)) {
-    release_huge(block);
-    return;
-  }
+  if (!arena.in_lower_half(address)) return release_huge(block);
   block_counters.large_objects.fetch_sub(1, std::memory_order_relaxed);
   size_t first = arena.page_index(address), pages = (size + kPageSize - 1) / kPageSize;
   for (size_t page = first; page < first + pages; page++) mark_page_dead(page);
@@ -103,6 +100,7 @@ void release_large(uint8_t* start, size_t size) noexcept {
     release_dead_pages(block, 1);
     if (has_blocks_that_wait_for_pins()) wake_maintenance();
   }
+  return true;
 }
 
 void for_rest_of_large(void (*fn)(uint8_t* start, const uint8_t* end) noexcept) noexcept {

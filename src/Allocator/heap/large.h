@@ -16,8 +16,8 @@ inline size_t shared_at_most() noexcept { return core::knobs.debug ? 0 : core::k
 
 // Zeroed memory for an object (unless `dirty_is_fine`), or null.
 uint8_t* allocate_large(size_t size, bool dirty_is_fine) noexcept;
-// Its pages die at once. The object's deleted bit is set already.
-void release_large(uint8_t* start, size_t size) noexcept;
+// Its pages die at once. The object's deleted bit is set already. False: the memory is still to go (heap/huge_ends.h).
+bool release_large(uint8_t* start, size_t size) noexcept;
 
 // Calls fn for what is left of the block that large objects are cut from, if there is one.
 void for_rest_of_large(void (*fn)(uint8_t* start, const uint8_t* end) noexcept) noexcept;

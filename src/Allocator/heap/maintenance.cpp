@@ -14,6 +14,7 @@
 #include "heap/chunks.h"
 #include "heap/dead_pages.h"
 #include "heap/dedangling.h"
+#include "heap/huge_ends.h"
 #include "heap/large.h"
 #include "heap/maintenance_signals.h"
 #include "heap/mappings.h"
@@ -22,10 +23,12 @@
 #include "heap/pin_release.h"
 #include "heap/pins.h"
 #include "heap/prefault.h"
+#include "heap/prefault_policy.h"
 #include "heap/promotion.h"
 #include "heap/promotion_policy.h"
 #include "heap/reachability.h"
 #include "heap/reclaim_policy.h"
+#include "heap/shared_work.h"
 #include "heap/thread_heap.h"
 #include "heap/walk.h"
 #include "os/kernel.h"
@@ -44,6 +47,7 @@ struct State {
   // Relaxed: a thread that collects beside the background thread only makes it look busier.
   std::atomic<uint64_t> deleted_at_last_recount{0};
   std::atomic<uint64_t> recycled_at_last_round{0};
+  SharedWork thorough_rounds;
 };
 constinit State state;
 FREEHOLD_MODULE_STATE(state);
@@ -129,9 +133,7 @@ void wait_for_tick() noexcept {
       promote(PromotionScope::kFragmented);
       phase_done("promotion");
     }
-    if (!has_blocks_that_wait_for_pins()) continue;
-    wait_between_stops();
-    release_unpinned_blocks(false, false);
+    if (has_blocks_that_wait_for_pins() && wait_between_stops()) release_unpinned_blocks(false, false);
   }
 }
 
@@ -173,18 +175,33 @@ bool start_maintenance() noexcept {
   return started;
 }
 
+void maintain_together() noexcept {
+  state.thorough_rounds.once_since(state.thorough_rounds.begun(), []() noexcept { maintain(true, false); });
+}
+
+void trim_pool_in_steps(size_t keep) noexcept {
+  size_t trimmed;
+  do {
+    os::LockGuard guard(maintenance_lock);
+    trimmed = trim_pool(keep, 1);
+  } while (trimmed != 0);
+}
+
 void lose_background_threads() noexcept {
+  state.thorough_rounds.forget();
+  forget_prefaulting();
   forget_work();
   forget_hurry();
   start_at_next_wake(start_maintenance);
 }
 
 void maintain(bool thorough, bool on_allocating_thread) noexcept {
-  // A phase has the lock for each of its blocks, or as a whole where it is short: others wait for it with all threads stopped. Its hook does not: the hook may stop threads that wait for the lock here.
+  // A phase has the lock for each of its blocks: others wait for it with all threads stopped. Its hook does not: the hook may stop threads that wait for the lock here.
   auto phase = [&](const char* name, auto work) noexcept {
     work();
     if (!on_allocating_thread) phase_done(name);
   };
+  end_listed_huge();
   watch_mappings(mappings());
   if (thorough || should_recount()) phase("recount", [] { recount(); });
   if (thorough || dead_pages_weigh()) {
@@ -196,7 +213,8 @@ void maintain(bool thorough, bool on_allocating_thread) noexcept {
     });
   }
   phase("release of idle blocks", [&] { release_idle_blocks(thorough); });
-  if (has_blocks_that_wait_for_pins() && (thorough || may_stop_for_pins())) release_unpinned_blocks(thorough, on_allocating_thread);
+  if (has_blocks_that_wait_for_pins() && (thorough || (!has_just_looked_for_pins() && may_stop_for_pins())))
+    release_unpinned_blocks(thorough, on_allocating_thread);
   // Promotion locks each block that it takes, not all of maintenance.
   if (thorough || should_promote()) {
     promote(thorough ? PromotionScope::kSparse : PromotionScope::kFragmented, !on_allocating_thread);
@@ -206,18 +224,17 @@ void maintain(bool thorough, bool on_allocating_thread) noexcept {
   }
   if (!on_allocating_thread && (thorough || should_remap()) && dedangle()) phase_done("de-dangling");
   if (thorough) drop_prefaulted();
-  if (block_counters.pooled.load(std::memory_order_relaxed) != 0)
-    phase("trim", [&] {
-      os::LockGuard guard(maintenance_lock);
-      thorough ? trim_pool(0) : trim_pool_surplus();
-    });
+  if (block_counters.pooled.load(std::memory_order_relaxed) != 0) phase("trim", [&] { trim_pool_in_steps(thorough ? 0 : pool_without_surplus()); });
   // Empty addresses keep their tables. Many are worth a call or two of the kernel; so are few, once the program takes no more blocks.
   uint64_t recycled = block_counters.recycled.load(std::memory_order_relaxed), moved = block_counters.moved.load(std::memory_order_relaxed);
   bool quiet = state.recycled_at_last_round.exchange(recycled, std::memory_order_relaxed) == recycled;
   if (moved > kMovedKept || ((thorough || quiet) && moved != 0))
     phase("collapse", [] {
-      os::LockGuard guard(maintenance_lock);
-      collapse_moved(0);
+      bool more;
+      do {
+        os::LockGuard guard(maintenance_lock);
+        more = collapse_moved(0, 1);
+      } while (more);
     });
 }
 

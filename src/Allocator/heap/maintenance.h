@@ -2,6 +2,7 @@
 #pragma once
 
 #include <csignal>
+#include <cstddef>
 
 namespace freehold::heap {
 
@@ -13,5 +14,11 @@ void lose_background_threads() noexcept;
 // One round, on the calling thread: `thorough` recounts all pages and gives all spare memory back. No phase hook is called on a thread that allocates. It
 // stops others only to find what is pinned, when something waits for that.
 void maintain(bool thorough, bool on_allocating_thread) noexcept;
+
+// A thorough one, for all who ask for one at the same moment. Preemptive mode.
+void maintain_together() noexcept;
+
+// Gives pooled blocks back until `keep` are left, with the lock of maintenance for each of them: others wait for it with all threads stopped.
+void trim_pool_in_steps(size_t keep) noexcept;
 
 }  // namespace freehold::heap

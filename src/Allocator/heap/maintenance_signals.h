@@ -24,7 +24,7 @@ void wait_for_hurry(uint64_t nanoseconds) noexcept;
 
 // Something waits for a pin to go, and a look at the stacks would tell more: release_unpinned() is worth its stop of the threads.
 bool has_blocks_that_wait_for_pins() noexcept;
-// The last handle to pin something in a dead block is gone. The next look may release it.
+// The last handle to pin something in a dead block, or in one whose dead pages wait, is gone. The next look may release it.
 void note_unpinned() noexcept;
 // A look begins: what is noted from now on is for the next.
 void forget_unpinned() noexcept;

@@ -10,6 +10,7 @@
 #include "heap/classification.h"
 #include "heap/deletion.h"
 #include "heap/forwarding.h"
+#include "heap/huge_ends.h"
 #include "heap/phases.h"
 #include "heap/pin_release.h"
 #include "heap/pins.h"
@@ -177,6 +178,7 @@ bool delete_outgrown(const uint64_t* list, size_t count, bool at_any_price, Outg
     uint64_t stop = state.ended - before;
     if (stop > outgrown_counters.longest_stop.load(std::memory_order_relaxed)) outgrown_counters.longest_stop.store(stop, std::memory_order_relaxed);
   }
+  end_listed_huge();
   outgrown_counters.stops.fetch_add(1, std::memory_order_relaxed);
   if (stressed) result->next_bytes = kStressedBytes;
   else result->next_bytes = std::max({kLeastBytes, thread_totals().live_bytes() / kShareOfLive, 2 * result->bytes});

@@ -5,6 +5,7 @@
 
 #include "core/arena.h"
 #include "core/module_state.h"
+#include "core/stop_request.h"
 #include "heap/accounting.h"
 #include "heap/promotion_counters.h"
 #include "heap/promotion_policy.h"
@@ -29,15 +30,27 @@ bool is_behind() noexcept { return (is_promoting() && is_over_budget()) || is_re
 // One beside those that promotion itself needs: what is left of blocks that were half full goes somewhere too.
 bool are_frames_there() noexcept { return block_counters.pooled.load(std::memory_order_relaxed) > 2; }
 
+constexpr uint64_t kMicrosecondsOfSlice = 50;
+
+// The thread is in cooperative mode: a stop that is wanted ends the wait. So does what the caller waits for.
+template <typename Condition>
+void pause_while(Condition waits, uint64_t microseconds) noexcept {
+  for (uint64_t slice; microseconds != 0 && waits() && !core::is_stop_wanted(); microseconds -= slice) {
+    slice = std::min(microseconds, kMicrosecondsOfSlice);
+    count(promotion_counters.pauses, 1);
+    os::pause(slice);
+  }
+}
+
 }  // namespace
 
 void wait_for_frames() noexcept {
-  constexpr uint64_t kNanosecondsAtMost = 300'000, kMicrosecondsBetween = 50;
+  constexpr uint64_t kNanosecondsAtMost = 300'000;
   thread_heap.paced_windows = 0;
   if (are_frames_there() || !are_frames_coming() || !is_behind()) return;
   count(promotion_counters.frame_waits, 1);
-  for (uint64_t start = os::nanoseconds(); !are_frames_there() && are_frames_coming() && os::nanoseconds() - start < kNanosecondsAtMost;)
-    os::pause(kMicrosecondsBetween);
+  pause_while([start = os::nanoseconds()]() noexcept { return !are_frames_there() && are_frames_coming() && os::nanoseconds() - start < kNanosecondsAtMost; },
+              kNanosecondsAtMost / 1000);
   if (!are_frames_there()) thread_heap.paced_windows = core::kWindowsPerBlock;
 }
 
@@ -48,16 +61,16 @@ void pace() noexcept {
     thread_heap.paced_windows = 0;
     return;
   }
-  os::pause(is_reclaim_far_behind() ? kMicrosecondsFarBehind : kMicroseconds);
+  pause_while([]() noexcept { return true; }, is_reclaim_far_behind() ? kMicrosecondsFarBehind : kMicroseconds);
 }
 
 void pace_large(size_t size) noexcept {
-  constexpr uint64_t kMicrosecondsAtMost = 300, kBytesOfOne = 512, kBytesOfOneFarBehind = 128, kSlicesAtMost = 10;
+  constexpr uint64_t kMicrosecondsAtMost = 300, kMicrosecondsFarBehind = 3000, kBytesOfOne = 512, kBytesOfOneFarBehind = 128;
   if (!is_reclaiming() || are_frames_there() || thread_heap.emergency != 0 || !is_reclaim_behind()) return;
   count(promotion_counters.frame_waits, 1);
-  if (!is_reclaim_far_behind()) return os::pause(std::min<uint64_t>(size / kBytesOfOne, kMicrosecondsAtMost));
-  uint64_t left = std::min(size / kBytesOfOneFarBehind, kSlicesAtMost * kMicrosecondsAtMost);
-  for (; left != 0 && is_reclaiming(); left -= std::min(left, kMicrosecondsAtMost)) os::pause(std::min(left, kMicrosecondsAtMost));
+  uint64_t microseconds = is_reclaim_far_behind() ? std::min<uint64_t>(size / kBytesOfOneFarBehind, kMicrosecondsFarBehind)
+                                                  : std::min<uint64_t>(size / kBytesOfOne, kMicrosecondsAtMost);
+  pause_while(is_reclaiming, microseconds);
 }
 
 void note_blocks_to_come(size_t blocks) noexcept { state.blocks_to_come.store(blocks, std::memory_order_relaxed); }

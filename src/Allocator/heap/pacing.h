@@ -10,8 +10,8 @@ namespace freehold::heap {
 // thread then waits for frames, a third of a millisecond or so. If there are none it has to take new memory, and is paced (thread_heap.paced_windows) while it
 // fills it: many short waits, instead of one that could be felt. Else it returns at once.
 void wait_for_frames() noexcept;
-// A paced thread goes on to the next window of its block: it sleeps a little, unless there are frames by now. The caller holds no lock; a stop of the
-// threads waits as long.
+// A paced thread goes on to the next window of its block: it sleeps a little, unless there are frames by now. The caller holds no lock. A stop of the threads that is
+// wanted ends each of these waits.
 void pace() noexcept;
 
 // Before an object with pages of its own is allocated: the same, once.

@@ -1,7 +1,6 @@
 #include "heap/phases.h"
 
 #include <atomic>
-#include <initializer_list>
 
 namespace freehold::heap {
 
@@ -55,10 +54,14 @@ MovingTurn::~MovingTurn() {
 void forget_place_lock() noexcept { place_lock.forget(); }
 
 void keep_pauses_in_child() noexcept {
-  for (os::FairLock* lock : {&promotion_lock, &maintenance_lock}) {
-    lock->forget();
-    lock->lock();
-  }
+  forget_pauses_in_child();
+  promotion_lock.lock();
+  maintenance_lock.lock();
+}
+
+void forget_pauses_in_child() noexcept {
+  promotion_lock.forget();
+  maintenance_lock.forget();
 }
 
 }  // namespace freehold::heap

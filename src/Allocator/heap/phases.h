@@ -58,6 +58,8 @@ class MovingTurn {
 void forget_place_lock() noexcept;
 // The same, of a thread that has the two pauses itself: those who wait for them are not here.
 void keep_pauses_in_child() noexcept;
+// The same, of a thread that has none of them.
+void forget_pauses_in_child() noexcept;
 
 // A PromotionPause, but only if nothing moves now, or if it may wait.
 class PromotionPauseIfIdle {

@@ -6,8 +6,10 @@
 #include "core/knobs.h"
 #include "core/module_state.h"
 #include "heap/accounting.h"
+#include "heap/huge_ends.h"
 #include "heap/phases.h"
 #include "heap/pinned_blocks.h"
+#include "heap/promotion_policy.h"
 #include "os/kernel.h"
 
 namespace freehold::heap {
@@ -21,6 +23,7 @@ constexpr uint32_t kPatience = 32;
 struct State {
   std::atomic<uint32_t> ticks_to_stop{1}, ticks_between_stops{1};
   std::atomic<uint64_t> pinned_at_last_stop{0};
+  std::atomic<uint64_t> last_look{0};  // nanoseconds
 };
 constinit State state;
 FREEHOLD_MODULE_STATE(state);
@@ -33,10 +36,12 @@ void release_unpinned_blocks(bool thorough, bool on_allocating_thread) noexcept 
   bool more = pinned > state.pinned_at_last_stop.load(std::memory_order_relaxed);
   size_t released = 0;
   if (!look_for_pins()) return;
+  state.last_look = os::nanoseconds();
   {
     os::LockGuard guard(maintenance_lock);
     released = release_unpinned(thorough || core::knobs.debug ? 1 : kBackgroundRun);
   }
+  end_listed_huge();
   if (!on_allocating_thread) phase_done("release of unpinned blocks");
   state.pinned_at_last_stop = pinned - (released < pinned ? released : pinned);
   state.ticks_between_stops = released != 0 || more ? 1 : std::min(2 * state.ticks_between_stops.load(), kPatience);
@@ -55,6 +60,14 @@ bool may_stop_for_pins() noexcept {
 
 void release_what_no_thread_pins() noexcept { release_unpinned_blocks(true, false); }
 
-void wait_between_stops() noexcept { os::pause(kBetweenStopsMicroseconds * state.ticks_between_stops); }
+bool has_just_looked_for_pins() noexcept { return os::nanoseconds() - state.last_look.load() < kBetweenStopsMicroseconds * 1000; }
+
+bool wait_between_stops() noexcept {
+  for (uint32_t tick = 0; tick < state.ticks_between_stops; tick++) {
+    if (should_promote()) return false;
+    os::pause(kBetweenStopsMicroseconds);
+  }
+  return true;
+}
 
 }  // namespace freehold::heap

@@ -14,7 +14,9 @@ void release_what_no_thread_pins() noexcept;
 void release_unpinned_blocks(bool thorough, bool on_allocating_thread) noexcept;
 // Whether it is time for such a stop: rarely, while stops find nothing.
 bool may_stop_for_pins() noexcept;
-// A stop costs the threads some ten to a hundred microseconds: sleeps as long as there should be between two, however many blocks wait.
-void wait_between_stops() noexcept;
+// Whether there was one just now: rounds follow each other without a pause, while allocations are in a hurry.
+bool has_just_looked_for_pins() noexcept;
+// A stop costs the threads some ten to a hundred microseconds: sleeps as long as there should be between two, however many blocks wait. False: a promotion is due before that.
+bool wait_between_stops() noexcept;
 
 }  // namespace freehold::heap

@@ -10,6 +10,7 @@
 #include "heap/block_lists.h"
 #include "heap/block_walk.h"
 #include "heap/dead_pages.h"
+#include "heap/huge_ends.h"
 #include "heap/maintenance_signals.h"
 #include "heap/pins.h"
 
@@ -71,7 +72,7 @@ size_t release_unpinned(size_t minimum_run) noexcept {
     uint32_t next = record.next;
     if (record.handle_pins.load(std::memory_order_acquire) == 0 && record.stack_pins.load(std::memory_order_acquire) == 0) {
       if (is_huge(block)) {
-        finish_huge(block);
+        end_huge(block);
         block_counters.pinned_huge.fetch_sub(1, std::memory_order_relaxed);
       } else {
         finish_block(block);

@@ -8,6 +8,7 @@
 #include "core/knobs.h"
 #include "core/module_state.h"
 #include "core/object.h"
+#include "core/stop_spacing.h"
 #include "core/stress.h"
 #include "heap/block_walk.h"
 #include "heap/classification.h"
@@ -212,8 +213,8 @@ void remove_handle_pin(const void* object) noexcept {
   BlockRecord& record = record_of(address);
   // A count of 0 would be an error elsewhere; it must not become one of four billion.
   uint32_t count = record.handle_pins.load(std::memory_order_relaxed);
-  while (count != 0 && !record.handle_pins.compare_exchange_weak(count, count - 1, std::memory_order_acq_rel)) {}
-  if (count == 1 && record.state.load(std::memory_order_acquire) == BlockState::kPooled) {
+  while (count != 0 && !record.handle_pins.compare_exchange_weak(count, count - 1, std::memory_order_seq_cst)) {}
+  if (count == 1 && (record.state.load(std::memory_order_acquire) == BlockState::kPooled || record.release_waits.load(std::memory_order_seq_cst))) {
     note_unpinned();
     wake_maintenance();
   }
@@ -303,6 +304,7 @@ bool refresh_stack_pins(void (*forget)(void*), void* argument) noexcept {
                         static_cast<Caller*>(of_caller)->forget(static_cast<Caller*>(of_caller)->argument);
                       },
                   .argument = &caller};
+  core::leave_threads_their_time();
   uint64_t start = os::nanoseconds();
   if (!scanner(scan)) return false;
   uint64_t took = os::nanoseconds() - start;

@@ -56,5 +56,9 @@ bool wait_for_growth(uint32_t seen, const timespec* at_most) noexcept {
 uint32_t growth_seen() noexcept { return state.growth.load(std::memory_order_acquire); }
 bool is_prefaulting() noexcept { return state.started.load(std::memory_order_relaxed); }
 void set_prefaulting(bool runs) noexcept { state.started.store(runs, std::memory_order_relaxed); }
+void forget_prefaulting() noexcept {
+  set_prefaulting(false);
+  state.sleeping.store(false, std::memory_order_relaxed);
+}
 
 }  // namespace freehold::heap

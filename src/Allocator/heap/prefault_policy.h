@@ -22,5 +22,7 @@ bool wait_for_growth(uint32_t seen, const timespec* at_most) noexcept;
 // Whether the thread runs. Written by the maintenance thread only.
 bool is_prefaulting() noexcept;
 void set_prefaulting(bool runs) noexcept;
+// In the child of a fork, where it does not run.
+void forget_prefaulting() noexcept;
 
 }  // namespace freehold::heap

@@ -2,12 +2,14 @@
 
 #include <time.h>
 
+#include <algorithm>
 #include <new>
 
 #include "Platform/lock.h"
 #include "core/arena.h"
 #include "core/knobs.h"
 #include "core/module_state.h"
+#include "core/stop_spacing.h"
 #include "core/stress.h"
 #include "heap/accounting.h"
 #include "heap/addresses.h"
@@ -33,7 +35,7 @@ FREEHOLD_MODULE_STATE(promotion_counters);
 
 namespace {
 
-constexpr size_t kRetriesPerStop = 8;  // some milliseconds of copying for each stop
+constexpr size_t kRetriesOfFirstStop = 8;  // some milliseconds of copying
 
 struct State {
   uint32_t remaps_refused = 0;  // under promotion_lock
@@ -148,11 +150,14 @@ void Round::promote_chosen(bool may_stop) noexcept {
     }
   }
   note_blocks_to_come(0);
-  // What was pinned after the stop mostly is not any more.
-  for (size_t i = 0; i < retries && !evacuation_.is_exhausted(); i++) {
-    size_t left = retries - i;
-    if (i % kRetriesPerStop == 0)
-      ask_for_pins(left < kRetriesPerStop ? left : kRetriesPerStop, [&](size_t j) noexcept { return selection_.at(to_retry[i + j]).block; });
+  // What was pinned after the stop mostly is not any more. Each stop is for twice as many blocks as the last one: threads that pin all the time would else be stopped most of the time.
+  for (size_t i = 0, asked = 0, ask = kRetriesOfFirstStop; i < retries && !evacuation_.is_exhausted(); i++) {
+    if (i == asked) {
+      size_t blocks = std::min(ask, retries - i);
+      ask_for_pins(blocks, [&](size_t j) noexcept { return selection_.at(to_retry[i + j]).block; });
+      asked += blocks;
+      ask *= 2;
+    }
     if (!try_to_promote(selection_.at(to_retry[i]))) heap::count(promotion_counters.refused, 1);
   }
   look_at_stores();
@@ -185,6 +190,7 @@ uint64_t promote(PromotionScope scope, bool may_stop) noexcept {
 }
 
 bool dedangle(bool scan_addresses) noexcept {
+  core::leave_threads_their_time();
   MovingTurn turn(true);
   if (state.remaps_refused != 0) return false;
   // Promotion waits for it. Threads that would otherwise take new memory meanwhile are paced.

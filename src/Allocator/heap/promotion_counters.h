@@ -14,6 +14,7 @@ struct PromotionCounters {
   std::atomic<uint64_t> patched;                           // of these, and of older stale references met on the way, those that a walk repaired
   std::atomic<uint64_t> refused;                           // blocks that were pinned, or not complete
   std::atomic<uint64_t> frame_waits;                       // of wait_for_frames
+  std::atomic<uint64_t> pauses;                            // short ones, of which these and all other waits of pacing consist
   std::atomic<uint64_t> longest_evacuation;                // nanoseconds
   std::atomic<uint64_t> walk_time, copy_time, patch_time;  // nanoseconds of processor time; copying includes protecting and forwarding
 };

@@ -20,6 +20,7 @@
 #include "heap/deletion.h"
 #include "heap/finalization_queue.h"
 #include "heap/forwarding.h"
+#include "heap/huge_ends.h"
 #include "heap/phases.h"
 #include "heap/pin_release.h"
 #include "heap/pins.h"
@@ -385,6 +386,7 @@ bool mark_stopped(Request request, bool deletes, void (*run)(void*)) noexcept {
     uint64_t took = os::nanoseconds() - before;
     if (took > reachability_counters.longest_stop.load(std::memory_order_relaxed)) reachability_counters.longest_stop.store(took, std::memory_order_relaxed);
   }
+  if (deletes) end_listed_huge();
   if (deletes && (finalizable_count() != 0 || dead_locks() != 0)) state.support->run_finalizers();
   (request.done ? reachability_counters.markings : reachability_counters.abandoned).fetch_add(1, std::memory_order_relaxed);
   return request.done;
@@ -475,6 +477,7 @@ void check_marks() noexcept {
 bool mark_beside_threads(ReclaimScope scope, Removed* removed) noexcept {
   if (state.support == nullptr) return false;
   bool done = reclaim_beside_threads(*state.support, scope, remove, note_removed, removed, core::knobs.verify ? check_marks : nullptr);
+  end_listed_huge();
   if (finalizable_count() != 0 || dead_locks() != 0) state.support->run_finalizers();
   (done ? reachability_counters.markings : reachability_counters.abandoned).fetch_add(1, std::memory_order_relaxed);
   return done;

@@ -12,6 +12,7 @@
 #include "heap/dead_locks.h"
 #include "heap/finalization_queue.h"
 #include "heap/forwarding.h"
+#include "heap/huge_ends.h"
 #include "heap/noted_pages.h"
 #include "heap/phases.h"
 #include "heap/pin_release.h"
@@ -371,6 +372,7 @@ ScopeResult delete_scope(ThreadScopes& scopes, uint32_t level, const uint64_t* f
     uint64_t took = os::nanoseconds() - before;
     if (took > scope_counters.longest_stop.load(std::memory_order_relaxed)) scope_counters.longest_stop.store(took, std::memory_order_relaxed);
   }
+  end_listed_huge();
   if (!ending.done) return ScopeResult::kKept;
   if (result->finalizable != 0) return ScopeResult::kFinalizable;
   if (core::knobs.debug) release_what_no_thread_pins();

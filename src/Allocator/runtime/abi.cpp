@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "core/arena.h"
 #include "core/fault_recovery.h"
 #include "core/knobs.h"
 #include "core/object.h"
@@ -17,6 +18,7 @@
 #include "heap/forwarding.h"
 #include "heap/graph_deletion.h"
 #include "heap/heap.h"
+#include "heap/huge_ends.h"
 #include "heap/leaks.h"
 #include "heap/maintenance.h"
 #include "heap/notices.h"
@@ -80,6 +82,9 @@ int32_t freehold_read_stack(uint32_t stack, uintptr_t* addresses, int32_t capaci
 }
 
 void freehold_share(void* object) noexcept { freehold::heap::share(object); }
+int32_t freehold_is_deletable(void* object) noexcept {
+  return freehold::core::arena.contains(reinterpret_cast<uintptr_t>(object)) && !freehold::heap::is_shared(object) ? 1 : 0;
+}
 int32_t freehold_is_deleted(void* object) noexcept { return freehold::heap::is_deleted(object) || freehold::heap::is_postponed(object) ? 1 : 0; }
 
 void* freehold_pin(void* address) noexcept { return freehold::heap::pin(address); }
@@ -93,6 +98,8 @@ intptr_t freehold_difference(uintptr_t a, uintptr_t b) noexcept { return freehol
 void freehold_get_statistics(uint64_t* values, int32_t count) noexcept { freehold::diag::collect_statistics(values, count); }
 
 void freehold_release_unpinned() noexcept { freehold::heap::release_what_no_thread_pins(); }
+
+void freehold_end_huge() noexcept { freehold::heap::end_listed_huge(); }
 
 void freehold_let_stop() noexcept {}
 

@@ -3,7 +3,7 @@
 // A marking is not waited for. It holds no other lock than that of places, outside of its stops and of what it does under the lock of maintenance: the child forgets both, the parent's goes on.
 //
 // A thread that forks in cooperative mode, by a P/Invoke with SuppressGCTransition, cannot: who waits for it to stop may hold what it would wait for. Its child
-// finds dead memory protected, but perhaps a lock that nobody gives back.
+// finds dead memory protected, but perhaps a lock of the heap's lists that nobody gives back. In that child nobody stops others again, whoever asks.
 #include "runtime/fork.h"
 
 #include <pthread.h>
@@ -30,8 +30,7 @@ alignas(heap::MaintenancePause) unsigned char maintenance[sizeof(heap::Maintenan
 [[gnu::tls_model("initial-exec")]] thread_local constinit bool stopped_others = false;
 
 bool may_stop_others() noexcept {
-  // Before the module is registered there is no managed thread.
-  if (runtime_instance()->code_manager == nullptr) return false;
+  if (!can_stop_others()) return false;
   const Thread& thread = tls_CurrentThread;
   return (thread.state & Thread::kAttached) == 0 || thread.transition_frame != nullptr;
 }
@@ -68,6 +67,8 @@ void in_child() noexcept {
     own_thread_list();
     heap::keep_pauses_in_child();
   } else {
+    // Managed code holds none of these.
+    heap::forget_pauses_in_child();
     // Who was about to stop this thread is not here, and would never let it go on.
     RhpTrapThreads &= ~core::kTrapForStop;
     threads_may_run.set();

@@ -6,6 +6,7 @@
 #include "Platform/fair_lock.h"
 #include "core/module_state.h"
 #include "core/stop_counters.h"
+#include "core/stop_spacing.h"
 #include "diag/verify.h"
 #include "heap/forwarding.h"
 #include "heap/heap.h"
@@ -105,7 +106,10 @@ void let_others_go_on() noexcept {
 
 }  // namespace
 
+bool can_stop_others() noexcept { return runtime_instance()->code_manager != nullptr && !state.others_never_stop; }
+
 void suspend_all() noexcept {
+  core::leave_threads_their_time();
   state.turn.lock();
   let_others_go_on();
   // The runtime walks the stack of the thread that suspends from its deferred frame, which it expects to be set by those who may collect. A thread that
@@ -123,6 +127,7 @@ void suspend_all() noexcept {
 void resume_all() noexcept {
   state.last_signalled = nullptr;
   state.last_resumed = os::nanoseconds();
+  core::stop_spacing.note(state.last_asked, state.last_resumed);
   restart_runtime(true);
   state.turn.unlock();
 }
@@ -251,10 +256,10 @@ void run_finalizers() noexcept {
   if (!state.has_no_finalizer_thread) request_finalizer_thread(true);
 }
 
-// Calls work() with the threads stopped. False: in a child of a fork whose other threads never will, and before the module is registered there is nothing to stop, and no object.
+// Calls work() with the threads stopped. False: it cannot.
 template <typename Work>
 bool with_threads_stopped(Work work) noexcept {
-  if (runtime_instance()->code_manager == nullptr || state.others_never_stop) return false;
+  if (!can_stop_others()) return false;
   bool attached = (tls_CurrentThread.state & Thread::kAttached) != 0;
   bool cooperative = attached && leave_cooperative_mode();
   suspend_all();
@@ -318,7 +323,9 @@ bool scan_pins(const heap::PinScan& scan) noexcept {
 int64_t verify_now(char* message, size_t capacity) noexcept {
   if (capacity != 0) message[0] = 0;
   diag::Report report = {message, capacity, 0, 0, 0};
-  suspend_all();
+  // Nobody else is there in a child whose other threads never stop.
+  bool stops = can_stop_others();
+  if (stops) suspend_all();
   {
     // Only now: a thread that waits for maintenance can be stopped when it is through.
     heap::MaintenancePause pause;
@@ -326,13 +333,12 @@ int64_t verify_now(char* message, size_t capacity) noexcept {
     diag::verify_heap(report);
     heap::set_threads_stopped(false);
   }
-  resume_all();
+  if (stops) resume_all();
   return report.violations;
 }
 
 void verify_after_phase(const char* phase) noexcept {
-  // Before the module is registered there is nothing to stop, and no object.
-  if (runtime_instance()->code_manager == nullptr) return;
+  if (!can_stop_others()) return;
   bool attached = (tls_CurrentThread.state & Thread::kAttached) != 0;
   bool cooperative = attached && leave_cooperative_mode();
   char message[1024];

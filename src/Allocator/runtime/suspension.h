@@ -8,6 +8,8 @@
 
 namespace freehold::runtime {
 
+// Not before the module is registered: there is nothing to stop then, and no object. Nor in a child of a fork that stopped nobody: a stop would wait for its parent's threads.
+bool can_stop_others() noexcept;
 // Waits until every other managed thread stands at a safe point or runs native code. The caller is not attached, or in preemptive mode, and
 // holds no lock that a managed thread may want. Suspensions exclude each other.
 void suspend_all() noexcept;
@@ -35,7 +37,7 @@ void for_each_handle(void (*fn)(const Root& root, void* argument), void* argumen
 extern const heap::RemapSupport remap_support;
 extern const heap::RootSupport root_support;
 
-// Verifies the whole heap with the threads stopped. Returns the number of violations and describes the first one.
+// Verifies the whole heap with the threads stopped, if that is possible. Returns the number of violations and describes the first one.
 int64_t verify_now(char* message, size_t capacity) noexcept;
 
 // The heap's phase hook under FREEHOLD_VERIFY=1: a violation is described, with the phase after which it was seen, and ends the process.

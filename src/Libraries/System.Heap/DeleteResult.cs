@@ -13,4 +13,5 @@ internal enum DeleteResult
     OwnsParts = 7,
     StopIsWanted = 8,
     Shared = 9,
+    MemoryWaits = 10,
 }

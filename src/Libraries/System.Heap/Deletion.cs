@@ -64,12 +64,12 @@ internal static class Deletion
             while (result == DeleteResult.HasSyncEntry);  // another thread has made a lock just then
         }
 
-        return EndInDebugMode(result);
+        return End(result);
     }
 
-    /// <summary>What debug mode has left to do for an object that is deleted.</summary>
+    /// <summary>What is left to do for an object that is deleted, where a stop of the threads need not wait for it.</summary>
     [StackTraceHidden]
-    internal static DeleteResult EndInDebugMode(DeleteResult result)
+    internal static DeleteResult End(DeleteResult result)
     {
         switch (result)
         {
@@ -80,6 +80,9 @@ internal static class Deletion
             case DeleteResult.StopIsWanted:
                 // A thread that does nothing but delete is hardly ever in managed code, where it could be stopped.
                 NativeHeap.LetStop();
+                return DeleteResult.Deleted;
+            case DeleteResult.MemoryWaits:
+                NativeHeap.EndHuge();
                 return DeleteResult.Deleted;
             default:
                 return result;

@@ -9,7 +9,7 @@ namespace System;
 /// <summary>
 /// Deletion of an object with what it owns: first its parts are noted, then it is deleted, then they are, one after the other, each with its own parts. So a cycle
 /// ends by itself, a chain of any length needs no stack, and of two objects that own the same the second finds nothing to do.
-/// Without memory for the notes, parts are deleted as they are named.
+/// Without memory for the notes, each part is deleted when the next one has been named.
 /// </summary>
 internal static class OwnedParts
 {
@@ -26,6 +26,19 @@ internal static class OwnedParts
     // The program's enumerator has thrown what the thread is unwinding.
     [ThreadStatic]
     private static bool t_enumeratorThrew;
+
+    // Of the deletion that this thread makes, the innermost one: beside the notes, which is little unless there is no memory for them. Deletions within it begin with nothing.
+    [ThreadStatic]
+    private static Unnoted t_unnoted;
+
+    private struct Unnoted
+    {
+        internal bool IsInUse;
+        internal object? Last;  // the part that was named last: whoever names them may still need it to go on
+        internal ExceptionDispatchInfo? First;  // what the first finalizer of all parts has thrown
+        internal bool Passes;  // they are named again later
+        internal bool HasPassed;
+    }
 
     /// <summary>Notes a part. Called by what the rewriter adds to types that own something.</summary>
     [RuntimeExport("FreeholdAddPart")]
@@ -85,6 +98,11 @@ internal static class OwnedParts
     /// <summary>Deletes an object that the native heap says owns parts, after its finalizer.</summary>
     internal static DeleteResult Delete(object obj)
     {
+        if (t_unnoted.IsInUse)
+        {
+            return DeleteWithin(obj);
+        }
+
         int floor = t_count;
         try
         {
@@ -94,13 +112,49 @@ internal static class OwnedParts
         }
         finally
         {
-            Forget(floor);
+            ForgetAll(floor);
+        }
+    }
+
+    private static DeleteResult DeleteWithin(object obj)
+    {
+        Unnoted outer = t_unnoted;
+        t_unnoted = default;
+        try
+        {
+            return Delete(obj);
+        }
+        finally
+        {
+            t_unnoted = outer;
         }
     }
 
     /// <summary>Deletes a collection with its elements.</summary>
     internal static unsafe void DeleteWithElements(IEnumerable collection)
     {
+        if (NativeHeap.IsDeletable(collection) == 0)
+        {
+            Deletion.Check(NativeHeap.Delete(collection));
+            return;
+        }
+
+        if (t_unnoted.IsInUse)
+        {
+            Unnoted outer = t_unnoted;
+            t_unnoted = default;
+            try
+            {
+                DeleteWithElements(collection);
+            }
+            finally
+            {
+                t_unnoted = outer;
+            }
+
+            return;
+        }
+
         int floor = t_count;
         try
         {
@@ -113,12 +167,7 @@ internal static class OwnedParts
                     Deletion.CallFinalizer(collection);
                 }
 
-                if (collection is IDictionary)
-                {
-                    Enumerate(collection, null, null, keys: true);
-                }
-
-                AddElements(collection);
+                AddKeysAndElements(collection);
             }
 
             DeleteResult result = Deletion.Continue(collection, finalized ? NativeHeap.DeleteFinalized(collection) : NativeHeap.Delete(collection));
@@ -130,29 +179,69 @@ internal static class OwnedParts
         }
         finally
         {
-            Forget(floor);
+            ForgetAll(floor);
+        }
+    }
+
+    // The keys come first, so that they are deleted last: a value may need its key. Without memory they would go at once, and so they are named again.
+    private static unsafe void AddKeysAndElements(IEnumerable collection)
+    {
+        bool passed = false;
+        if (collection is IDictionary)
+        {
+            t_unnoted.IsInUse = t_unnoted.Passes = true;
+            Enumerate(collection, null, null, keys: true);
+            passed = t_unnoted.HasPassed;
+            t_unnoted = default;
+        }
+
+        AddElements(collection);
+        if (passed)
+        {
+            Enumerate(collection, null, null, keys: true);
         }
     }
 
     private static void DeleteAbove(int floor)
     {
-        ExceptionDispatchInfo? first = null;
-        while (t_count > floor)
+        while (TakeLast(floor) is { } part)
         {
-            ref object? top = ref t_parts![--t_count];
-            object part = top!;
-            top = null;
-            try
-            {
-                DeletePart(part);
-            }
-            catch (Exception exception)
-            {
-                first ??= ExceptionDispatchInfo.Capture(exception);
-            }
+            DeleteAndCatch(part);
         }
 
-        first?.Throw();
+        t_unnoted.First?.Throw();
+    }
+
+    private static object? TakeLast(int floor)
+    {
+        if (t_unnoted.Last is { } last)
+        {
+            t_unnoted.Last = null;
+            return last;
+        }
+
+        if (t_count == floor)
+        {
+            return null;
+        }
+
+        ref object? top = ref t_parts![--t_count];
+        object? part = top;
+        top = null;
+        return part;
+    }
+
+    private static void DeleteAndCatch(object part)
+    {
+        try
+        {
+            DeletePart(part);
+        }
+        catch (Exception exception)
+        {
+            t_unnoted.IsInUse = true;
+            t_unnoted.First ??= ExceptionDispatchInfo.Capture(exception);
+        }
     }
 
     // As Heap.Delete, but what is gone, or belongs to the runtime, is passed over; and its parts are noted where its owner's are. What its finalizer throws, whatever that is, is the program's.
@@ -187,37 +276,29 @@ internal static class OwnedParts
     {
         int floor = t_count;
         t_enumeratorThrew = false;
+        DeleteResult result = DeleteResult.NotDeletable;
         try
         {
-            NativeHeap.CollectParts(obj);
-        }
-        catch (DanglingReferenceException) when (!t_enumeratorThrew)
-        {
-            // A node that the program deleted itself, and whose memory is gone: what hangs on it stays. If it is the object, the deletion below says so.
-        }
-        catch
-        {
-            Forget(floor);  // the object stays, and so does what it owns
-            throw;
-        }
+            try
+            {
+                NativeHeap.CollectParts(obj);
+            }
+            catch (DanglingReferenceException) when (!t_enumeratorThrew)
+            {
+                // A node that the program deleted itself, and whose memory is gone: what hangs on it stays. If it is the object, the deletion below says so.
+            }
 
-        DeleteResult result;
-        try
-        {
             result = Deletion.ReleaseLock(obj, NativeHeap.DeleteItself(obj));
+            return result;
         }
-        catch
+        finally
         {
-            Forget(floor);
-            throw;
+            if (result != DeleteResult.Deleted)
+            {
+                Forget(floor);  // the object stays, and so does what it owns
+                t_unnoted.Last = null;
+            }
         }
-
-        if (result != DeleteResult.Deleted)
-        {
-            Forget(floor);
-        }
-
-        return result;
     }
 
     // An empty array is one that all collections of its type share.
@@ -271,14 +352,8 @@ internal static class OwnedParts
                 Enumerate(dictionary, owner, belongs, keys: false);
                 break;
             case IList list:
-                for (int i = 0; i < list.Count; i++)
+                for (int i = 0; i < list.Count && GetObject(list, i, out object? element); i++)
                 {
-                    object? element = list[i];
-                    if (IsValue(element) && !ReferenceEquals(element, list[i]))
-                    {
-                        break;
-                    }
-
                     AddElement(element, owner, belongs);
                 }
 
@@ -289,7 +364,41 @@ internal static class OwnedParts
         }
     }
 
-    // A collection of values makes a box of the same one whenever it is asked: there is nothing to delete in it. An element whose memory is gone is none.
+    // False for values: a collection of these makes a box of the same one whenever it is asked, and there is nothing to delete in it. Without memory it cannot.
+    private static bool GetObject(IList list, int index, out object? element)
+    {
+        try
+        {
+            element = list[index];
+            return !IsValue(element) || ReferenceEquals(element, list[index]);
+        }
+        catch (OutOfMemoryException)
+        {
+            element = null;
+            return false;
+        }
+    }
+
+    private static bool GetNextObject(IEnumerator enumerator, out object? element)
+    {
+        element = null;
+        try
+        {
+            if (!enumerator.MoveNext())
+            {
+                return false;
+            }
+
+            element = enumerator.Current;
+            return !IsValue(element) || ReferenceEquals(element, enumerator.Current);
+        }
+        catch (OutOfMemoryException)
+        {
+            return false;
+        }
+    }
+
+    // An element whose memory is gone is none.
     private static bool IsValue(object? element)
     {
         try
@@ -317,14 +426,8 @@ internal static class OwnedParts
 
         try
         {
-            while (enumerator.MoveNext())
+            while (GetNextObject(enumerator, out object? element))
             {
-                object? element = enumerator.Current;
-                if (IsValue(element) && !ReferenceEquals(element, enumerator.Current))
-                {
-                    break;
-                }
-
                 AddElement(element, owner, belongs);
             }
         }
@@ -334,24 +437,31 @@ internal static class OwnedParts
         }
     }
 
-    // Room is made by the deletion of what was noted last: its owner has been asked for its parts, and goes in any case. Where that nests too deep, the part is left to reclaim.
+    // The part that was named before this one goes now, with all that it owns. Where that nests too deep, it is left to reclaim. What a finalizer throws is told at the end, as always.
     private static void AddWithoutMemory(object part)
     {
-        if (!RuntimeHelpers.TryEnsureSufficientExecutionStack())
+        if (t_unnoted.Passes)
         {
+            t_unnoted.HasPassed = true;
             return;
         }
 
-        if (t_count == 0)
+        t_unnoted.IsInUse = true;
+        object? before = t_unnoted.Last;
+        t_unnoted.Last = null;
+        if (before is not null && RuntimeHelpers.TryEnsureSufficientExecutionStack())
         {
-            DeletePart(part);
-            return;
+            int floor = t_count;
+            do
+            {
+                DeleteAndCatch(before);
+                before = TakeLast(floor);
+            }
+            while (before is not null);
+            t_enumeratorThrew = false;
         }
 
-        ref object? top = ref t_parts![t_count - 1];
-        object before = top!;
-        top = part;
-        DeletePart(before);
+        t_unnoted.Last = part;
     }
 
     [System.Diagnostics.CodeAnalysis.MemberNotNullWhen(true, nameof(t_parts))]
@@ -372,6 +482,15 @@ internal static class OwnedParts
         t_parts = parts;
         NativeHeap.Delete(old);
         return true;
+    }
+
+    private static void ForgetAll(int floor)
+    {
+        Forget(floor);
+        if (t_unnoted.IsInUse)
+        {
+            t_unnoted = default;
+        }
     }
 
     private static void Forget(int floor)

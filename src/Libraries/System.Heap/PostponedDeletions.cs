@@ -145,7 +145,7 @@ internal static class PostponedDeletions
             }
 
             // A lock may have been made just then.
-            return Deletion.EndInDebugMode(NativeHeap.DeletePostponed(obj)) != DeleteResult.HasSyncEntry;
+            return Deletion.End(NativeHeap.DeletePostponed(obj)) != DeleteResult.HasSyncEntry;
         }
         catch (DanglingReferenceException)
         {

@@ -1,0 +1,82 @@
+#include "heap/huge_ends.h"
+
+#include <new>
+
+#include "Platform/lock.h"
+#include "core/arena.h"
+#include "core/module_state.h"
+#include "heap/block_ends.h"
+#include "heap/block_lists.h"
+#include "heap/maintenance_signals.h"
+#include "heap/phases.h"
+
+namespace freehold::heap {
+
+using core::arena;
+
+namespace {
+
+struct State {
+  os::Lock lock;  // whoever has it ends those on the list. Taken before the lock of maintenance
+};
+constinit State state;
+FREEHOLD_MODULE_STATE(state);
+
+void put_on_list(size_t block) noexcept {
+  os::LockGuard guard(block_lock);
+  arena.blocks[block].next = block_lists.huge_head;
+  block_lists.huge_head = static_cast<uint32_t>(block);
+}
+
+// It is in block_lists.huge_ending from here on.
+bool take_from_list() noexcept {
+  os::LockGuard guard(block_lock);
+  block_lists.huge_ending = block_lists.huge_head;
+  if (block_lists.huge_ending == kEndOfList) return false;
+  block_lists.huge_head = arena.blocks[block_lists.huge_ending].next;
+  return true;
+}
+
+}  // namespace
+
+bool end_huge(size_t block) noexcept {
+  if (size_t{arena.blocks[block].huge_pages} * core::kPageSize <= kEndsAtOnce) {
+    begin_end_of_huge(block);
+    give_memory_of_huge_back(block);
+    finish_end_of_huge(block);
+    return true;
+  }
+  put_on_list(block);
+  wake_maintenance();
+  return false;
+}
+
+// Who stops the threads takes the lock of maintenance, and sees records that do not change. It does not wait for the memory.
+void end_listed_huge() noexcept {
+  os::LockGuard ending(state.lock);
+  while (take_from_list()) {
+    size_t block = block_lists.huge_ending;
+    {
+      os::LockGuard guard(maintenance_lock);
+      begin_end_of_huge(block);
+    }
+    give_memory_of_huge_back(block);
+    os::LockGuard guard(maintenance_lock);
+    {
+      os::LockGuard lists(block_lock);
+      block_lists.huge_ending = kEndOfList;
+    }
+    finish_end_of_huge(block);
+  }
+}
+
+void forget_ending_threads() noexcept {
+  new (&state.lock) os::Lock();
+  if (block_lists.huge_ending == kEndOfList) return;
+  // All of it again: what is done already stays so.
+  arena.blocks[block_lists.huge_ending].next = block_lists.huge_head;
+  block_lists.huge_head = block_lists.huge_ending;
+  block_lists.huge_ending = kEndOfList;
+}
+
+}  // namespace freehold::heap

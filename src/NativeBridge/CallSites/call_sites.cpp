@@ -77,6 +77,19 @@ bool is_allocation(StringRef callee) {
   return all.contains(callee);
 }
 
+void forget_what_it_is(CallBase& call) {
+  auto forget = [](auto& one) {
+    one.removeFnAttr(Attribute::Memory);
+    one.removeFnAttr(Attribute::Builtin);
+    one.removeFnAttr(Attribute::AllocKind);
+    one.addFnAttr(Attribute::NoBuiltin);
+  };
+  forget(call);
+  // Of the declaration it would be found out again.
+  auto* callee = dyn_cast<Function>(call.getCalledOperand()->stripPointerCasts());
+  if (callee != nullptr && callee->isDeclaration()) forget(*callee);
+}
+
 bool is_left_alone(const Function& function) {
   if (function.isDeclaration() || function.hasFnAttribute(Attribute::Naked)) return true;
   for (const GlobalIFunc& ifunc : function.getParent()->ifuncs()) {

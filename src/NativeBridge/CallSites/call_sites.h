@@ -23,6 +23,8 @@ FunctionSites sites_of(llvm::Function& function);
 llvm::StringRef callee_of(const llvm::CallBase& call);
 // malloc and its family, and C++'s operators new.
 bool is_allocation(llvm::StringRef callee);
+// LLVM knows that malloc and its family look at no memory of the program, and would leave out what is written for them. From now on it does not, of this call.
+void forget_what_it_is(llvm::CallBase& call);
 // Not to be touched: it runs before there are variables of a thread, or has no frame.
 bool is_left_alone(const llvm::Function& function);
 // Where a statement behind the call goes. A block is made for it if others lead there too.

@@ -55,6 +55,7 @@ class Frames {
   }
 
   void add(CallBase& call, const std::string& name, uint64_t shape) {
+    if (is_allocation(callee_of(call))) forget_what_it_is(call);
     IRBuilder<> builder(&call);
     Value *words = words_, *frames = frames_, *depth = depth_;
     if (moves_) {

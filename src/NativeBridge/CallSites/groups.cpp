@@ -80,6 +80,7 @@ void warn(const Function& function, const Twine& what) {
 Value* state_of(IRBuilderBase& builder) { return thread_variable(builder, "__freehold_group_state", builder.getInt64Ty()); }
 
 void mark(CallBase& call, const Wanted& wanted) {
+  if (!wanted.groups.empty()) forget_what_it_is(call);
   IRBuilder<> builder(&call);
   Value* before = builder.CreateLoad(builder.getInt64Ty(), state_of(builder));
   Value* state = before;

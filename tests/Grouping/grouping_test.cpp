@@ -131,7 +131,9 @@ TEST(GroupingTest, RandomProfilesGiveWhatTheAlgorithmSays) {
     // Nothing that has an affinity with another is left alone without a reason: of two such that are in no group, none would make one.
     for (const auto& [pair, weight] : profile.affinities) {
       bool used = profile.contexts[pair.first].accesses != 0 && profile.contexts[pair.second].accesses != 0;
-      if (used && options.most_members > 1) EXPECT_TRUE(taken.contains(pair.first) || taken.contains(pair.second)) << seed;
+      if (used && options.most_members > 1) {
+        EXPECT_TRUE(taken.contains(pair.first) || taken.contains(pair.second)) << seed;
+      }
     }
   }
 }
@@ -189,8 +191,12 @@ TEST(SelectorsTest, RandomProfilesAreToldApartWhereTheyCanBe) {
     };
     for (uint32_t c = 0; c < profile.contexts.size(); c++) {
       size_t chosen = select(selectors, profile.contexts[c]);
-      if (group_of[c] < groups.size()) EXPECT_LE(chosen, group_of[c]) << seed << " context " << c;
-      if (chosen < groups.size() && chosen != group_of[c]) EXPECT_TRUE(looks_like(profile.contexts[c], groups[chosen])) << seed << " context " << c;
+      if (group_of[c] < groups.size()) {
+        EXPECT_LE(chosen, group_of[c]) << seed << " context " << c;
+      }
+      if (chosen < groups.size() && chosen != group_of[c]) {
+        EXPECT_TRUE(looks_like(profile.contexts[c], groups[chosen])) << seed << " context " << c;
+      }
     }
   }
 }

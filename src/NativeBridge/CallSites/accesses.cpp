@@ -83,6 +83,8 @@ void look_at(Function& function, const Run& run) {
   if (auto* callee = dyn_cast<Function>(look.getCallee())) {
     callee->setCallingConv(CallingConv::PreserveMost);
     callee->setDoesNotThrow();
+    // What binds it at its first call would change r10.
+    callee->addFnAttr(Attribute::NonLazyBind);
   }
   for (const Access& access : run.accesses) {
     CallInst* call = cold.CreateCall(look, {access.pointer, cold.CreateZExtOrTrunc(access.bytes, word)});

@@ -76,7 +76,7 @@ Reader::Reader(const std::string& path, std::string_view kind) : path_(path) {
     lines_.push_back(rest.substr(0, end));
     rest.remove_prefix(end + 1);
   }
-  if (lines_[0] != first + "1") {
+  if (!lines_.empty() && lines_[0] != first + "1") {
     error_ = path + ": has version '" + std::string(lines_[0].substr(first.size())) + "'; this program reads version 1";
     return;
   }

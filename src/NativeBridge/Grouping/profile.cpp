@@ -47,7 +47,7 @@ bool read_profile(const std::string& path, Profile* profile, std::string* error)
   for (uint64_t i = 0; i < contexts; i++) {
     auto words = reader.next();
     Context context{};
-    bool good = words.size() >= 4 && parse_number(words[0], &context.allocations) && parse_number(words[1], &context.bytes) &&
+    bool good = words.size() >= 3 && parse_number(words[0], &context.allocations) && parse_number(words[1], &context.bytes) &&
                 parse_number(words[2], &context.accesses);
     for (size_t w = 3; good && w < words.size(); w++) {
       uint64_t site;

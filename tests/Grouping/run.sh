@@ -53,14 +53,14 @@ for source in "$here"/programs/* "$root"/tests/Bridge/programs/*.c "$root"/tests
     limited "$work/stock" > "$work/expected" 2>&1 || code=$?
     echo "$code" > "$work/expected.code"
     # shellcheck disable=SC2086
-    if ! "$freehold" -w -mavx2 -fheap-profile $flags $options -pthread "$source" -o "$work/profiled" -lm > "$work/log" 2>&1; then
+    if ! "$freehold" -w -mavx2 -fheap-profile $flags $options -pthread "$source" -o "$work/instrumented" -lm > "$work/log" 2>&1; then
       bad "$name $flags: does not compile with -fheap-profile"
       head -n 5 "$work/log"
       continue
     fi
     rm -f "$work"/profile*
-    compare "$name $flags, profiled, off" "$work/profiled"
-    compare "$name $flags, profiled" env "${whole[@]}" FREEHOLD_PROFILE="$work/profile" "$work/profiled"
+    compare "$name $flags, profiled, off" "$work/instrumented"
+    compare "$name $flags, profiled" env "${whole[@]}" FREEHOLD_PROFILE="$work/profile" "$work/instrumented"
     # A program that ends by a signal has none.
     [ -f "$work/profile" ] || continue
     for profile in "$work"/profile*; do
@@ -81,9 +81,9 @@ done
 
 # profile <source> <compiler> [flags]: the whole profile of a program of this folder, as text
 profile() {
-  "$tools/bin/$2" -w -O2 -fheap-profile -pthread "$here/programs/$1" -o "$work/profiled"
+  "$tools/bin/$2" -w -O2 -fheap-profile -pthread "$here/programs/$1" -o "$work/instrumented"
   rm -f "$work"/profile*
-  limited env "${whole[@]}" FREEHOLD_PROFILE="$work/profile" "$work/profiled" > /dev/null
+  limited env "${whole[@]}" FREEHOLD_PROFILE="$work/profile" "$work/instrumented" > /dev/null
   "$tools/bin/freehold-groups" show "$work/profile" --coverage 100 > "$work/shown"
 }
 
@@ -105,7 +105,7 @@ if wanted profiles; then
   says "profiles" "<title>main&gt;new_patient#1" "$work/picture.svg"
   if diff <(grep '^  at' "$work/shown") <(grep '^  at' "$work/twice") > /dev/null; then ok; else bad "profiles: merged ones have other groups"; fi
   # By samples the shares are nearly the same: the two that are used have more than nine tenths.
-  limited env FREEHOLD_PROFILE="$work/sampled" FREEHOLD_PROFILE_GAP=1000 FREEHOLD_PROFILE_BURST=100 "$work/profiled" > /dev/null
+  limited env FREEHOLD_PROFILE="$work/sampled" FREEHOLD_PROFILE_GAP=1000 FREEHOLD_PROFILE_BURST=100 "$work/instrumented" > /dev/null
   "$tools/bin/freehold-groups" show "$work/sampled" > "$work/shown"
   says "profiles, sampled" "1 groups" "$work/shown"
 fi
@@ -130,7 +130,7 @@ if wanted forks; then
   says "forks, child" "    0            0  main>parents#1 / parents>add#1 / add>malloc#1" "$work/shown"
   # With a place for the number each has a file of its own.
   rm -f "$work"/profile*
-  limited env FREEHOLD_PROFILE="$work/profile.%p.end" "$work/profiled" > /dev/null
+  limited env FREEHOLD_PROFILE="$work/profile.%p.end" "$work/instrumented" > /dev/null
   if [ "$(find "$work" -name 'profile.*[0-9].end' | wc -l)" = 2 ]; then ok; else bad "forks: not two profiles by number"; fi
 fi
 
@@ -168,9 +168,9 @@ if wanted files; then
   refused "files" "should be -fheap-groups=FILE" "$tools/bin/freehold-cc" -c "$here/programs/health.c" -fheap-groups -o "$work/written"
   refused "files" "cannot be combined" "$tools/bin/freehold-cc" -c "$here/programs/health.c" -fheap-groups="$work/profile" -fheap-profile -o "$work/written"
   # A profile that cannot be written: the program does what it does, and says so.
-  limited env FREEHOLD_PROFILE="$work/none/profile" "$work/profiled" > "$work/out" 2>&1
+  limited env FREEHOLD_PROFILE="$work/none/profile" "$work/instrumented" > "$work/out" 2>&1
   says "files" "freehold: the heap profile '$work/none/profile' cannot be written: No such file or directory" "$work/out"
-  refused "files" "FREEHOLD_PROFILE_DISTANCE" env FREEHOLD_PROFILE_DISTANCE=0 "$work/profiled"
+  refused "files" "FREEHOLD_PROFILE_DISTANCE" env FREEHOLD_PROFILE_DISTANCE=0 "$work/instrumented"
 fi
 
 echo "$passed passed, $failed failed"

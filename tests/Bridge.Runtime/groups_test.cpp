@@ -174,7 +174,7 @@ TEST(Groups, ChunksAreUsedAgain) {
     for (int i = 0; i < 100000; i++) all.push_back(allocate(7, 64));
     if (round == 1) before = count_chunks();
     if (round > 1) {
-      EXPECT_EQ(count_chunks(), before);
+      EXPECT_LE(count_chunks(), before);
     }
     for (void* one : all) __freehold_free(one);
   }

@@ -35,7 +35,7 @@ class Groups {
  public:
   explicit Groups(const grouping::GroupsFile& file) {
     for (size_t i = 0; i < file.sites.size(); i++) {
-      functions_[file.sites[i].function()].push_back(&file.sites[i]);
+      functions_[file.sites[i].function()].push_back(file.sites[i]);
       if (file.bits[i] >= 0) wanted_[file.sites[i].name].bit = file.bits[i];
     }
     for (uint32_t group = 0; group < file.groups.size(); group++) {
@@ -55,7 +55,7 @@ class Groups {
     auto found = wanted_.find(site);
     return found == wanted_.end() ? nullptr : &found->second;
   }
-  const std::vector<const grouping::Site*>* sites_in(const std::string& function) const {
+  const std::vector<grouping::Site>* sites_in(const std::string& function) const {
     auto found = functions_.find(function);
     return found == functions_.end() ? nullptr : &found->second;
   }
@@ -69,7 +69,7 @@ class Groups {
 
  private:
   std::map<std::string, Wanted> wanted_;
-  std::map<std::string, std::vector<const grouping::Site*>> functions_;
+  std::map<std::string, std::vector<grouping::Site>> functions_;
   std::map<std::string, std::set<uint32_t>> users_;
 };
 
@@ -111,12 +111,12 @@ void restore(Function& function, ArrayRef<Instruction*> places) {
 
 // The sites of the function that the profile means are the ones that are there. Else it is said which groups lose them.
 bool fits(const Function& function, const FunctionSites& sites, const Groups& groups) {
-  const std::vector<const grouping::Site*>* known = groups.sites_in(sites.name);
+  const std::vector<grouping::Site>* known = groups.sites_in(sites.name);
   if (known == nullptr) return false;
-  for (const grouping::Site* site : *known) {
-    if (site->shape == sites.shape) continue;
+  for (const grouping::Site& site : *known) {
+    if (site.shape == sites.shape) continue;
     std::string lost;
-    for (const grouping::Site* one : *known) lost += " '" + one->name + "' (groups: " + groups.users_of(one->name) + ")";
+    for (const grouping::Site& one : *known) lost += " '" + one.name + "' (groups: " + groups.users_of(one.name) + ")";
     warn(function, "the profile does not fit '" + sites.name + "', whose calls have changed since; dropped:" + lost);
     return false;
   }

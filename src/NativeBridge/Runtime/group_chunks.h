@@ -41,7 +41,8 @@ class GroupChunk {
   // The heap's lock guards these. `settle`: what was freed before, by whomever, is seen; what is freed later sees what has been allocated.
   State state = State::kOwned;
   bool settle_and_see_if_empty() noexcept;
-  bool has_room() const noexcept { return bump_ + kLargestGrouped + ids_size() + sizeof(uint32_t) <= kChunk; }
+  size_t room() const noexcept { return kChunk - bump_ - ids_size(); }
+  bool has_room() const noexcept { return room() >= kLargestGrouped + sizeof(uint32_t); }
 
   uint32_t live_objects() const noexcept {
     return objects_.load(std::memory_order_relaxed) - static_cast<uint32_t>(freed_.load(std::memory_order_relaxed) >> 32);

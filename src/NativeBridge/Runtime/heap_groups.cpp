@@ -132,12 +132,19 @@ bool Heap::compact_groups(uint64_t deadline) noexcept {
     live[chunk_of(span)->group()] += chunk_of(span)->live_bytes();
     return true;
   });
+  auto is_worth_it = [&](uint32_t group) {
+    // What does not fit into the ends of chunks is less than a tenth.
+    constexpr uint64_t kHolds = kChunk / 10 * 9;
+    uint64_t room = targets_[group] == nullptr ? 0 : targets_[group]->room();
+    uint64_t needed = live[group] <= room ? 0 : (live[group] - room + kHolds - 1) / kHolds;
+    return needed < count[group];
+  };
+  bool worth[kMostGroups + 1];
+  for (uint32_t group = 0; group <= kMostGroups; group++) worth[group] = is_worth_it(group);
   uint32_t moves = 0;
   bool is_late = false;
   for_each_sparse_chunk([&](Span* span) {
-    uint32_t group = chunk_of(span)->group();
-    // What does not fit into the ends of chunks is less than a tenth.
-    if (live[group] / (kChunk / 10 * 9) + 1 >= count[group]) return true;
+    if (!worth[chunk_of(span)->group()]) return true;
     chunk_of(span)->for_each([&](void* start, size_t, uint32_t id) {
       if (is_late) return;
       move(id, start, nullptr);

@@ -233,10 +233,13 @@ TEST(Groups, TheDefragmenterMakesSparseChunksFewAndKeepsTheOrder) {
   Bounds bounds;
   bounds.overhead = 0.9;
   EXPECT_GT(defragmenter.run_round(bounds), size_t{8} << 20);
-  size_t moved = heap.figures().moved_objects;
-  // There is nothing more to gain.
-  defragmenter.run_round(bounds);
-  EXPECT_EQ(heap.figures().moved_objects, moved);
+  // Chunks that it began with may have been sparse themselves; soon there is nothing more to gain.
+  size_t moved = 0;
+  for (int rounds = 0; moved != heap.figures().moved_objects; rounds++) {
+    ASSERT_LT(rounds, 5);
+    moved = heap.figures().moved_objects;
+    defragmenter.run_round(bounds);
+  }
   threads::enter(thread);
   EXPECT_LE(count_chunks(), before / 10 + 6);
   size_t beside = 0;

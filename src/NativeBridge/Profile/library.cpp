@@ -77,7 +77,9 @@ extern "C" {
 
 FREEHOLD_SHOWN freehold::profile::Frame* __freehold_profile_thread() noexcept { return recorder.know_thread(); }
 // In coroutines, which may go on in another thread.
-FREEHOLD_SHOWN freehold::profile::Frame* __freehold_profile_frames() noexcept { return __freehold_profile.frames != nullptr ? __freehold_profile.frames : recorder.know_thread(); }
+FREEHOLD_SHOWN freehold::profile::Frame* __freehold_profile_frames() noexcept {
+  return __freehold_profile.frames != nullptr ? __freehold_profile.frames : recorder.know_thread();
+}
 void freehold_profile_access(uintptr_t address, uint64_t bytes) noexcept asm("freehold_profile_access") __attribute__((visibility("hidden"), used));
 void freehold_profile_access(uintptr_t address, uint64_t bytes) noexcept { recorder.access(address, bytes); }
 

@@ -128,7 +128,8 @@ void ProfileWriter::write_lines() noexcept {
     text(" ");
     number(accesses == nullptr ? 0 : *accesses);
     uint32_t length = 0;
-    for (auto at = static_cast<uint32_t>(context); at != kNoContext && length < Contexts::kLongestChain; at = contexts[at].parent) chain_[length++] = contexts[at].site - 1;
+    for (auto at = static_cast<uint32_t>(context); at != kNoContext && length < Contexts::kLongestChain; at = contexts[at].parent)
+      chain_[length++] = contexts[at].site - 1;
     while (length != 0) {
       text(" ");
       number(chain_[--length]);

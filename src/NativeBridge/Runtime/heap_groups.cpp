@@ -163,19 +163,45 @@ bool Heap::compact_groups(uint64_t deadline) noexcept {
   return false;
 }
 
-const char* Heap::verify_chunk(Span* span) noexcept {
+freehold::os::Violation Heap::verify_chunk(Span* span, size_t* count) noexcept {
   GroupChunk* chunk = chunk_of(span);
-  const char* wrong = nullptr;
+  freehold::os::Violation violation;
+  auto wrong = [&](const char* what) noexcept { return freehold::os::Violation{what, "unit", spans_.number_of(span), chunk}; };
+  if (chunk->group() == 0 || chunk->group() > kMostGroups) return wrong("a chunk is of no group");
   uint32_t objects = 0;
   size_t bytes = 0;
   chunk->for_each([&](void* start, size_t size, uint32_t id) {
     objects++;
     bytes += size;
-    if (HandleTable::load(id) + HandleTable::origin(id, 16) != reinterpret_cast<uintptr_t>(start)) wrong = "the entry of an object of a group is not its place";
+    if (!table.was_given_out(id) || HandleTable::load(id) + HandleTable::origin(id, 16) != reinterpret_cast<uintptr_t>(start)) {
+      violation = {"the entry of an object of a group is not its place", "id", id, start};
+    }
   });
-  if (objects != chunk->live_objects() || bytes != chunk->live_bytes()) wrong = "the objects of a chunk do not add up";
-  if (chunk->group() == 0 || chunk->group() > kMostGroups) wrong = "a chunk is of no group";
-  return wrong;
+  *count += objects;
+  if (violation.is_found()) return violation;
+  if (objects != chunk->live_objects()) return wrong("a chunk has another number of objects than it counts");
+  if (bytes != chunk->live_bytes()) return wrong("a chunk has more or fewer bytes than it counts");
+  return {};
+}
+
+freehold::os::Violation Heap::verify_open_chunks() noexcept {
+  size_t open = 0, listed = 0;
+  for (size_t unit = 1; unit < spans_.frontier(); unit += spans_.numbered(static_cast<uint32_t>(unit))->units) {
+    Span* span = spans_.numbered(static_cast<uint32_t>(unit));
+    open += span->kind == SpanKind::kGroup && chunk_of(span)->state == GroupChunk::State::kOpen;
+  }
+  for (uint32_t group = 1; group <= kMostGroups; group++) {
+    for (uint32_t at = open_[group], before = 0; at != 0; before = at, at = spans_.numbered(at)->next) {
+      auto wrong = [&](const char* what) noexcept { return freehold::os::Violation{what, "unit", at, nullptr}; };
+      Span* span = spans_.numbered(at);
+      if (span->kind != SpanKind::kGroup || chunk_of(span)->state != GroupChunk::State::kOpen || chunk_of(span)->group() != group)
+        return wrong("a list of chunks with room leads to what is none");
+      if (++listed > open) return wrong("a list of chunks with room is a circle");
+      if (span->previous != before) return wrong("a chunk with room does not know the one before it");
+    }
+  }
+  if (listed != open) return {"a chunk with room is in no list", "chunks listed", listed, nullptr};
+  return {};
 }
 
 }  // namespace freehold::bridge

@@ -101,7 +101,7 @@ int main(int count, char** arguments) {
   for (const std::string& path : line.profiles) {
     Profile one;
     if (!read_profile(path, &one, &error)) fail(error);
-    if (!merge_into(&profile, one, &error)) fail(path + ": " + error);
+    if (!merge_into(&profile, one, &error)) fail(error.insert(0, path + ": "));
   }
   if (line.command == "merge") {
     if (!write_profile(profile, line.output, &error)) fail(error);

@@ -102,6 +102,8 @@ bool merge_into(Profile* profile, const Profile& more, std::string* error) {
     shapes[merged.sites[i].function()] = merged.sites[i].shape;
   }
   std::vector<uint32_t> site_here, context_here;
+  site_here.reserve(more.sites.size());
+  context_here.reserve(more.contexts.size());
   for (const Site& site : more.sites) {
     auto shape = shapes.emplace(site.function(), site.shape);
     if (shape.first->second != site.shape) {
@@ -116,6 +118,7 @@ bool merge_into(Profile* profile, const Profile& more, std::string* error) {
   for (uint32_t i = 0; i < merged.contexts.size(); i++) contexts[merged.contexts[i].sites] = i;
   for (const Context& context : more.contexts) {
     std::vector<uint32_t> chain;
+    chain.reserve(context.sites.size());
     for (uint32_t site : context.sites) chain.push_back(site_here[site]);
     auto [found, is_new] = contexts.emplace(chain, static_cast<uint32_t>(merged.contexts.size()));
     if (is_new) merged.contexts.push_back({0, 0, 0, chain});

@@ -44,6 +44,26 @@ void expect_right() {
   EXPECT_STREQ(wrong, nullptr);
 }
 
+// What this thread and the last moves have left goes back: other tests look at how much memory the heap has.
+void give_back_chunks() {
+  Compiled compiled;
+  Thread& thread = threads::current();
+  heap.empty(thread.cache);
+  threads::leave(thread);
+  threads::stop();
+  while (heap.compact_groups(UINT64_MAX)) {}
+  threads::resume();
+  threads::enter(thread);
+}
+class Groups : public ::testing::Test {
+ protected:
+  ~Groups() override {
+    give_back_chunks();
+    EXPECT_EQ(count_chunks(), 0u) << "all its objects were freed";
+  }
+};
+using GroupsDeathTest = Groups;
+
 TEST(GroupChunk, FindsWhatTheModelFinds) {
   void* memory = aligned_alloc(kUnit, kChunk);
   for (uint64_t seed = 0; seed < 5; seed++) {
@@ -104,7 +124,7 @@ TEST(GroupChunk, FindsWhatTheModelFinds) {
   free(memory);
 }
 
-TEST(Groups, LieTogetherInTheOrderOfTheirAllocation) {
+TEST_F(Groups, LieTogetherInTheOrderOfTheirAllocation) {
   Compiled compiled;
   std::vector<void*> first, second, others;
   for (int i = 0; i < 1000; i++) {
@@ -127,7 +147,7 @@ TEST(Groups, LieTogetherInTheOrderOfTheirAllocation) {
   expect_right();
 }
 
-TEST(Groups, LargeAndAlignedObjectsStayOut) {
+TEST_F(Groups, LargeAndAlignedObjectsStayOut) {
   Compiled compiled;
   void* largest = allocate(1, kLargestGrouped);
   void* large = allocate(1, kLargestGrouped + 1);
@@ -145,7 +165,7 @@ TEST(Groups, LargeAndAlignedObjectsStayOut) {
   for (void* one : {largest, large, aligned, none}) __freehold_free(one);
 }
 
-TEST(Groups, CallocIsZeroAndReallocKeepsTheContents) {
+TEST_F(Groups, CallocIsZeroAndReallocKeepsTheContents) {
   Compiled compiled;
   for (int round = 0; round < 3; round++) {
     std::vector<void*> all;
@@ -166,7 +186,7 @@ TEST(Groups, CallocIsZeroAndReallocKeepsTheContents) {
 }
 
 // Chunks that are empty are used again: a program that allocates and frees does not grow.
-TEST(Groups, ChunksAreUsedAgain) {
+TEST_F(Groups, ChunksAreUsedAgain) {
   Compiled compiled;
   size_t before = 0;
   for (int round = 0; round < 6; round++) {
@@ -181,7 +201,7 @@ TEST(Groups, ChunksAreUsedAgain) {
   EXPECT_LE(count_chunks() + 5, before);
 }
 
-TEST(GroupsDeathTest, FreesThatAreNoneAreReported) {
+TEST_F(GroupsDeathTest, FreesThatAreNoneAreReported) {
   Compiled compiled;
   void* made = allocate(1, 64);
   EXPECT_DEATH(__freehold_free(static_cast<uint8_t*>(made) + 16), "free of a pointer into an object");
@@ -189,7 +209,7 @@ TEST(GroupsDeathTest, FreesThatAreNoneAreReported) {
   EXPECT_DEATH(__freehold_free(made), "double free");
 }
 
-TEST(Groups, MoveWithinTheirGroup) {
+TEST_F(Groups, MoveWithinTheirGroup) {
   Compiled compiled;
   std::vector<void*> all;
   for (int i = 0; i < 3000; i++) {
@@ -215,7 +235,7 @@ TEST(Groups, MoveWithinTheirGroup) {
   expect_right();
 }
 
-TEST(Groups, TheDefragmenterMakesSparseChunksFewAndKeepsTheOrder) {
+TEST_F(Groups, TheDefragmenterMakesSparseChunksFewAndKeepsTheOrder) {
   Compiled compiled;
   constexpr size_t kObjects = 300000;
   std::vector<void*> all;
@@ -257,7 +277,7 @@ TEST(Groups, TheDefragmenterMakesSparseChunksFewAndKeepsTheOrder) {
 }
 
 // Threads allocate in chunks of their own, and free what others have allocated; what a thread leaves behind the next one fills.
-TEST(Groups, ThreadsFreeWhatOthersHaveAllocated) {
+TEST_F(Groups, ThreadsFreeWhatOthersHaveAllocated) {
   constexpr int kThreads = 4, kEach = 30000;
   for (int round = 0; round < 3; round++) {
     std::vector<void*> all[kThreads];

@@ -45,8 +45,9 @@ rm -rf "$artifacts/rewriter.new"
 cp "$native/libfreehold_jit.so" "$native/libfreehold-mesh.a" "$stage/tools/linux-x64/"
 if [ -n "$handles" ]; then
   mkdir -p "$stage/tools/linux-x64/handles"/{bin,lib,include}
-  cp "$artifacts/native/bin/freehold-cc" "$stage/tools/linux-x64/handles/bin/"
+  cp "$artifacts/native/bin/freehold-cc" "$artifacts/native/bin/freehold-groups" "$stage/tools/linux-x64/handles/bin/"
   cp "$native/libfreehold_handle_pass.so" "$native/libfreehold_handles.so" "$native/libfreehold_cxx.a" "$stage/tools/linux-x64/handles/lib/"
+  cp "$native/libfreehold_call_sites_pass.so" "$native/libfreehold_heap_profile.so" "$stage/tools/linux-x64/handles/lib/"
   cp -r "$artifacts/native/include/freehold" "$stage/tools/linux-x64/handles/include/"
 else
   echo "no llvm-config-19: the package has no compiler of handles ('eng/prerequisites.sh native' installs LLVM 19)" >&2

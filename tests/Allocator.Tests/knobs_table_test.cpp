@@ -73,7 +73,7 @@ TEST(KnobsTable, EachKeyIsReadAndAWrongValueOfItIsNamed) {
 TEST(KnobsTable, VariablesOfTheNativeHalfAndOfCompilersArePassedOver) {
   std::string error;
   for (const char* setting : {"FREEHOLD_MESH=0", "FREEHOLD_MESH_STATS=1", "FREEHOLD_NATIVE_STATS=1", "FREEHOLD_JIT=x", "FREEHOLD_CLANG=x", "FREEHOLD_CLANGXX=x",
-                              "FREEHOLD_COMPILER_VERIFY=1"})
+                              "FREEHOLD_COMPILER_VERIFY=1", "FREEHOLD_PROFILE=p", "FREEHOLD_PROFILE_GAP=0"})
     EXPECT_TRUE(read_setting(setting, &error)) << error;
   for (const char* setting : {"FREEHOLD_MESHES=1", "FREEHOLD_NATIVES=1"}) EXPECT_FALSE(read_setting(setting, &error)) << setting;
   core::knobs = {};

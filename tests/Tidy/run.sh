@@ -20,6 +20,8 @@ flags() {
     src/NativeBridge/Meshing/*) echo "-Isrc -Isrc/NativeBridge/Meshing -Isrc/NativeBridge/Meshing/include" ;;
     src/NativeBridge/Runtime/*) echo "-Isrc -Isrc/NativeBridge/Runtime" ;;
     src/NativeBridge/Driver/*) echo "-Isrc" ;;
+    src/NativeBridge/Profile/*) echo "-Isrc -Isrc/NativeBridge/Profile" ;;
+    src/NativeBridge/Grouping/*) echo "-Isrc/NativeBridge/Grouping" ;;
     *) return 1 ;;
   esac
 }

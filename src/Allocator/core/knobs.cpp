@@ -75,7 +75,8 @@ constexpr settings::Setting kRows[] = {
 #undef FREEHOLD_KNOB
 
 // The native half's, which may be in the process as well and checks them itself; and those of compilers, which a shell may have exported.
-constexpr const char* kOthers[] = {"FREEHOLD_MESH", "FREEHOLD_NATIVE", "FREEHOLD_JIT", "FREEHOLD_CLANG", "FREEHOLD_CLANGXX", "FREEHOLD_COMPILER", nullptr};
+constexpr const char* kOthers[] = {"FREEHOLD_MESH",  "FREEHOLD_NATIVE",  "FREEHOLD_PROFILE",  "FREEHOLD_JIT",
+                                   "FREEHOLD_CLANG", "FREEHOLD_CLANGXX", "FREEHOLD_COMPILER", nullptr};
 
 }  // namespace
 

@@ -57,7 +57,8 @@ int main(int count, char** arguments) {
   if (compiler == nullptr || *compiler == '\0') compiler = cxx ? "clang++-19" : "clang-19";
   std::string folder = own_folder(), library = folder + "/../lib", runtime_path = library;
 
-  bool links = true, has_input = false;
+  bool links = true, has_input = false, profiles = false;
+  std::string groups;
   std::vector<std::string> line = {compiler};
   for (int i = 1; i < count; i++) {
     string_view argument(arguments[i]);
@@ -67,6 +68,17 @@ int main(int count, char** arguments) {
     }
     if (argument == "--runtime-beside") {
       runtime_path = "$ORIGIN";
+      continue;
+    }
+    if (argument == "-fheap-profile") {
+      profiles = true;
+      continue;
+    }
+    if (argument.starts_with("-fheap-groups")) {
+      constexpr string_view kOption = "-fheap-groups=";
+      if (!argument.starts_with(kOption) || argument.size() == kOption.size())
+        fail("'" + std::string(argument) + "' should be -fheap-groups=FILE (freehold-groups make)");
+      groups = argument.substr(kOption.size());
       continue;
     }
     // As clang has it: a package has no links, so the program has one name there.
@@ -87,7 +99,17 @@ int main(int count, char** arguments) {
     if (argument[0] != '-' || argument == "-") has_input = true;
     line.emplace_back(argument);
   }
-  line.emplace_back("-fpass-plugin=" + library + "/libfreehold_handle_pass.so");
+  if (profiles && !groups.empty()) fail("-fheap-profile and -fheap-groups cannot be combined: a profile is taken of the program without groups");
+  // A profiled program has no handles: what it says is of call sites, which are the same, and is not paid for by what it costs to make objects move.
+  if (!profiles) line.emplace_back("-fpass-plugin=" + library + "/libfreehold_handle_pass.so");
+  if (profiles || !groups.empty()) {
+    line.emplace_back("-fpass-plugin=" + library + "/libfreehold_call_sites_pass.so");
+    if (profiles) {
+      setenv("FREEHOLD_COMPILER_HEAP_PROFILE", "1", 1);
+    } else {
+      setenv("FREEHOLD_COMPILER_HEAP_GROUPS", groups.c_str(), 1);
+    }
+  }
   if (cxx) {
     // include/bits/c++config.h says why.
     line.emplace_back("-isystem");
@@ -95,9 +117,9 @@ int main(int count, char** arguments) {
   }
   line.emplace_back("-Wno-unused-command-line-argument");
   if (links && has_input) {
-    if (cxx) line.emplace_back(library + "/libfreehold_cxx.a");
+    if (cxx && !profiles) line.emplace_back(library + "/libfreehold_cxx.a");
     // Before every other library, also an allocator's: it stands in front of their free and realloc.
-    line.insert(line.begin() + 1, library + "/libfreehold_handles.so");
+    line.insert(line.begin() + 1, library + (profiles ? "/libfreehold_heap_profile.so" : "/libfreehold_handles.so"));
     line.emplace_back("-Wl,-rpath," + runtime_path);
     // A library stays: objects that it has allocated, and threads that it has made known, name its code.
     line.emplace_back("-Wl,-z,nodelete");

@@ -72,6 +72,7 @@ void Defragmenter::compact_all() noexcept {
     Evacuation evacuation(size_class);
     while (evacuation.move_until(UINT64_MAX)) {}
   }
+  while (heap.compact_groups(UINT64_MAX)) {}
 }
 
 // A little at a time: threads that allocate wait for the lock meanwhile.
@@ -84,10 +85,10 @@ void Defragmenter::give_memory_back(size_t keep) noexcept {
   }
 }
 
-size_t Defragmenter::compact(uint32_t size_class, const Bounds& bounds) noexcept {
-  Evacuation evacuation(size_class);
+template <typename Step>
+void Defragmenter::in_stops(const Bounds& bounds, Step step) noexcept {
   unsigned abandoned = 0;  // in a row
-  bool goes_on = evacuation.is_worth_it();
+  bool goes_on = true;
   while (goes_on) {
     if (!threads::stop_within(kStopNanoseconds)) {
       if (++abandoned == kMostAbandoned) break;
@@ -96,9 +97,8 @@ size_t Defragmenter::compact(uint32_t size_class, const Bounds& bounds) noexcept
     }
     abandoned = 0;
     uint64_t began = threads::stopped_at(), least = os::nanoseconds() + kStopNanoseconds / 4;
-    threads::for_each([&](Thread& thread) { heap.take_loose(thread.cache, size_class); });
     heap.spans().keep_dirty(true);
-    goes_on = evacuation.move_until(began + kStopNanoseconds > least ? began + kStopNanoseconds : least);
+    goes_on = step(began + kStopNanoseconds > least ? began + kStopNanoseconds : least);
     heap.spans().keep_dirty(false);
     threads::resume();
     uint64_t time = os::nanoseconds() - began;
@@ -106,12 +106,36 @@ size_t Defragmenter::compact(uint32_t size_class, const Bounds& bounds) noexcept
     give_memory_back(Spans::kDirtyUnits);
     os::pause(static_cast<uint64_t>(static_cast<double>(time) / 1000 * (1 - bounds.overhead) / bounds.overhead) + 1);
   }
+}
+
+size_t Defragmenter::compact(uint32_t size_class, const Bounds& bounds) noexcept {
+  Evacuation evacuation(size_class);
+  if (!evacuation.is_worth_it()) return 0;
+  in_stops(bounds, [&](uint64_t deadline) {
+    threads::for_each([&](Thread& thread) { heap.take_loose(thread.cache, size_class); });
+    return evacuation.move_until(deadline);
+  });
   return evacuation.emptied();
+}
+
+size_t Defragmenter::compact_groups(const Bounds& bounds) noexcept {
+  auto waste = [] {
+    heap.lock();
+    uint64_t bytes = heap.group_waste();
+    heap.unlock();
+    return bytes;
+  };
+  uint64_t before = waste();
+  if (before < kChunk) return 0;
+  in_stops(bounds, [&](uint64_t deadline) { return heap.compact_groups(deadline); });
+  uint64_t after = waste();
+  return before > after ? before - after : 0;
 }
 
 size_t Defragmenter::run_round(const Bounds& bounds) noexcept {
   size_t emptied = 0;
   for (uint32_t c = 0; c < kClasses; c++) emptied += compact(c, bounds);
+  emptied += compact_groups(bounds);
   give_memory_back(0);
   rounds_.fetch_add(1, std::memory_order_relaxed);
   return emptied;
@@ -126,7 +150,7 @@ void* Defragmenter::watch(void* pointer) noexcept {
   while (true) {
     os::pause(wait);
     heap.lock();
-    double used = static_cast<double>(heap.spans().used()), live = static_cast<double>(heap.spans().live());
+    double used = static_cast<double>(heap.spans().used()), live = static_cast<double>(heap.spans().live() - heap.group_waste());
     heap.unlock();
     if (used < live * bounds.upper || used - live < static_cast<double>(kWorthIt)) {
       wait = kShortestWait;

@@ -55,6 +55,10 @@ class Defragmenter {
  private:
   void stress_step(Thread& thread) noexcept;
   size_t compact(uint32_t size_class, const Bounds& bounds) noexcept;
+  size_t compact_groups(const Bounds& bounds) noexcept;
+  // Stops the threads for `step` until it is false, each time for a little.
+  template <typename Step>
+  void in_stops(const Bounds& bounds, Step step) noexcept;
   void give_memory_back(size_t keep) noexcept;
   static void* watch(void* self) noexcept;
 

@@ -14,7 +14,6 @@ Heap heap;
 namespace {
 
 constexpr size_t kMostUnits = size_t{1} << 24, kLeastUnits = size_t{1} << 14;  // 1 TB and 1 GB of address space
-constexpr size_t kDefragmentAbove = size_t{16} << 20;                          // bytes: a smaller heap needs no thread that watches it
 
 uint32_t most_loose(uint32_t size_class) noexcept {
   static constexpr struct Most {
@@ -87,6 +86,10 @@ void Heap::give_back(ThreadCache::Loose& loose, uint32_t keep) noexcept {
 void Heap::empty(ThreadCache& cache) noexcept {
   lock_.lock();
   for (auto& loose : cache.loose) give_back(loose, 0);
+  for (GroupChunk*& chunk : cache.chunks) {
+    if (chunk != nullptr) give_up_chunk(chunk);
+    chunk = nullptr;
+  }
   lock_.unlock();
 }
 
@@ -97,6 +100,11 @@ void Heap::take_loose(ThreadCache& cache, uint32_t size_class) noexcept {
 }
 
 void* Heap::allocate(ThreadCache& cache, uint32_t id, size_t size, size_t* alignment, bool zeroed) noexcept {
+  if (uint32_t group = current_group(); group != 0 && size <= kLargestGrouped && *alignment <= 16) {
+    void* start = allocate_grouped(cache, group, id, size);
+    if (start != nullptr && zeroed) memset(start, 0, size);
+    if (start != nullptr) return start;
+  }
   if (size > kLargestSmall || *alignment > kLargestSmall) return allocate_large(id, size, alignment, zeroed);
   uint32_t size_class = class_of_size(size);
   // Slots of multiples of 64 bytes are aligned to 64, and those of powers of two to their size.
@@ -137,6 +145,10 @@ uint32_t Heap::find(void* pointer, void** start) noexcept {
   uint8_t* first = spans_.start_of(span);
   *start = first;
   if (span->kind == SpanKind::kLarge) return span->id;
+  if (span->kind == SpanKind::kGroup) {
+    size_t size;
+    return chunk_of(span)->find(address, start, &size);
+  }
   if (span->kind != SpanKind::kSmall || address - reinterpret_cast<uintptr_t>(first) < Spans::first_slot(span->size_class)) return 0;
   uint32_t index = spans_.index_of(span, address);
   if (index >= span->slots) return 0;
@@ -155,6 +167,12 @@ bool Heap::free(ThreadCache& cache, uint32_t id, void* address) noexcept {
     lock_.unlock();
     return true;
   }
+  if (span->kind == SpanKind::kGroup) {
+    size_t size;
+    chunk_of(span)->find(reinterpret_cast<uintptr_t>(start), &start, &size);
+    free_grouped(span, start, size);
+    return true;
+  }
   spans_.word(span, spans_.index_of(span, reinterpret_cast<uintptr_t>(start))).store(kLoose, std::memory_order_relaxed);
   ThreadCache::Loose& loose = cache.loose[span->size_class];
   if (loose.count == most_loose(span->size_class)) {
@@ -170,6 +188,12 @@ size_t Heap::usable_size(void* pointer) noexcept {
   auto address = reinterpret_cast<uintptr_t>(pointer);
   if (!spans_.contains(address)) return 0;
   Span* span = spans_.span_at(address);
+  if (span->kind == SpanKind::kGroup) {
+    void* start;
+    size_t size;
+    chunk_of(span)->find(address, &start, &size);
+    return size;
+  }
   return span->kind == SpanKind::kLarge ? span->size : size_of_class(span->size_class);
 }
 
@@ -187,7 +211,9 @@ bool Heap::move(uint32_t id, void* from, Span* target) noexcept {
   auto lead_to = [&](uint8_t* to) { HandleTable::change(id, static_cast<uint64_t>(to - start)); };
   lock_.lock();
   bool moved = false;
-  if (span->kind == SpanKind::kLarge) {
+  if (span->kind == SpanKind::kGroup) {
+    moved = move_grouped(id, start, span);
+  } else if (span->kind == SpanKind::kLarge) {
     Span* to = spans_.make_large(span->size);
     if (to != nullptr) {
       to->id = id;
@@ -235,8 +261,11 @@ HeapFigures Heap::figures() noexcept {
     } else if (span->kind == SpanKind::kLarge) {
       figures.live_objects++;
       figures.live_bytes += span->size;
+    } else if (span->kind == SpanKind::kGroup) {
+      figures.live_objects += chunk_of(span)->live_objects();
+      figures.live_bytes += chunk_of(span)->live_bytes();
     }
-    if (span->kind == SpanKind::kLarge || span->kind == SpanKind::kFree) unit += span->units - 1;
+    if (span->kind != SpanKind::kSmall) unit += span->units - 1;
   }
   figures.resident_bytes = spans_.resident();
   figures.moved_objects = moved_objects_;

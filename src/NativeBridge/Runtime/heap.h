@@ -8,13 +8,15 @@
 #include <cstdint>
 
 #include "Platform/violation.h"
+#include "group_chunks.h"
 #include "handle_table.h"
 #include "owned_lock.h"
 #include "spans.h"
 
 namespace freehold::bridge {
 
-inline constexpr uint32_t kMostLoose = 64;  // slots of a class that a thread keeps
+inline constexpr size_t kDefragmentAbove = size_t{16} << 20;  // bytes: a smaller heap needs no thread that watches it
+inline constexpr uint32_t kMostLoose = 64;                    // slots of a class that a thread keeps
 
 // What a thread keeps. Owner: the thread while it is inside, whoever has stopped the threads otherwise.
 struct ThreadCache {
@@ -22,6 +24,7 @@ struct ThreadCache {
     uint32_t count;
     uint8_t* slots[kMostLoose];
   } loose[kClasses];
+  GroupChunk* chunks[kMostGroups + 1];  // that the thread owns, by group; null: none yet
 };
 
 // In bytes, and counts, since the start unless it says otherwise.
@@ -66,20 +69,39 @@ class Heap {
   void lock() noexcept { lock_.lock(); }
   void unlock() noexcept { lock_.unlock(); }
   bool lock_unless_mine() noexcept { return lock_.lock_unless_mine(); }
+  // Of groups: bytes of chunks that no live object takes, but for those that threads allocate in. Caller holds the lock.
+  uint64_t group_waste() noexcept;
+  // With all threads stopped: moves objects of sparse chunks into few, until the time is up; a group's objects stay together, in their order. True: there may be more to do.
+  bool compact_groups(uint64_t deadline) noexcept;
+
   // A slot of the span, which the caller has emptied or moved, is free again. Caller holds the lock.
   void release_slot(Span* span, uint8_t* slot) noexcept;
 
  private:
   freehold::os::Violation verify_cache(const ThreadCache& cache) noexcept;
   freehold::os::Violation verify_objects(size_t* count) noexcept;
+  freehold::os::Violation verify_chunk(Span* span, size_t* count) noexcept;
+  freehold::os::Violation verify_open_chunks() noexcept;
   freehold::os::Violation verify_all() noexcept;
+  GroupChunk* chunk_of(Span* span) const noexcept { return reinterpret_cast<GroupChunk*>(spans_.start_of(span)); }
+  void* allocate_grouped(ThreadCache& cache, uint32_t group, uint32_t id, size_t size) noexcept;
+  GroupChunk* take_chunk(uint32_t group, bool may_wait) noexcept;
+  void give_up_chunk(GroupChunk* chunk) noexcept;
+  void free_grouped(Span* span, void* start, size_t size) noexcept;
+  bool move_grouped(uint32_t id, uint8_t* start, Span* span) noexcept;
+  // Of chunks that no thread owns; until `visit` is false.
+  template <typename Visitor>
+  void for_each_sparse_chunk(Visitor visit) noexcept;
   bool refill(ThreadCache& cache, uint32_t size_class) noexcept;
   void give_back(ThreadCache::Loose& loose, uint32_t keep) noexcept;
   void* allocate_large(uint32_t id, size_t size, size_t* alignment, bool zeroed) noexcept;
 
   OwnedLock lock_;
   Spans spans_;
-  uint32_t partial_[kClasses] = {};  // spans with free slots
+  uint32_t partial_[kClasses] = {};            // spans with free slots
+  uint32_t open_[kMostGroups + 1] = {};        // chunks with room that no thread owns
+  GroupChunk* targets_[kMostGroups + 1] = {};  // where objects move to
+  bool has_groups_ = false;
   uint64_t moved_objects_ = 0, moved_bytes_ = 0;
   bool overwrite_ = false;
 };

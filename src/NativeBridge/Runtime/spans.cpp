@@ -100,9 +100,19 @@ Span* Spans::make_large(size_t size) noexcept {
   return span;
 }
 
+// All of it counts as live: what is not, the heap knows.
+Span* Spans::make_group(size_t size) noexcept {
+  Span* span = make_large(size);
+  if (span != nullptr) {
+    span->previous = span->next = 0;
+    span->kind = SpanKind::kGroup;
+  }
+  return span;
+}
+
 void Spans::release(Span* span) noexcept {
   used_bytes_ -= span->kind == SpanKind::kSmall ? kUnit : span->size;
-  if (span->kind == SpanKind::kLarge) live_bytes_ -= span->size;
+  if (span->kind != SpanKind::kSmall) live_bytes_ -= span->size;
   bool dirty = keeps_dirty_ || dirty_units_ + span->units <= kDirtyUnits;
   if (!dirty) os::discard(start_of(span), size_t{span->units} * kUnit);
   uint32_t units = span->units;

@@ -53,7 +53,8 @@ inline constexpr Shapes kShapes;
 
 inline constexpr uint32_t kFreeSlot = 1u << 31, kLoose = kFreeSlot | 0xffff, kNoSlot = 0xfffe;
 
-enum class SpanKind : uint8_t { kUnused, kFree, kSmall, kLarge, kInside };
+// kGroup: a chunk of a group (group_chunks.h), as many units as its 1 MB takes.
+enum class SpanKind : uint8_t { kUnused, kFree, kSmall, kLarge, kInside, kGroup };
 
 struct Span {
   SpanKind kind;
@@ -78,6 +79,7 @@ class Spans {
   // Caller holds the heap's lock. Null: no memory.
   Span* make_small(uint32_t size_class) noexcept;
   Span* make_large(size_t size) noexcept;
+  Span* make_group(size_t size) noexcept;
   // The memory of the span is given back, at once or when enough waits.
   void release(Span* span) noexcept;
   // Pops a free slot. The span has one.
@@ -115,7 +117,7 @@ class Spans {
   // Bytes, at most. Without the lock a hint.
   size_t resident() const noexcept { return used_bytes_.load(std::memory_order_relaxed) + dirty_units_.load(std::memory_order_relaxed) * kUnit; }
   size_t used() const noexcept { return used_bytes_.load(std::memory_order_relaxed); }  // bytes of spans that hold objects
-  size_t live() const noexcept { return live_bytes_; }                                  // bytes of objects, loose slots included
+  size_t live() const noexcept { return live_bytes_; }                                  // bytes of objects, loose slots included, and of chunks of groups
   // Gives memory back of free runs that have not, until `keep` units are left or `most` are done. True: there may be more to do.
   bool give_back_dirty(size_t keep, size_t most) noexcept;
   // Caller holds the heap's lock. What is wrong, if anything is. `partial`: the heads of the lists of spans with room.

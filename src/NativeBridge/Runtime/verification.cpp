@@ -57,14 +57,15 @@ Violation Spans::verify(const uint32_t (&partial)[kClasses]) const noexcept {
     const Span* span = &info_[unit];
     auto wrong = [&](const char* what) noexcept { return Violation{what, "unit", unit, start_of(span)}; };
     units = span->units;
-    if (span->kind != SpanKind::kSmall && span->kind != SpanKind::kLarge && span->kind != SpanKind::kFree) return wrong("a unit is in no span");
+    if (span->kind != SpanKind::kSmall && span->kind != SpanKind::kLarge && span->kind != SpanKind::kGroup && span->kind != SpanKind::kFree)
+      return wrong("a unit is in no span");
     if (units == 0 || units > frontier_ - unit) return wrong("a span ends outside of the heap");
     if (span->kind == SpanKind::kSmall) {
       if (Violation violation = verify_slots(span); violation.is_found()) return violation;
       used += kUnit;
       live += size_t{span->live} * size_of_class(span->size_class);
       with_room[span->size_class] += span->free_slot != kNoSlot;
-    } else if (span->kind == SpanKind::kLarge) {
+    } else if (span->kind == SpanKind::kLarge || span->kind == SpanKind::kGroup) {
       if (span->size == 0 || span->size % os::kPageSize != 0 || (span->size + kUnit - 1) / kUnit != units)
         return wrong("a large object has another number of units than its size");
       for (uint32_t i = 1; i < units; i++) {
@@ -179,6 +180,10 @@ Violation Heap::verify_objects(size_t* count) noexcept {
       }
       continue;
     }
+    if (span->kind == SpanKind::kGroup) {
+      if (Violation violation = verify_chunk(spans_.numbered(static_cast<uint32_t>(unit)), count); violation.is_found()) return violation;
+      continue;
+    }
     if (span->kind != SpanKind::kSmall) continue;
     uint32_t size = size_of_class(span->size_class);
     size_t least = size % 64 == 0 ? 64 : 16;
@@ -219,6 +224,7 @@ Violation Heap::verify_all() noexcept {
   if (Violation violation = static_cast<const Spans&>(spans_).verify(partial_); violation.is_found()) return violation;
   size_t objects = 0;
   if (Violation violation = verify_objects(&objects); violation.is_found()) return violation;
+  if (Violation violation = verify_open_chunks(); violation.is_found()) return violation;
   if (Violation violation = table.verify(objects); violation.is_found()) return violation;
   Violation violation;
   threads::for_each([&](const Thread& thread) {

@@ -1,4 +1,4 @@
-// How far apart stops are that nobody waits for: those of the heap's own threads, and of a marking. However long a stop takes, on a busy machine or beside threads that are slow to stop, the threads then run
+// How far apart stops are that nobody waits for: those of the heap's own threads. However long a stop takes, on a busy machine or beside threads that are slow to stop, the threads then run
 // for several times as long.
 #pragma once
 
@@ -46,13 +46,13 @@ inline constinit StopSpacing stop_spacing;
 // Of the calling thread: whether its stops keep that distance.
 [[gnu::tls_model("initial-exec")]] inline thread_local constinit bool stops_are_spaced = false;
 
-// While one exists they do.
-class SpacedStops {
+// While one exists they do not: its thread has a lock that others wait for.
+class UnspacedStops {
  public:
-  SpacedStops() noexcept : before_(stops_are_spaced) { stops_are_spaced = true; }
-  ~SpacedStops() { stops_are_spaced = before_; }
-  SpacedStops(const SpacedStops&) = delete;
-  SpacedStops& operator=(const SpacedStops&) = delete;
+  UnspacedStops() noexcept : before_(stops_are_spaced) { stops_are_spaced = false; }
+  ~UnspacedStops() { stops_are_spaced = before_; }
+  UnspacedStops(const UnspacedStops&) = delete;
+  UnspacedStops& operator=(const UnspacedStops&) = delete;
 
  private:
   const bool before_;

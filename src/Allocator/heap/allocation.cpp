@@ -117,13 +117,19 @@ void find_addresses() noexcept {
   if (are_addresses_exhausted()) state.address_remaps.once_since(seen, []() noexcept { dedangle(true); });
 }
 
+struct QuickRound {
+  uint64_t seen;  // how many had been begun
+  bool own;
+};
+
 // What may be done on a thread whose allocation has failed, unless another thread has begun it since `seen` of them had.
-void make_quick_round(void* seen) noexcept {
-  bool own = state.quick_rounds.once_since(*static_cast<uint64_t*>(seen), []() noexcept {
+void make_quick_round(void* quick_round) noexcept {
+  auto& round = *static_cast<QuickRound*>(quick_round);
+  round.own = state.quick_rounds.once_since(round.seen, []() noexcept {
     maintain(true, true);
     state.missed_round.store(thread_heap.missed_round, std::memory_order_relaxed);
   });
-  if (!own) thread_heap.missed_round = state.missed_round.load(std::memory_order_relaxed);
+  if (!round.own) thread_heap.missed_round = state.missed_round.load(std::memory_order_relaxed);
 }
 
 // The same, and what waits for others, where they may stop this thread.
@@ -223,13 +229,17 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
   }
   if (start == nullptr) {
     // Before the program sees an OutOfMemoryException: give back everything that can be. Promotion needs a block before it frees some.
-    thread_heap.emergency = kEmergencyBytes;
     thread_heap.missed_round = false;
     // It takes time, and no stop is to wait for it.
-    uint64_t seen = state.quick_rounds.begun();
-    if (!call_where_threads_stop(make_quick_round, &seen)) maintain(true, true);
-    thread_heap.emergency = 0;
-    start = try_allocate(context, size, flags);
+    // What another thread's round gave, others may have used up: that is another failure, for another round.
+    for (int tries = 3; start == nullptr && tries > 0; tries--) {
+      thread_heap.emergency = kEmergencyBytes;
+      QuickRound round = {state.quick_rounds.begun(), true};
+      if (!call_where_threads_stop(make_quick_round, &round)) maintain(true, true);
+      thread_heap.emergency = 0;
+      start = try_allocate(context, size, flags);
+      if (round.own) break;
+    }
   }
   // What could not be done where others wait for this thread to stop: another thread's round or remap was under way, or only a stop tells what is pinned. Not
   // for what the emergency's memory has room for: each of these would do it again while an exception is thrown.

@@ -1,5 +1,7 @@
 #include "heap/block_ends.h"
 
+#include <algorithm>
+
 #include "Platform/lock.h"
 #include "core/arena.h"
 #include "core/knobs.h"
@@ -102,7 +104,10 @@ void give_memory_of_huge_back(size_t block) noexcept {
   uint8_t* start = arena.block_start(block);
   size_t size = blocks_of_huge(block) * kBlockSize;
   // Beside live neighbours, which are one mapping with it: two mappings more, but for guards.
-  if (!are_mappings_short() || !os::guard(start, size)) give_back_or_keep(start, size);
+  if (are_mappings_short() && os::guard(start, size)) return;
+  // Each call keeps all others out that change the address space, threads that take a block among them.
+  constexpr size_t kPiece = size_t{32} << 20;
+  for (size_t done = 0; done < size; done += kPiece) give_back_or_keep(start + done, std::min(kPiece, size - done));
 }
 
 void finish_end_of_huge(size_t block) noexcept {

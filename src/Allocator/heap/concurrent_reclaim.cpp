@@ -271,6 +271,8 @@ bool Cycle::mark() noexcept {
     });
   });
   while (!done_) {
+    // Before the drain: what is shaded between it and the stop may make another stop necessary.
+    core::leave_threads_their_time();
     marker_.drain();
     kept_.drain();
     if (!stop([](void* cycle) { static_cast<Cycle*>(cycle)->end(); })) complete_ = false;
@@ -317,8 +319,6 @@ void forget_marking() noexcept {
 bool reclaim_beside_threads(const RootSupport& support, ReclaimScope scope, UnreachedFound remove, UnreachedRemoved removed, void* argument,
                             void (*check)() noexcept) noexcept {
   stress_bounds();
-  // The last stop may turn out not to be the last, again and again.
-  core::SpacedStops spaced;
   ConcurrentReclaimCounters& counters = concurrent_reclaim_counters;
   uint64_t time = processor_time(), scanned = counters.scanned.load(std::memory_order_relaxed);
   Cycle cycle(support, scope, check);

@@ -2,7 +2,6 @@
 
 #include "Platform/memory_budget.h"
 #include "core/knobs.h"
-#include "core/stop_spacing.h"
 #include "heap/accounting.h"
 #include "heap/block_pool.h"
 #include "heap/huge_ends.h"
@@ -18,7 +17,6 @@ namespace {
 constexpr uint32_t kEmergencyBytes = 256 << 10;
 
 void give_back(os::GiveBack how) noexcept {
-  core::SpacedStops spaced;
   thread_heap.emergency = kEmergencyBytes;
   switch (how) {
     case os::GiveBack::kSpare:

@@ -30,15 +30,16 @@ bool is_behind() noexcept { return (is_promoting() && is_over_budget()) || is_re
 // One beside those that promotion itself needs: what is left of blocks that were half full goes somewhere too.
 bool are_frames_there() noexcept { return block_counters.pooled.load(std::memory_order_relaxed) > 2; }
 
-constexpr uint64_t kMicrosecondsOfSlice = 50;
+// A pause of the kernel takes some 50 us longer.
+constexpr uint64_t kMicrosecondsOfSlice = 200;
 
 // The thread is in cooperative mode: a stop that is wanted ends the wait. So does what the caller waits for.
 template <typename Condition>
 void pause_while(Condition waits, uint64_t microseconds) noexcept {
-  for (uint64_t slice; microseconds != 0 && waits() && !core::is_stop_wanted(); microseconds -= slice) {
-    slice = std::min(microseconds, kMicrosecondsOfSlice);
+  uint64_t end = os::nanoseconds() + microseconds * 1000;
+  for (uint64_t now = 0; (now = os::nanoseconds()) < end && waits() && !core::is_stop_wanted();) {
     count(promotion_counters.pauses, 1);
-    os::pause(slice);
+    os::pause(std::min((end - now) / 1000 + 1, kMicrosecondsOfSlice));
   }
 }
 

@@ -178,7 +178,9 @@ void Round::look_at_stores() noexcept {
 uint64_t promote(PromotionScope scope, bool may_stop) noexcept {
   // In debug mode every object has pages of its own.
   if (core::knobs.debug || !core::knobs.promotion) return 0;
+  if (may_stop) core::leave_threads_their_time();
   MovingTurn turn(may_stop);
+  core::UnspacedStops unspaced;  // ends of scopes, forks and threads at the limit wait for the turn
   if (!turn.has_turn()) {
     thread_heap.missed_round = true;
     return 0;  // who has it may be waiting for this thread to stop
@@ -192,6 +194,7 @@ uint64_t promote(PromotionScope scope, bool may_stop) noexcept {
 bool dedangle(bool scan_addresses) noexcept {
   core::leave_threads_their_time();
   MovingTurn turn(true);
+  core::UnspacedStops unspaced;
   if (state.remaps_refused != 0) return false;
   // Promotion waits for it. Threads that would otherwise take new memory meanwhile are paced.
   if (is_fragmented(thread_totals().live_bytes(), memory_footprint())) note_blocks_to_come(1);

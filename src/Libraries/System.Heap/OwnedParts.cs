@@ -35,7 +35,7 @@ internal static class OwnedParts
     {
         internal bool IsInUse;
         internal object? Last;  // the part that was named last: whoever names them may still need it to go on
-        internal ExceptionDispatchInfo? First;  // what the first finalizer of all parts has thrown
+        internal Exception? First;  // what the first finalizer of all parts has thrown
         internal bool Passes;  // they are named again later
         internal bool HasPassed;
     }
@@ -209,7 +209,10 @@ internal static class OwnedParts
             DeleteAndCatch(part);
         }
 
-        t_unnoted.First?.Throw();
+        if (t_unnoted.First is { } first)
+        {
+            ExceptionDispatchInfo.Throw(first);
+        }
     }
 
     private static object? TakeLast(int floor)
@@ -240,7 +243,7 @@ internal static class OwnedParts
         catch (Exception exception)
         {
             t_unnoted.IsInUse = true;
-            t_unnoted.First ??= ExceptionDispatchInfo.Capture(exception);
+            t_unnoted.First ??= exception;  // to capture it takes memory
         }
     }
 

@@ -18,6 +18,7 @@
 #include "heap/pins.h"
 #include "heap/reachability.h"
 #include "heap/thread_heap.h"
+#include "heap/trace.h"
 #include "heap/unreached_objects.h"
 #include "heap/walk.h"
 #include "os/kernel.h"
@@ -370,6 +371,7 @@ ScopeResult delete_scope(ThreadScopes& scopes, uint32_t level, const uint64_t* f
     if (!support->stop(run_stopped, &ending)) return ScopeResult::kKept;
     uint64_t took = os::nanoseconds() - before;
     if (took > scope_counters.longest_stop.load(std::memory_order_relaxed)) scope_counters.longest_stop.store(took, std::memory_order_relaxed);
+    trace(TraceKind::kScopeStop, took);
   }
   if (!ending.done) return ScopeResult::kKept;
   if (result->finalizable != 0) return ScopeResult::kFinalizable;

@@ -28,6 +28,7 @@
 #include "heap/running_finalizers.h"
 #include "heap/scopes.h"
 #include "heap/stack_store.h"
+#include "heap/trace.h"
 #include "os/kernel.h"
 #include "os/meshing.h"
 #include "runtime/finalizer.h"
@@ -126,6 +127,12 @@ void freehold_write_error(const char* text) noexcept { freehold::os::write_error
 void freehold_listen(uint32_t notices) noexcept { freehold::heap::listen(notices); }
 
 void freehold_wait_for_notice(void* given) noexcept { freehold::heap::wait_for_notice(static_cast<freehold::heap::NoticeGiven*>(given)); }
+
+void freehold_trace(int32_t on) noexcept { freehold::heap::set_tracing(on != 0); }
+
+int32_t freehold_take_traces(void* events, int32_t capacity, uint64_t* lost) noexcept {
+  return static_cast<int32_t>(freehold::heap::take_traces(static_cast<freehold::heap::TraceEvent*>(events), static_cast<size_t>(capacity), lost));
+}
 
 int32_t freehold_delete_graph(const uint64_t* root, const uint64_t* finalizable, void* result) noexcept {
   return static_cast<int32_t>(freehold::heap::delete_graph(root, finalizable, static_cast<freehold::heap::GraphDeletion*>(result)));

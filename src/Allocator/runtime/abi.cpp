@@ -11,6 +11,7 @@
 #include "core/fault_recovery.h"
 #include "core/knobs.h"
 #include "core/object.h"
+#include "diag/diagnostic_socket.h"
 #include "diag/statistics.h"
 #include "heap/dead_locks.h"
 #include "heap/finalization_queue.h"
@@ -150,6 +151,23 @@ int32_t freehold_has_scope() noexcept { return freehold::heap::has_scope() ? 1 :
 
 int32_t freehold_end_scope(int64_t scope, const uint64_t* finalizable, void* result) noexcept {
   return static_cast<int32_t>(freehold::heap::end_scope(scope, finalizable, static_cast<freehold::heap::ScopeDeletion*>(result)));
+}
+
+int32_t freehold_open_diagnostics() noexcept {
+  if (!freehold::core::knobs.diagnostics) return 0;
+  char reason[512], text[1024];
+  if (freehold::diag::open_diagnostics(reason, sizeof reason)) return 1;
+  // Whoever looks into the program does without; that is no reason to end it.
+  snprintf(text, sizeof text,
+           "Freehold: there is no socket for FREEHOLD_DIAGNOSTICS: %s. Set XDG_RUNTIME_DIR or TMPDIR to a folder that this user can write to.\n", reason);
+  freehold::os::write_error(text);
+  return 0;
+}
+
+int32_t freehold_next_request() noexcept { return static_cast<int32_t>(freehold::diag::next_request()); }
+
+void freehold_answer_request(int32_t status, const char* text, int64_t length) noexcept {
+  freehold::diag::answer(static_cast<freehold::diag::Status>(status), text, static_cast<size_t>(length));
 }
 
 int64_t freehold_reclaim() noexcept { return freehold::heap::reclaim(); }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "Platform/time.h"
@@ -23,6 +24,7 @@ struct State {
   SocketFile file;
   int client = -1;
   pid_t owner = 0;
+  ino_t listener = 0;  // the socket's number
 };
 constinit State state;
 FREEHOLD_MODULE_STATE(state);
@@ -118,6 +120,12 @@ Command read_request() noexcept {
   return Command::kNone;
 }
 
+// A program that closes all descriptors, as daemons do, may get the number again for a socket of its own, whose connections are none of this.
+bool is_listener() noexcept {
+  struct stat status;
+  return state.file.listener >= 0 && fstat(state.file.listener, &status) == 0 && S_ISSOCK(status.st_mode) && status.st_ino == state.listener;
+}
+
 void remove_file() noexcept {
   // A child of a fork that exits leaves its parent's.
   if (getpid() == state.owner && state.file.path[0] != 0) unlink(state.file.path);
@@ -127,13 +135,15 @@ void remove_file() noexcept {
 
 bool open_diagnostics(char* error, size_t capacity) noexcept {
   if (!make_socket_file(&state.file, error, capacity)) return false;
+  struct stat status;
+  if (fstat(state.file.listener, &status) == 0) state.listener = status.st_ino;
   state.owner = getpid();
   atexit(remove_file);
   return true;
 }
 
 Command next_request() noexcept {
-  while (state.file.listener >= 0) {
+  while (is_listener()) {
     hang_up();
     int client = accept4(state.file.listener, nullptr, nullptr, SOCK_CLOEXEC);
     if (client >= 0) {

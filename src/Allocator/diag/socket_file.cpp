@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <initializer_list>
 
 #include "Platform/time.h"
 

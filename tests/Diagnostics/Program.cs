@@ -9,6 +9,7 @@ var verbs = new Dictionary<string, Action>
     ["one-moment"] = Metrics.OneMoment,
     ["runtime-meter"] = Metrics.OfTheRuntime,
     ["cost"] = Metrics.Cost,
+    ["serve"] = Served.Run,
     ["events"] = Events.OfTheHeap,
     ["leak-events"] = Events.Leaks,
     ["pressure-events"] = Events.Pressure,
@@ -27,6 +28,6 @@ if (!Heap.IsManual)
 }
 
 verb();
-if (args[0] != "instruments")
+if (args[0] is not ("instruments" or "serve"))
     Console.WriteLine("ok");
 return 0;

@@ -14,6 +14,9 @@ internal sealed unsafe class HeapEventSource : EventSource
     // The only one: events belong to a process.
     private static HeapEventSource? s_source;
 
+    private EventHandler<MemoryPressureEventArgs>? _pressure;
+    private EventHandler<LeakReport>? _leaks;
+
     private HeapEventSource()
     {
     }
@@ -36,6 +39,7 @@ internal sealed unsafe class HeapEventSource : EventSource
     /// <param name="objects">Objects that it moved or deleted; of a remap, fields that it made current.</param>
     /// <param name="bytes">What these objects take.</param>
     [Event(2, Level = EventLevel.Informational, Keywords = Keywords.Phases)]
+    [UnconditionalSuppressMessage("Trimming", "IL2026", Justification = "Numbers and a string, no graph of objects.")]
     internal void PhaseDone(string phase, long nanoseconds, long objects, long bytes)
     {
         fixed (char* text = phase)
@@ -51,6 +55,7 @@ internal sealed unsafe class HeapEventSource : EventSource
 
     /// <summary>What <see cref="Heap.MemoryPressure"/> tells.</summary>
     [Event(3, Level = EventLevel.Warning, Keywords = Keywords.Pressure)]
+    [UnconditionalSuppressMessage("Trimming", "IL2026", Justification = "Numbers and a string, no graph of objects.")]
     internal void MemoryPressure(long heapBytes, long liveBytes, long heapLimit, long nativeBytes, long handleBytes, long processLimit)
     {
         long* values = stackalloc long[] { heapBytes, liveBytes, heapLimit, nativeBytes, handleBytes, processLimit };
@@ -119,9 +124,6 @@ internal sealed unsafe class HeapEventSource : EventSource
         Subscribe(ref _pressure, IsEnabled(EventLevel.Warning, Keywords.Pressure), OnPressure, HeapEvents.Add, HeapEvents.Remove);
         Subscribe(ref _leaks, IsEnabled(EventLevel.Warning, Keywords.Leaks), OnLeaks, HeapEvents.Add, HeapEvents.Remove);
     }
-
-    private EventHandler<MemoryPressureEventArgs>? _pressure;
-    private EventHandler<LeakReport>? _leaks;
 
     private static void Subscribe<TArguments>(ref EventHandler<TArguments>? subscribed, bool wanted, EventHandler<TArguments> handler, Action<EventHandler<TArguments>?> add, Action<EventHandler<TArguments>?> remove)
     {

@@ -16,25 +16,19 @@ internal static class HeapMeter
     private static readonly ulong[] s_values = new ulong[HeapStatistics.All];
     private static readonly bool[] s_given = new bool[HeapStatistics.All];
     private static long s_read = -MostMilliseconds - 1;
+    private static int s_isCreated;
     private static Meter? s_meter;
 
     /// <summary>Once, and not under a garbage collector, where each figure would be a guess.</summary>
     internal static void Create()
     {
-        if (!Heap.IsManual)
+        // Not under a lock: each instrument calls the listeners that there are, and one of them may ask for the name.
+        if (Heap.IsManual && Interlocked.Exchange(ref s_isCreated, 1) == 0)
         {
-            return;
-        }
-
-        lock (s_lock)
-        {
-            if (s_meter is null)
-            {
-                s_meter = new Meter(Name, typeof(Heap).Assembly.GetName().Version?.ToString(3));
-                Add(s_meter, FigureRows.Heap, FigureDescriptions.Heap, 0, always: true);
-                Add(s_meter, FigureRows.Native, FigureDescriptions.Native, HeapStatistics.Count, always: false);
-                Add(s_meter, FigureRows.Handles, FigureDescriptions.Handles, HeapStatistics.Count + NativeHeapStatistics.Count, always: false);
-            }
+            s_meter = new Meter(Name, typeof(Heap).Assembly.GetName().Version?.ToString(3));
+            Add(s_meter, FigureRows.Heap, FigureDescriptions.Heap, 0, always: true);
+            Add(s_meter, FigureRows.Native, FigureDescriptions.Native, HeapStatistics.Count, always: false);
+            Add(s_meter, FigureRows.Handles, FigureDescriptions.Handles, HeapStatistics.Count + NativeHeapStatistics.Count, always: false);
         }
     }
 

@@ -1,4 +1,5 @@
 using System.CommandLine;
+using System.CommandLine.Help;
 using System.CommandLine.Parsing;
 using Freehold.Tool.Commands;
 using Freehold.Tool.Doctor;
@@ -14,7 +15,10 @@ internal static class Program
     /// <summary>The whole tool, on writers and a machine that a test may choose.</summary>
     internal static async Task<int> Run(IReadOnlyList<string> args, TextWriter output, TextWriter error, IMachine machine)
     {
-        var root = new RootCommand("Looks into programs that were published with Freehold, and at the machine that they run on.");
+        // No RootCommand, which has the name of the assembly.
+        var root = new Command("freehold", "Looks into programs that were published with Freehold, and at the machine that they run on.");
+        root.Options.Add(new HelpOption { Recursive = true });
+        root.Options.Add(new VersionOption());
         root.Subcommands.Add(DoctorCommand.Create(machine, output));
         root.Subcommands.Add(StatCommand.Create(output));
         root.Subcommands.Add(LeaksCommand.Create(output));

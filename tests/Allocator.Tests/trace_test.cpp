@@ -87,6 +87,7 @@ TEST_F(TraceTest, whoever_waits_for_notices_is_told) {
 }
 
 TEST_F(TraceTest, a_round_is_told_of) {
+  core::knobs.promotion = true;
   heap::promote(heap::PromotionScope::kSparse);
   uint64_t lost;
   std::vector<TraceEvent> taken = take(&lost);

@@ -140,7 +140,7 @@ public sealed class ProtocolTests : IDisposable
         Assert.Contains("3000 B", Assert.Single(lines, line => line.Contains("AllocatedBytes")));
         Assert.Contains("2000.0 us", Assert.Single(lines, line => line.Contains("ReclaimTime")));
         Assert.DoesNotContain("500 B", Assert.Single(lines, line => line.Contains("LiveBytes")));
-        Assert.Contains("a thread at Main()", output.ToString());
+        Assert.Contains("a thread at Main()", string.Join(' ', output.ToString().Split((char[]?)null, StringSplitOptions.RemoveEmptyEntries)));
     }
 
     private static byte[] Answer(ushort status, string text)

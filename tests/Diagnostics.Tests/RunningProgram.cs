@@ -93,7 +93,8 @@ internal sealed class RunningProgram : IDisposable
     public void Kill()
     {
         _process.Kill();
-        _process.WaitForExit();
+        // Not until its output has ended, which children have too.
+        Assert.True(_process.WaitForExit(s_patience), "it ends");
     }
 
     public void Dispose()

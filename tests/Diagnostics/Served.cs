@@ -44,9 +44,21 @@ internal static partial class Served
     // The child does nothing until it gets a SIGTERM; then it exits as a C program does, with all that was registered for that.
     private static int Fork()
     {
+        Span<int> ends = stackalloc int[2];
+        if (MakePipe(ref ends[0]) != 0)
+            throw new InvalidOperationException("there is no pipe");
+        byte one = 1;
         int child = ForkProcess();
         if (child != 0)
+        {
+            // Until it is through with what a fork does in it.
+            if (Read(ends[0], ref one, 1) != 1)
+                throw new InvalidOperationException("the child has not come to its work");
             return child;
+        }
+        const int DieWithParent = 1, Kill = 9;
+        SetProcess(DieWithParent, Kill);
+        Write(ends[1], in one, 1);
         // A sigset_t has 128 bytes.
         Span<ulong> mask = stackalloc ulong[16];
         mask.Clear();
@@ -59,6 +71,18 @@ internal static partial class Served
 
     [LibraryImport("libc", EntryPoint = "fork")]
     private static partial int ForkProcess();
+
+    [LibraryImport("libc", EntryPoint = "pipe")]
+    private static partial int MakePipe(ref int ends);
+
+    [LibraryImport("libc", EntryPoint = "read")]
+    private static partial nint Read(int descriptor, ref byte bytes, nint count);
+
+    [LibraryImport("libc", EntryPoint = "write")]
+    private static partial nint Write(int descriptor, in byte bytes, nint count);
+
+    [LibraryImport("libc", EntryPoint = "prctl")]
+    private static partial int SetProcess(int option, nint value);
 
     [LibraryImport("libc", EntryPoint = "pthread_sigmask")]
     private static partial int BlockSignals(int how, in ulong mask, nint before);

@@ -144,8 +144,8 @@ internal sealed unsafe class HeapEventSource : EventSource
     private void OnLeaks(object? sender, LeakReport report) => LeaksFound(report.Count, report.Bytes);
 
     /// <summary>What a listener can choose.</summary>
-    [SuppressMessage("Design", "CA1034:Nested types should not be visible", Justification = "EventSource looks for a nested class of this name.")]
-    internal static class Keywords
+    [SuppressMessage("Design", "CA1034:Nested types should not be visible", Justification = "EventSource looks for a public class of this name.")]
+    public static class Keywords
     {
         /// <summary>Stops of the threads.</summary>
         public const EventKeywords Stops = (EventKeywords)1;

@@ -129,6 +129,9 @@ internal static class Events
         protected override void OnEventWritten(EventWrittenEventArgs eventData)
         {
             // Called for sources of the runtime while the base class is made, too.
+            // A source that is not well made says so in an event of this name.
+            if (eventData.EventName == "EventSourceMessage" && eventData.EventSource == Source)
+                Environment.FailFast((string)eventData.Payload![0]!);
             if (eventData.EventSource == Source)
                 Written.Enqueue(eventData);
         }

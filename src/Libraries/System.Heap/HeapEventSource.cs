@@ -138,9 +138,11 @@ internal sealed unsafe class HeapEventSource : EventSource
         }
     }
 
+    [NonEvent]
     private void OnPressure(object? sender, MemoryPressureEventArgs pressure) =>
         MemoryPressure(pressure.HeapBytes, pressure.LiveBytes, pressure.HeapLimit, pressure.NativeBytes, pressure.HandleBytes, pressure.ProcessLimit);
 
+    [NonEvent]
     private void OnLeaks(object? sender, LeakReport report) => LeaksFound(report.Count, report.Bytes);
 
     /// <summary>What a listener can choose.</summary>

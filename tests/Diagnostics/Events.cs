@@ -8,6 +8,9 @@ internal static class Events
 {
     private const EventKeywords StopsAndPhases = (EventKeywords)3;
 
+    // Not GCHeapCollect: when a managed thread asks for it, the runtime (ETW::GCLog::ForceGCForDiagnostics) ends the process before it has asked the heap for anything.
+    private const EventKeywords AllButForcedCollections = (EventKeywords)(-1L & ~0x80_0000L);
+
     /// <summary>Stops with their causes, phases with what they did; and nothing any more once nobody listens.</summary>
     public static void OfTheHeap()
     {
@@ -83,7 +86,7 @@ internal static class Events
     public static void OfTheRuntime()
     {
         using var listener = new Listener();
-        listener.Enable("Microsoft-Windows-DotNETRuntime", (EventKeywords)(-1));
+        listener.Enable("Microsoft-Windows-DotNETRuntime", AllButForcedCollections);
         for (int i = 0; i < 10; i++)
         {
             GC.Collect();

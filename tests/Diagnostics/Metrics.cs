@@ -57,7 +57,11 @@ internal static class Metrics
         using var listener = new MeterListener
         {
             // A listener may compare with the name, which makes the meter while it is asked for others.
-            InstrumentPublished = (instrument, _) => found += asks ? (instrument.Meter.Name == HeapMetrics.MeterName ? 1 : 0) : instrument.Meter.Name.StartsWith("Freehold", StringComparison.Ordinal) ? 1 : 0,
+            InstrumentPublished = (instrument, _) =>
+            {
+                if (asks ? instrument.Meter.Name == HeapMetrics.MeterName : instrument.Meter.Name.StartsWith("Freehold", StringComparison.Ordinal))
+                    found++;
+            },
         };
         listener.Start();
         asks = true;

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds all parts and makes the package, twice with the same content:
 #   artifacts/packages/Freehold.<version>.nupkg                       for users
+#   artifacts/packages/Freehold.Tool.<version>.nupkg                  the dotnet tool `freehold`
 #   artifacts/packages/dev/Freehold.<version>-dev.h<hash>.nupkg       for this repository's projects; the hash is that of the content, so NuGet's cache cannot be stale
 # artifacts/packages/Freehold.Dev.props tells them the version.
 set -euo pipefail
@@ -110,6 +111,11 @@ if [ ! -f "$artifacts/packages/dev/Freehold.$dev.nupkg" ]; then
   "${pack[@]}" "-p:PackageVersion=$version" -o "$artifacts/packages"
   "${pack[@]}" "-p:PackageVersion=$dev" -o "$artifacts/packages/dev"
 fi
+
+# The dotnet tools: each project of src/Tools that says so.
+while IFS= read -r tool; do
+  run dotnet pack -c Release -v quiet -nologo -clp:NoSummary "$tool" "-p:PackageVersion=$version" -o "$artifacts/packages"
+done < <(grep -l '<PackAsTool>true' "$root"/src/Tools/*/*.csproj)
 
 cat > "$artifacts/packages/Freehold.Dev.props.new" <<EOF
 <Project>

@@ -36,6 +36,7 @@ void memory_status(uint64_t restricted_limit, uint32_t* load, uint64_t* availabl
 }
 void request_finalizer_thread(bool) { finalizer_requests++; }
 int64_t last_pause() noexcept { return 17; }
+uint32_t pause_share(uint32_t whole) noexcept { return whole / 4; }
 
 // As the compiler lays them out.
 struct EmbeddedSettings {
@@ -222,6 +223,7 @@ TEST_F(GcSettingsTest, MemoryFigures) {
   EXPECT_EQ(*info.index, 1u);
   EXPECT_EQ(generation, 2u);
   EXPECT_EQ(pauses[0], 17u);
+  EXPECT_EQ(percentage, 2500u) << "in hundredths of a percent";
   EXPECT_TRUE(compacting);
   fill_memory_info(info, static_cast<int32_t>(CollectionKind::kEphemeral));
   EXPECT_EQ(*info.index, 0u);

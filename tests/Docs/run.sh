@@ -64,6 +64,9 @@ same "README: about 600 words" "true" "$(words=$(tr '|' ' ' < README.md | sed 's
 
 same "statistics: the tables are those of the sources" \
   "$(tests/Docs/figures.sh src/Allocator/diag/figures.inc; tests/Docs/figures.sh src/Allocator/diag/native_figures.inc Native.; tests/Docs/figures.sh src/NativeBridge/Runtime/handle_figures.inc Handles.)" "$(grep '^| `' docs/statistics.md)"
+same "metrics: the tables are those of the sources" \
+  "$(tests/Docs/metrics.sh src/Allocator/diag/figures.inc heap; tests/Docs/metrics.sh src/Allocator/diag/native_figures.inc native Native.; tests/Docs/metrics.sh src/NativeBridge/Runtime/handle_figures.inc handles Handles.)" \
+  "$(grep '^| `freehold\.' docs/metrics.md)"
 for table in src/Allocator/core src/NativeBridge/Meshing src/NativeBridge/Runtime src/NativeBridge/Profile; do eng/settings.sh page "$table/knobs.inc"; done > "$artifacts/docs.settings"
 same "settings: the tables are those of the sources" "$(cat "$artifacts/docs.settings")" "$(grep '^| `FREEHOLD_' docs/settings.md)"
 same "abi: the table is that of the sources" "$(tests/Docs/calls.sh)" "$(grep -E '^\| `[a-z0-9_*]+ freehold_' docs/internals/abi.md)"

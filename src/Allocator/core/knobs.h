@@ -50,6 +50,7 @@ struct Knobs {
   uint64_t reclaim_workers = 0;                 // FREEHOLD_RECLAIM_WORKERS; 0: heap/marking_team.h chooses
   Stress stress;                                // FREEHOLD_STRESS
   bool huge_pages = true;                       // FREEHOLD_HUGE_PAGES
+  bool diagnostics = false;                     // FREEHOLD_DIAGNOSTICS
 
   bool reclaims() const { return reclaim == Reclaim::kManual || reclaim == Reclaim::kAuto; }
   bool reclaims_by_itself() const { return reclaim == Reclaim::kAuto; }

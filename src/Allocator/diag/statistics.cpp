@@ -39,6 +39,7 @@ void collect_statistics(uint64_t* values, int32_t count) noexcept {
   figures[kAllocatedBytes] = totals.allocated_bytes;
   figures[kDeletedBytes] = totals.deleted_bytes;
   figures[kDeletedObjects] = totals.deleted_objects;
+  figures[kLiveBytes] = totals.live_bytes();
   figures[kDoubleDeletes] = totals.double_deletes;
   figures[kReleasedBytes] = heap::released_bytes();
   figures[kResidentBytes] = heap::resident_bytes();

@@ -24,6 +24,7 @@
 #include "heap/phases.h"
 #include "heap/shading.h"
 #include "heap/thread_heap.h"
+#include "heap/trace.h"
 #include "heap/unreached_pages.h"
 #include "heap/walk.h"
 #include "heap/young_blocks.h"
@@ -129,7 +130,11 @@ bool Cycle::stop(void (*stopped)(void* cycle)) noexcept {
         note_longest(concurrent_reclaim_counters.longest_work, os::nanoseconds() - before);
       },
       &timed);
-  if (stood) note_longest(reachability_counters.longest_stop, os::nanoseconds() - before);
+  if (stood) {
+    uint64_t took = os::nanoseconds() - before;
+    note_longest(reachability_counters.longest_stop, took);
+    trace(TraceKind::kReclaimStop, took);
+  }
   return stood;
 }
 

@@ -23,6 +23,7 @@
 #include "heap/phases.h"
 #include "heap/scope_notes.h"
 #include "heap/scope_ranges.h"
+#include "heap/trace.h"
 #include "heap/walk.h"
 #include "os/kernel.h"
 
@@ -180,6 +181,7 @@ bool timed_stop(void (*patch)(uint64_t* slot), void (*stopped)(void*), void* arg
   bool done = state.support->stop(patch, stopped, argument);
   uint64_t took = os::nanoseconds() - before;
   if (took > remap_counters.longest_stop.load(std::memory_order_relaxed)) remap_counters.longest_stop.store(took, std::memory_order_relaxed);
+  trace(TraceKind::kRemapStop, took);
   return done;
 }
 

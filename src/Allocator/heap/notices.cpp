@@ -110,4 +110,6 @@ void note_limit_reached() noexcept {
   if (state.failure_told.compare_exchange_strong(told, now, std::memory_order_relaxed)) give_pressure();
 }
 
+void give_trace_notice() noexcept { give(kTrace); }
+
 }  // namespace freehold::heap

@@ -1,4 +1,4 @@
-// What the program wants to be told of: that memory is short (Heap.MemoryPressure), and, with FREEHOLD_RECLAIM=report, that the heap has grown, so that it looks for leaks (Heap.LeaksFound).
+// What the program wants to be told of: that memory is short (Heap.MemoryPressure), and, with FREEHOLD_RECLAIM=report, that the heap has grown, so that it looks for leaks (Heap.LeaksFound); and of events of the trace.
 // Handlers run on a thread of the managed half, which waits here: they may allocate, throw and block, and the heap waits for none of them. While nobody listens it costs a comparison.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace freehold::heap {
 
-enum Notice : uint32_t { kPressure = 1, kGrowth = 2 };
+enum Notice : uint32_t { kPressure = 1, kGrowth = 2, kTrace = 4 };
 
 // System.Notice has the same layout.
 struct NoticeGiven {
@@ -32,5 +32,7 @@ bool is_notice_due() noexcept;
 void give_notice() noexcept;
 // An allocation fails: whatever the footprint is, and again a second later. Any thread.
 void note_limit_reached() noexcept;
+// There are events to take (heap/trace.h). Any thread.
+void give_trace_notice() noexcept;
 
 }  // namespace freehold::heap

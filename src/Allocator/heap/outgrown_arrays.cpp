@@ -16,6 +16,7 @@
 #include "heap/pins.h"
 #include "heap/reachability.h"
 #include "heap/thread_heap.h"
+#include "heap/trace.h"
 #include "heap/walk.h"
 #include "os/growing_memory.h"
 #include "os/kernel.h"
@@ -177,6 +178,7 @@ bool delete_outgrown(const uint64_t* list, size_t count, bool at_any_price, Outg
     state.took = call.stacks_read - before;
     uint64_t stop = state.ended - before;
     if (stop > outgrown_counters.longest_stop.load(std::memory_order_relaxed)) outgrown_counters.longest_stop.store(stop, std::memory_order_relaxed);
+    trace(TraceKind::kOutgrownStop, stop);
   }
   end_listed_huge();
   outgrown_counters.stops.fetch_add(1, std::memory_order_relaxed);

@@ -15,6 +15,7 @@
 #include "heap/forwarding.h"
 #include "heap/maintenance_signals.h"
 #include "heap/refused_pin.h"
+#include "heap/trace.h"
 #include "heap/walk.h"
 #include "os/growing_memory.h"
 #include "os/kernel.h"
@@ -310,6 +311,7 @@ bool refresh_stack_pins(void (*forget)(void*), void* argument) noexcept {
   uint64_t took = os::nanoseconds() - start;
   pin_counters.stops.fetch_add(1, std::memory_order_relaxed);
   if (took > pin_counters.longest_stop.load(std::memory_order_relaxed)) pin_counters.longest_stop.store(took, std::memory_order_relaxed);
+  trace(TraceKind::kPinStop, took);
   return true;
 }
 

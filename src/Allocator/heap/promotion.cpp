@@ -24,6 +24,7 @@
 #include "heap/round_memory.h"
 #include "heap/selection.h"
 #include "heap/thread_heap.h"
+#include "heap/trace.h"
 #include "os/kernel.h"
 
 namespace freehold::heap {
@@ -187,8 +188,11 @@ uint64_t promote(PromotionScope scope, bool may_stop) noexcept {
   }
   note_round();
   count(promotion_counters.rounds, 1);
+  uint64_t before = is_tracing() ? os::nanoseconds() : 0, bytes = promotion_counters.bytes.load(std::memory_order_relaxed);
   Round round;
-  return round.run(scope, may_stop);
+  uint64_t moved = round.run(scope, may_stop);
+  if (before != 0) trace(TraceKind::kCompaction, os::nanoseconds() - before, moved, promotion_counters.bytes.load(std::memory_order_relaxed) - bytes);
+  return moved;
 }
 
 bool dedangle(bool scan_addresses) noexcept {
@@ -198,7 +202,9 @@ bool dedangle(bool scan_addresses) noexcept {
   if (state.remaps_refused != 0) return false;
   // Promotion waits for it. Threads that would otherwise take new memory meanwhile are paced.
   if (is_fragmented(thread_totals().live_bytes(), memory_footprint())) note_blocks_to_come(1);
+  uint64_t before = is_tracing() ? os::nanoseconds() : 0, fields = remap_counters.fields.load(std::memory_order_relaxed);
   bool remapped = remap(scan_addresses || are_addresses_short() || core::knobs.stress.reuse);
+  if (before != 0) trace(TraceKind::kRemap, os::nanoseconds() - before, remap_counters.fields.load(std::memory_order_relaxed) - fields);
   note_blocks_to_come(0);
   return remapped;
 }

@@ -26,6 +26,7 @@
 #include "heap/pins.h"
 #include "heap/reclaim_policy.h"
 #include "heap/thread_heap.h"
+#include "heap/trace.h"
 #include "heap/unreached_objects.h"
 #include "heap/walk.h"
 #include "heap/young_blocks.h"
@@ -385,6 +386,7 @@ bool mark_stopped(Request request, bool deletes, void (*run)(void*)) noexcept {
     if (!state.support->stop(run, &request)) return false;
     uint64_t took = os::nanoseconds() - before;
     if (took > reachability_counters.longest_stop.load(std::memory_order_relaxed)) reachability_counters.longest_stop.store(took, std::memory_order_relaxed);
+    trace(TraceKind::kReclaimStop, took);
   }
   if (deletes) end_listed_huge();
   if (deletes && (finalizable_count() != 0 || dead_locks() != 0)) state.support->run_finalizers();
@@ -507,7 +509,7 @@ int64_t reclaim(ReclaimScope scope) noexcept {
   // Debug mode: what may be pinned stays behind each deletion, and is looked at again with the next one of its block.
   if (core::knobs.debug) refresh_pins();
   if (!can_reclaim_young()) scope = ReclaimScope::kAll;
-  uint64_t time = concurrent_reclaim_counters.time.load(std::memory_order_relaxed);
+  uint64_t time = concurrent_reclaim_counters.time.load(std::memory_order_relaxed), before = is_tracing() ? os::nanoseconds() : 0;
   bool marked = mark_and_remove(scope, &removed);
   if (!marked && scope == ReclaimScope::kYoung) {
     scope = ReclaimScope::kAll;
@@ -517,6 +519,9 @@ int64_t reclaim(ReclaimScope scope) noexcept {
   if (!marked) return -1;
   (scope == ReclaimScope::kAll ? reachability_counters.reclaims : reachability_counters.young).fetch_add(1, std::memory_order_release);
   if (scope == ReclaimScope::kYoung) reachability_counters.young_bytes.fetch_add(removed.bytes, std::memory_order_relaxed);
+  if (before != 0)
+    trace(scope == ReclaimScope::kAll ? TraceKind::kReclaim : TraceKind::kYoungReclaim, os::nanoseconds() - before, static_cast<uint64_t>(removed.objects),
+          removed.bytes);
   if (core::knobs.debug) release_what_no_thread_pins();
   reachability_counters.objects.fetch_add(static_cast<uint64_t>(removed.objects), std::memory_order_relaxed);
   reachability_counters.bytes.fetch_add(removed.bytes, std::memory_order_relaxed);

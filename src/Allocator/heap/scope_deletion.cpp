@@ -19,6 +19,7 @@
 #include "heap/pins.h"
 #include "heap/reachability.h"
 #include "heap/thread_heap.h"
+#include "heap/trace.h"
 #include "heap/unreached_objects.h"
 #include "heap/walk.h"
 #include "os/kernel.h"
@@ -371,6 +372,7 @@ ScopeResult delete_scope(ThreadScopes& scopes, uint32_t level, const uint64_t* f
     if (!support->stop(run_stopped, &ending)) return ScopeResult::kKept;
     uint64_t took = os::nanoseconds() - before;
     if (took > scope_counters.longest_stop.load(std::memory_order_relaxed)) scope_counters.longest_stop.store(took, std::memory_order_relaxed);
+    trace(TraceKind::kScopeStop, took);
   }
   end_listed_huge();
   if (!ending.done) return ScopeResult::kKept;

@@ -12,6 +12,7 @@
 #include "core/fault_recovery.h"
 #include "core/knobs.h"
 #include "core/object.h"
+#include "diag/diagnostic_socket.h"
 #include "diag/statistics.h"
 #include "heap/dead_locks.h"
 #include "heap/finalization_queue.h"
@@ -30,6 +31,7 @@
 #include "heap/running_finalizers.h"
 #include "heap/scopes.h"
 #include "heap/stack_store.h"
+#include "heap/trace.h"
 #include "os/kernel.h"
 #include "os/meshing.h"
 #include "runtime/finalizer.h"
@@ -134,6 +136,12 @@ void freehold_listen(uint32_t notices) noexcept { freehold::heap::listen(notices
 
 void freehold_wait_for_notice(void* given) noexcept { freehold::heap::wait_for_notice(static_cast<freehold::heap::NoticeGiven*>(given)); }
 
+void freehold_trace(int32_t on) noexcept { freehold::heap::set_tracing(on != 0); }
+
+int32_t freehold_take_traces(void* events, int32_t capacity, uint64_t* lost) noexcept {
+  return static_cast<int32_t>(freehold::heap::take_traces(static_cast<freehold::heap::TraceEvent*>(events), static_cast<size_t>(capacity), lost));
+}
+
 int32_t freehold_delete_graph(const uint64_t* root, const uint64_t* finalizable, void* result) noexcept {
   return static_cast<int32_t>(freehold::heap::delete_graph(root, finalizable, static_cast<freehold::heap::GraphDeletion*>(result)));
 }
@@ -150,6 +158,23 @@ int32_t freehold_has_scope() noexcept { return freehold::heap::has_scope() ? 1 :
 
 int32_t freehold_end_scope(int64_t scope, const uint64_t* finalizable, void* result) noexcept {
   return static_cast<int32_t>(freehold::heap::end_scope(scope, finalizable, static_cast<freehold::heap::ScopeDeletion*>(result)));
+}
+
+int32_t freehold_open_diagnostics() noexcept {
+  if (!freehold::core::knobs.diagnostics) return 0;
+  char reason[512], text[1024];
+  if (freehold::diag::open_diagnostics(reason, sizeof reason)) return 1;
+  // Whoever looks into the program does without; that is no reason to end it.
+  snprintf(text, sizeof text,
+           "Freehold: there is no socket for FREEHOLD_DIAGNOSTICS: %s. Set XDG_RUNTIME_DIR or TMPDIR to a folder that this user can write to.\n", reason);
+  freehold::os::write_error(text);
+  return 0;
+}
+
+int32_t freehold_next_request() noexcept { return static_cast<int32_t>(freehold::diag::next_request()); }
+
+void freehold_answer_request(int32_t status, const char* text, int64_t length) noexcept {
+  freehold::diag::answer(static_cast<freehold::diag::Status>(status), text, static_cast<size_t>(length));
 }
 
 int64_t freehold_reclaim() noexcept { return freehold::heap::reclaim(); }

@@ -13,6 +13,7 @@
 #include <new>
 
 #include "core/stop_request.h"
+#include "diag/diagnostic_socket.h"
 #include "heap/fork.h"
 #include "heap/phases.h"
 #include "heap/thread_heap.h"
@@ -61,6 +62,7 @@ void own_thread_list() noexcept {
 }
 
 void in_child() noexcept {
+  diag::leave_diagnostics_to_parent();
   go_on_without_other_threads(stopped_others);
   heap::go_on_in_child();
   if (stopped_others) {

@@ -126,7 +126,7 @@ constinit const GcHeapTable kTable = {
           set_sync_bit(object, false);
           return true;
         },
-    .percent_time_in_gc = [](GcHeap*) { return int32_t{0}; },
+    .percent_time_in_gc = [](GcHeap*) { return static_cast<int32_t>(pause_share(100)); },
     .generation_size = [](GcHeap*, int32_t generation) { return generation == 0 ? heap::total_bytes_in_use() : size_t{0}; },
     .initialize = [](GcHeap*) { return int32_t{0}; },
     .is_promoted = [](GcHeap*, void*) { return true; },
@@ -228,6 +228,7 @@ bool start() noexcept {
     os::write_error("\n");
     return false;
   }
+  note_start();
   unblock_faults();  // the first thread has the mask of whoever started the program
   configure_memory_moves();
   // Before the heap: its probes of pages that may be gone are answered by the handler.

@@ -75,7 +75,7 @@ void fill_memory_info(const MemoryInfo& info, int32_t kind) noexcept {
   *info.pending_finalizers = heap::finalizable_count();
   *info.index = last.index;
   *info.generation = last.generation;
-  *info.pause_percentage = 0;
+  *info.pause_percentage = pause_share(10'000);
   *info.compacting = last.index != 0;
   *info.concurrent = false;
   constexpr int kGenerations = 5, kFigures = 4;  // size and fragmentation, before and after

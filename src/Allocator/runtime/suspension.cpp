@@ -33,6 +33,7 @@ struct State {
   // Whom the runtime last sent a signal, since it neither stood nor ran native code. The runtime calls from one thread at a time, which holds its lock of
   // threads.
   const Thread* last_signalled = nullptr;
+  std::atomic<uint64_t> started{0};           // written once, before there is a second thread
   uint64_t last_asked = 0, last_resumed = 0;  // written and read while the threads are stopped
   // Only in the child of a fork, written while it has one thread.
   bool others_never_stop = false, has_no_finalizer_thread = false;
@@ -133,6 +134,12 @@ void resume_all() noexcept {
 }
 
 int64_t total_pause() noexcept { return static_cast<int64_t>(state.stopped_total.load(std::memory_order_relaxed)) / kTick; }
+void note_start() noexcept { state.started.store(os::nanoseconds(), std::memory_order_relaxed); }
+uint32_t pause_share(uint32_t whole) noexcept {
+  double lasted = static_cast<double>(os::nanoseconds() - state.started.load(std::memory_order_relaxed) + 1);
+  double share = static_cast<double>(state.stopped_total.load(std::memory_order_relaxed)) / lasted;
+  return share >= 1 ? whole : static_cast<uint32_t>(share * whole);
+}
 int64_t last_pause() noexcept { return static_cast<int64_t>(state.stopped_last.load(std::memory_order_relaxed)) / kTick; }
 
 void for_each_root(void (*fn)(const Root&, void*), void* argument) noexcept {

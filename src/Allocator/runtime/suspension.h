@@ -18,6 +18,9 @@ void resume_all() noexcept;
 // What the stops of this heap took, until now and the last time, in ticks of System.TimeSpan; calls of suspend_all by others left out.
 int64_t total_pause() noexcept;
 int64_t last_pause() noexcept;
+// Which share of `whole` they were of the time since note_start().
+uint32_t pause_share(uint32_t whole) noexcept;
+void note_start() noexcept;
 
 // A root on a stack or in thread statics: `slot` holds an object's address, or an address within one (interior).
 struct Root {

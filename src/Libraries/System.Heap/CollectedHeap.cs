@@ -103,7 +103,7 @@ internal static class CollectedHeap
     }
 
     internal static HeapStatistics GetStatistics() =>
-        new(GC.GetTotalAllocatedBytes(), 0, Environment.WorkingSet, Interlocked.Read(ref s_doubleDeletes));
+        new(GC.GetTotalAllocatedBytes(), GC.GetTotalMemory(forceFullCollection: false), Environment.WorkingSet, Interlocked.Read(ref s_doubleDeletes));
 
     /// <summary>Whether the finalizer was suppressed, by the program or by a deletion that has run it: the runtime keeps that in bit 30 of the word before the object (BIT_SBLK_FINALIZER_RUN in its syncblk.h), on CoreCLR as on NativeAOT. One that a collection has run may run again.</summary>
     private static unsafe bool IsFinalizerSuppressed(object obj)

@@ -136,21 +136,21 @@ public static class Heap
     /// <summary>Walks the whole heap and checks every invariant; then those of the heap of handles and of the meshing malloc, if the process has them. Stops the other threads meanwhile.</summary>
     /// <remarks>Under a garbage collector it does nothing.</remarks>
     /// <exception cref="InvalidOperationException">An invariant is broken; the message describes the first case. The program should end.</exception>
-    public static unsafe void Verify()
+    public static void Verify()
     {
-        if (!IsManual)
+        if (IsManual && CountViolations(out string first) is var errors and not 0)
         {
-            return;
+            throw new InvalidOperationException($"The heap is damaged ({errors} violations). First: {first}");
         }
+    }
 
+    internal static unsafe long CountViolations(out string first)
+    {
         const int Capacity = 1024;
         byte* message = stackalloc byte[Capacity];
         long errors = NativeHeap.Verify(message, Capacity);
-        if (errors != 0)
-        {
-            string text = Encoding.UTF8.GetString(System.Runtime.InteropServices.MemoryMarshal.CreateReadOnlySpanFromNullTerminated(message));
-            throw new InvalidOperationException($"The heap is damaged ({errors} violations). First: {text}");
-        }
+        first = errors == 0 ? "" : Encoding.UTF8.GetString(System.Runtime.InteropServices.MemoryMarshal.CreateReadOnlySpanFromNullTerminated(message));
+        return errors;
     }
 
     /// <summary>Deletes a collection and what is in it, as <see cref="Delete"/> does. Of a dictionary, keys and values.</summary>

@@ -46,6 +46,15 @@ internal static class HeapEvents
         }
     }
 
+    /// <summary>From now on the thread takes what the heap traces.</summary>
+    internal static void ListenToTraces()
+    {
+        lock (s_lock)
+        {
+            Listen(Notice.Trace);
+        }
+    }
+
     private static void Listen(uint notices)
     {
         if (!Heap.IsManual)
@@ -72,6 +81,11 @@ internal static class HeapEvents
                 // While there is memory.
                 next ??= new MemoryPressureEventArgs();
                 NativeHeap.WaitForNotice(&notice);
+                if (HeapEventSource.IsPossible && (notice.Notices & Notice.Trace) != 0)
+                {
+                    HeapEventSource.WriteTraces();
+                }
+
                 if ((notice.Notices & Notice.Pressure) != 0 && Volatile.Read(ref s_pressure) is { } pressure)
                 {
                     MemoryPressureEventArgs arguments = next;

@@ -7,13 +7,14 @@ namespace System;
 /// <remarks>The properties, and the constructor that reads them, are generated from src/Allocator/diag/figures.inc. docs/statistics.md lists them.</remarks>
 public readonly partial struct HeapStatistics
 {
-    private const int All = Count + NativeHeapStatistics.Count + HandleHeapStatistics.Count;
+    /// <summary>How many values <see cref="Fill"/> has: those of this type, of the meshing malloc and of the heap of handles.</summary>
+    internal const int All = Count + NativeHeapStatistics.Count + HandleHeapStatistics.Count;
 
-    internal HeapStatistics(long allocatedBytes, long deletedBytes, long residentBytes, long doubleDeletes)
+    internal HeapStatistics(long allocatedBytes, long liveBytes, long residentBytes, long doubleDeletes)
         : this(stackalloc ulong[All])
     {
         AllocatedBytes = allocatedBytes;
-        DeletedBytes = deletedBytes;
+        LiveBytes = liveBytes;
         ResidentBytes = residentBytes;
         DoubleDeletes = doubleDeletes;
     }
@@ -41,11 +42,17 @@ public readonly partial struct HeapStatistics
 
     internal static unsafe HeapStatistics Read()
     {
-        const int OfHeaps = Count + NativeHeapStatistics.Count;
         ulong* values = stackalloc ulong[All];
+        Fill(values);
+        return new HeapStatistics(new ReadOnlySpan<ulong>(values, All));
+    }
+
+    /// <summary>The figures now, in the order of <see cref="FigureRows"/>: heap, meshing malloc, handles.</summary>
+    internal static unsafe void Fill(ulong* values)
+    {
+        const int OfHeaps = Count + NativeHeapStatistics.Count;
         new Span<ulong>(values, All).Clear();
         NativeHeap.GetStatistics(values, OfHeaps);
         NativeHeap.GetHandleStatistics(values + OfHeaps, HandleHeapStatistics.Count);
-        return new HeapStatistics(new ReadOnlySpan<ulong>(values, All));
     }
 }

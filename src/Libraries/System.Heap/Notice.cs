@@ -9,6 +9,7 @@ internal readonly struct Notice
     // Of enum Notice there.
     internal const uint Pressure = 1;
     internal const uint Growth = 2;
+    internal const uint Trace = 4;
 
     internal readonly ulong Notices;
     internal readonly long HeapBytes;

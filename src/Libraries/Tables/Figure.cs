@@ -12,16 +12,23 @@ internal sealed class Figure
     private static readonly Regex s_row = new(@"^FREEHOLD_FIGURE\(\s*(\w+)\s*,\s*(\w+)\s*,((?:\s*""(?:[^""\\]|\\.)*"")+)\s*\)", RegexOptions.Multiline);
     private static readonly Regex s_literal = new(@"""((?:[^""\\]|\\.)*)""");
 
+    private const string Total = "Total";
+
     private Figure(string name, string unit, string description)
     {
         Name = name;
-        Unit = unit;
+        Grows = unit.StartsWith(Total, StringComparison.Ordinal);
+        Unit = Grows ? unit.Substring(Total.Length) : unit;
         Description = description;
     }
 
     internal string Name { get; }
 
+    /// <summary>Count, Bytes, Flag, Nanoseconds or Raw.</summary>
     internal string Unit { get; }
+
+    /// <summary>Whether it only grows while the process runs.</summary>
+    internal bool Grows { get; }
 
     internal string Description { get; }
 
@@ -33,9 +40,9 @@ internal sealed class Figure
         foreach (Match match in s_row.Matches(text))
         {
             string unit = match.Groups[2].Value;
-            if (Array.IndexOf(["Count", "Bytes", "Flag", "Nanoseconds", "Raw"], unit) < 0)
+            if (Array.IndexOf(["Count", "Bytes", "Flag", "Nanoseconds", "Raw", "TotalCount", "TotalBytes", "TotalNanoseconds"], unit) < 0)
             {
-                throw new FormatException($"{match.Groups[1].Value} has the unit '{unit}'; known are Count, Bytes, Flag, Nanoseconds and Raw");
+                throw new FormatException($"{match.Groups[1].Value} has the unit '{unit}'; known are Count, Bytes and Nanoseconds, with Total before them for what only grows, Flag and Raw");
             }
 
             var description = new StringBuilder();

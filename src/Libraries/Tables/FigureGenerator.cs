@@ -26,7 +26,9 @@ public sealed class FigureGenerator : IIncrementalGenerator
             string type = table.File switch { "figures.inc" => "HeapStatistics", "handle_figures.inc" => "HandleHeapStatistics", _ => "NativeHeapStatistics" };
             try
             {
-                production.AddSource(type + ".Figures.g.cs", SourceText.From(Write(type, Figure.Parse(table.Text)), Encoding.UTF8));
+                List<Figure> figures = Figure.Parse(table.Text);
+                production.AddSource(type + ".Figures.g.cs", SourceText.From(Write(type, figures), Encoding.UTF8));
+                production.AddSource(type + ".Rows.g.cs", SourceText.From(FigureRows.Write(type, figures), Encoding.UTF8));
             }
             catch (FormatException exception)
             {

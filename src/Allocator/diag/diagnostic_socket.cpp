@@ -1,0 +1,182 @@
+#include "diag/diagnostic_socket.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "Platform/time.h"
+#include "core/module_state.h"
+#include "diag/socket_file.h"
+
+namespace freehold::diag {
+
+namespace {
+
+constexpr uint64_t kSecond = 1'000'000'000;
+constexpr uint64_t kToAsk = 5 * kSecond, kToTake = 30 * kSecond;
+
+// Written before the thread that serves begins, and in the child of a fork; else that thread's.
+struct State {
+  SocketFile file;
+  int client = -1;
+  pid_t owner = 0;
+  ino_t listener = 0;  // the socket's number
+};
+constinit State state;
+FREEHOLD_MODULE_STATE(state);
+
+// Until the socket is ready, an error of it included; false when the time is over.
+bool wait_for(int socket, short event, uint64_t end) noexcept {
+  while (true) {
+    uint64_t now = os::nanoseconds();
+    if (now >= end) return false;
+    pollfd what = {socket, event, 0};
+    int ready = poll(&what, 1, static_cast<int>((end - now) / 1'000'000) + 1);
+    if (ready > 0) return true;
+    if (ready < 0 && errno != EINTR) return false;
+  }
+}
+
+// As much as arrives in time.
+size_t receive(int socket, void* bytes, size_t size) noexcept {
+  uint64_t end = os::nanoseconds() + kToAsk;
+  size_t got = 0;
+  while (got < size && wait_for(socket, POLLIN, end)) {
+    ssize_t more = recv(socket, static_cast<char*>(bytes) + got, size - got, MSG_DONTWAIT);
+    if (more > 0) got += static_cast<size_t>(more);
+    else if (more == 0 || (errno != EAGAIN && errno != EINTR)) break;
+  }
+  return got;
+}
+
+bool send_all(int socket, const char* bytes, size_t size) noexcept {
+  uint64_t end = os::nanoseconds() + kToTake;
+  while (size != 0) {
+    ssize_t sent = send(socket, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent > 0) {
+      bytes += sent;
+      size -= static_cast<size_t>(sent);
+      end = os::nanoseconds() + kToTake;
+    } else if (sent < 0 && errno != EAGAIN && errno != EINTR) {
+      return false;
+    } else if (!wait_for(socket, POLLOUT, end)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void hang_up() noexcept {
+  if (state.client >= 0) close(state.client);
+  state.client = -1;
+}
+
+// What is refused is not read to its end: the kernel would then take the answer back with a reset.
+void refuse(Status status, const char* why) noexcept {
+  Frame frame = {{kMagic[0], kMagic[1], kMagic[2], kMagic[3]}, kProtocolVersion, static_cast<uint16_t>(status), strlen(why)};
+  if (send_all(state.client, reinterpret_cast<const char*>(&frame), sizeof frame) && send_all(state.client, why, frame.length)) {
+    shutdown(state.client, SHUT_WR);
+    char rest[256];
+    uint64_t end = os::nanoseconds() + kSecond;
+    for (int i = 0; i < 64 && wait_for(state.client, POLLIN, end) && recv(state.client, rest, sizeof rest, MSG_DONTWAIT) > 0; i++) {}
+  }
+  hang_up();
+}
+
+bool may_ask(int socket) noexcept {
+  ucred peer;
+  socklen_t size = sizeof peer;
+  return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && size == sizeof peer && (peer.uid == geteuid() || peer.uid == 0);
+}
+
+Command read_request() noexcept {
+  if (!may_ask(state.client)) {
+    refuse(Status::kNotAllowed, "Only the user of the process, and root, may ask it.");
+    return Command::kNone;
+  }
+  Frame frame;
+  size_t got = receive(state.client, &frame, sizeof frame);
+  if (got == 0) {
+    hang_up();  // whoever looks for sockets of dead processes says nothing
+    return Command::kNone;
+  }
+  if (got < sizeof frame) {
+    refuse(Status::kBadRequest, "The request has fewer than 16 bytes, or they did not come within 5 seconds.");
+  } else if (memcmp(frame.magic, kMagic, sizeof kMagic) != 0) {
+    refuse(Status::kBadRequest, "This is no request: it does not begin with FHDG.");
+  } else if (frame.version != kProtocolVersion) {
+    refuse(Status::kOtherVersion, "The process speaks version 1 of the protocol. Use the tool 'freehold' of the version that the program was published with.");
+  } else if (frame.length != 0) {
+    refuse(Status::kBadRequest, "No command has data, and the request announces some.");
+  } else if (frame.code < static_cast<uint16_t>(Command::kStat) || frame.code > static_cast<uint16_t>(Command::kVerify)) {
+    refuse(Status::kUnknownCommand, "The process does not know this command. Use the tool 'freehold' of the version that the program was published with.");
+  } else {
+    return static_cast<Command>(frame.code);
+  }
+  return Command::kNone;
+}
+
+// A program that closes all descriptors, as daemons do, may get the number again for a socket of its own, whose connections are none of this.
+bool is_listener() noexcept {
+  struct stat status;
+  return state.file.listener >= 0 && fstat(state.file.listener, &status) == 0 && S_ISSOCK(status.st_mode) && status.st_ino == state.listener;
+}
+
+void remove_file() noexcept {
+  // A child of a fork that exits leaves its parent's.
+  if (getpid() == state.owner && state.file.path[0] != 0) unlink(state.file.path);
+}
+
+}  // namespace
+
+bool open_diagnostics(char* error, size_t capacity) noexcept {
+  if (!make_socket_file(&state.file, error, capacity)) return false;
+  struct stat status;
+  if (fstat(state.file.listener, &status) == 0) state.listener = status.st_ino;
+  state.owner = getpid();
+  atexit(remove_file);
+  return true;
+}
+
+Command next_request() noexcept {
+  while (is_listener()) {
+    hang_up();
+    int client = accept4(state.file.listener, nullptr, nullptr, SOCK_CLOEXEC);
+    if (client >= 0) {
+      state.client = client;
+      if (Command command = read_request(); command != Command::kNone) return command;
+    } else if (errno == EBADF || errno == EINVAL || errno == ENOTSOCK) {
+      break;
+    } else if (errno != EINTR && errno != ECONNABORTED) {
+      os::pause(100'000);  // there are no descriptors, or there is no memory, at the moment
+    }
+  }
+  return Command::kNone;
+}
+
+void answer(Status status, const char* text, size_t length) noexcept {
+  Frame frame = {{kMagic[0], kMagic[1], kMagic[2], kMagic[3]}, kProtocolVersion, static_cast<uint16_t>(status), length};
+  if (send_all(state.client, reinterpret_cast<const char*>(&frame), sizeof frame)) send_all(state.client, text, length);
+  hang_up();
+}
+
+void leave_diagnostics_to_parent() noexcept {
+  if (state.file.listener < 0) return;
+  close(state.file.listener);
+  state.file.listener = -1;
+  hang_up();
+}
+
+const char* diagnostics_path() noexcept { return state.file.path; }
+
+void close_diagnostics() noexcept {
+  remove_file();
+  state.file.path[0] = 0;
+  if (state.file.listener >= 0) shutdown(state.file.listener, SHUT_RDWR);
+}
+
+}  // namespace freehold::diag

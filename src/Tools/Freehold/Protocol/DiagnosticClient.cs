@@ -1,0 +1,72 @@
+using System.Net.Sockets;
+using System.Text.Json;
+
+namespace Freehold.Tool.Protocol;
+
+/// <summary>Asks a process. Each question has a connection of its own.</summary>
+internal static class DiagnosticClient
+{
+    // Beyond it, it is no answer.
+    private const ulong MostBytes = 256 << 20;
+
+    /// <summary>The answer, which is JSON.</summary>
+    /// <exception cref="ToolException">There is none.</exception>
+    public static async Task<JsonDocument> AskAsync(int process, Command command, TimeSpan limit, CancellationToken cancellation) =>
+        await AskAsync(SocketFinder.Find(process), command, limit, cancellation).ConfigureAwait(false);
+
+    /// <summary>The same of a socket's path.</summary>
+    public static async Task<JsonDocument> AskAsync(string path, Command command, TimeSpan limit, CancellationToken cancellation)
+    {
+        using var timer = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
+        timer.CancelAfter(limit);
+        try
+        {
+            using var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+            await socket.ConnectAsync(new UnixDomainSocketEndPoint(path), timer.Token).ConfigureAwait(false);
+            await socket.SendAsync(Frame.Request(command).ToBytes(), timer.Token).ConfigureAwait(false);
+            var frame = Frame.Parse(await ReceiveAsync(socket, Frame.Size, timer.Token).ConfigureAwait(false));
+            if (frame.Length > MostBytes)
+            {
+                throw new ToolException($"the process announces an answer of {frame.Length} bytes, which cannot be.");
+            }
+
+            byte[] text = await ReceiveAsync(socket, (int)frame.Length, timer.Token).ConfigureAwait(false);
+            return frame.Code == (ushort)Status.Done
+                ? JsonDocument.Parse(text)
+                : throw new ToolException($"the process refuses: {System.Text.Encoding.UTF8.GetString(text)}");
+        }
+        catch (OperationCanceledException) when (!cancellation.IsCancellationRequested)
+        {
+            throw new ToolException($"no answer within {limit.TotalSeconds:0} seconds. The process may be stopped, or the answer takes long: --timeout gives it more time.");
+        }
+        catch (SocketException exception)
+        {
+            throw new ToolException($"the process cannot be asked at {path}: {exception.Message}");
+        }
+        catch (ArgumentException exception)
+        {
+            throw new ToolException($"the path {path} is none for a socket: {exception.Message}");
+        }
+        catch (JsonException exception)
+        {
+            throw new ToolException($"the answer of the process cannot be read: {exception.Message}");
+        }
+    }
+
+    private static async Task<byte[]> ReceiveAsync(Socket socket, int size, CancellationToken cancellation)
+    {
+        byte[] bytes = new byte[size];
+        for (int got = 0; got < size;)
+        {
+            int more = await socket.ReceiveAsync(bytes.AsMemory(got), cancellation).ConfigureAwait(false);
+            if (more == 0)
+            {
+                throw new ToolException("the process has ended the connection before its answer was complete: it may have ended.");
+            }
+
+            got += more;
+        }
+
+        return bytes;
+    }
+}

@@ -1,0 +1,330 @@
+// The socket of the tool `freehold`: its folder, what is left by dead processes, and requests that are none.
+#include "diag/diagnostic_socket.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/module_state.h"
+#include "diag/socket_file.h"
+
+namespace freehold::testing {
+namespace {
+
+using diag::Command;
+using diag::Frame;
+using diag::Status;
+namespace files = std::filesystem;
+
+class DiagnosticSocketTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    core::renew_states();
+    char name[] = "/tmp/freehold-test-XXXXXX";
+    ASSERT_NE(mkdtemp(name), nullptr);
+    folder_ = name;
+    unsetenv("XDG_RUNTIME_DIR");
+    setenv("TMPDIR", name, 1);
+  }
+  void TearDown() override {
+    stop();
+    unsetenv("TMPDIR");
+    files::remove_all(folder_);
+  }
+
+  void serve() {
+    char error[512] = {};
+    ASSERT_TRUE(diag::open_diagnostics(error, sizeof error)) << error;
+    path_ = diag::diagnostics_path();
+    server_ = std::thread([] {
+      for (Command command = diag::next_request(); command != Command::kNone; command = diag::next_request()) {
+        std::string text = "command " + std::to_string(static_cast<int>(command));
+        if (command == Command::kLeaks) text.assign(size_t{8} << 20, 'x');  // more than the kernel's buffers
+        diag::answer(Status::kDone, text.data(), text.size());
+      }
+    });
+  }
+  void stop() {
+    if (!server_.joinable()) return;
+    diag::close_diagnostics();
+    server_.join();
+    close(listener());
+  }
+  // The descriptor of the socket that listens at the path; negative: there is none.
+  int listener() const {
+    for (int i = 3; i < 1024; i++) {
+      sockaddr_un address = {};
+      socklen_t size = sizeof address;
+      int listens = 0;
+      socklen_t size_of_flag = sizeof listens;
+      if (getsockname(i, reinterpret_cast<sockaddr*>(&address), &size) == 0 && address.sun_family == AF_UNIX && path_ == address.sun_path &&
+          getsockopt(i, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size_of_flag) == 0 && listens != 0)
+        return i;
+    }
+    return -1;
+  }
+  std::string own_folder() const { return folder_ + "/freehold-" + std::to_string(geteuid()); }
+
+  static int connect_to(const std::string& path) {
+    int client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
+    if (connect(client, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+      close(client);
+      return -1;
+    }
+    return client;
+  }
+  struct Answer {
+    int status;
+    std::string text;
+  };
+  static Answer read_answer(int client) {
+    std::string all;
+    char some[4096];
+    for (ssize_t got; (got = recv(client, some, sizeof some, 0)) > 0;) all.append(some, static_cast<size_t>(got));
+    close(client);
+    Frame frame;
+    if (all.size() < sizeof frame) return {-1, all};
+    memcpy(&frame, all.data(), sizeof frame);
+    EXPECT_EQ(memcmp(frame.magic, "FHDG", 4), 0);
+    EXPECT_EQ(frame.version, 1);
+    EXPECT_EQ(frame.length, all.size() - sizeof frame);
+    return {frame.code, all.substr(sizeof frame)};
+  }
+  Answer ask(const void* request, size_t size) const {
+    int client = connect_to(path_);
+    EXPECT_GE(client, 0);
+    EXPECT_EQ(send(client, request, size, MSG_NOSIGNAL), static_cast<ssize_t>(size));
+    shutdown(client, SHUT_WR);
+    return read_answer(client);
+  }
+  Answer ask(uint16_t version, uint16_t command, uint64_t length) const {
+    Frame frame = {{'F', 'H', 'D', 'G'}, version, command, length};
+    return ask(&frame, sizeof frame);
+  }
+  void expect_alive() const {
+    Answer answer = ask(1, static_cast<uint16_t>(Command::kStat), 0);
+    EXPECT_EQ(answer.status, static_cast<int>(Status::kDone));
+    EXPECT_EQ(answer.text, "command 1");
+  }
+
+  std::string folder_, path_;
+  std::thread server_;
+};
+
+TEST_F(DiagnosticSocketTest, requests_are_answered_one_after_the_other) {
+  serve();
+  for (int i = 0; i < 3; i++) expect_alive();
+  EXPECT_EQ(ask(1, 3, 0).text, "command 3");
+  Answer large = ask(1, 2, 0);
+  EXPECT_EQ(large.text.size(), size_t{8} << 20);
+}
+
+TEST_F(DiagnosticSocketTest, only_the_user_can_enter) {
+  serve();
+  struct stat status;
+  ASSERT_EQ(stat(own_folder().c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0700u);
+  ASSERT_EQ(stat(path_.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600u);
+  EXPECT_TRUE(S_ISSOCK(status.st_mode));
+  EXPECT_EQ(path_.rfind(own_folder() + "/" + std::to_string(getpid()) + "-", 0), 0u);
+  stop();
+  EXPECT_NE(stat(path_.c_str(), &status), 0);
+}
+
+TEST_F(DiagnosticSocketTest, a_folder_that_is_open_to_others_is_closed) {
+  ASSERT_EQ(mkdir(own_folder().c_str(), 0777), 0);
+  ASSERT_EQ(chmod(own_folder().c_str(), 0777), 0);
+  serve();
+  struct stat status;
+  ASSERT_EQ(stat(own_folder().c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0700u);
+}
+
+TEST_F(DiagnosticSocketTest, a_link_or_a_file_in_place_of_the_folder_is_not_taken) {
+  std::string elsewhere = folder_ + "/elsewhere";
+  ASSERT_EQ(mkdir(elsewhere.c_str(), 0700), 0);
+  ASSERT_EQ(symlink(elsewhere.c_str(), own_folder().c_str()), 0);
+  diag::SocketFile file;
+  char error[512];
+  ASSERT_TRUE(diag::make_socket_file(&file, error, sizeof error)) << error;
+  EXPECT_EQ(std::string(file.path).rfind("/tmp/freehold-" + std::to_string(geteuid()) + "/", 0), 0u) << file.path;
+  EXPECT_TRUE(files::is_empty(elsewhere));
+  close(file.listener);
+  unlink(file.path);
+}
+
+TEST_F(DiagnosticSocketTest, the_folder_of_the_session_comes_first) {
+  setenv("XDG_RUNTIME_DIR", folder_.c_str(), 1);
+  serve();
+  unsetenv("XDG_RUNTIME_DIR");
+  EXPECT_EQ(path_.rfind(folder_ + "/freehold/", 0), 0u) << path_;
+  expect_alive();
+}
+
+TEST_F(DiagnosticSocketTest, a_path_that_is_too_long_is_passed_over) {
+  std::string deep = folder_ + "/" + std::string(100, 'd');
+  ASSERT_EQ(mkdir(deep.c_str(), 0700), 0);
+  setenv("XDG_RUNTIME_DIR", deep.c_str(), 1);
+  serve();
+  unsetenv("XDG_RUNTIME_DIR");
+  EXPECT_EQ(path_.rfind(own_folder(), 0), 0u) << path_;
+}
+
+TEST_F(DiagnosticSocketTest, dead_sockets_go_and_living_ones_stay) {
+  ASSERT_EQ(mkdir(own_folder().c_str(), 0700), 0);
+  auto bound = [this](const char* name) {
+    int dead = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    strncpy(address.sun_path, (own_folder() + "/" + name).c_str(), sizeof address.sun_path - 1);
+    EXPECT_EQ(bind(dead, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    return dead;
+  };
+  close(bound("1-dead.sock"));
+  int living = bound("2-living.sock"), full = bound("3-full.sock");
+  listen(living, 4);
+  listen(full, 0);
+  // A queue with no room, as of a process that is stopped.
+  std::vector<int> waiting;
+  for (int i = 0; i < 4; i++) {
+    int client = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    strncpy(address.sun_path, (own_folder() + "/3-full.sock").c_str(), sizeof address.sun_path - 1);
+    connect(client, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+    waiting.push_back(client);
+  }
+  close(open((own_folder() + "/4-text.txt").c_str(), O_CREAT | O_CLOEXEC, 0600));
+  serve();
+  EXPECT_FALSE(files::exists(own_folder() + "/1-dead.sock"));
+  EXPECT_TRUE(files::exists(own_folder() + "/2-living.sock"));
+  EXPECT_TRUE(files::exists(own_folder() + "/3-full.sock"));
+  EXPECT_TRUE(files::exists(own_folder() + "/4-text.txt"));
+  EXPECT_TRUE(files::exists(path_));
+  // The other way round: who looks at this one does it no harm.
+  int folder = open(own_folder().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  for (int i = 0; i < 20; i++) diag::remove_stale_sockets(folder, own_folder().c_str());
+  close(folder);
+  EXPECT_TRUE(files::exists(path_));
+  expect_alive();
+  for (int descriptor : waiting) close(descriptor);
+  close(living);
+  close(full);
+}
+
+TEST_F(DiagnosticSocketTest, what_is_no_request_is_refused_with_a_reason) {
+  serve();
+  auto refused = [](const Answer& answer, Status status, const char* word) {
+    EXPECT_EQ(answer.status, static_cast<int>(status));
+    EXPECT_NE(answer.text.find(word), std::string::npos) << answer.text;
+  };
+  refused(ask("GET / HTTP/1.1\r\n\r\n", 18), Status::kBadRequest, "FHDG");
+  refused(ask("FHDG", 4), Status::kBadRequest, "16 bytes");
+  refused(ask(2, 1, 0), Status::kOtherVersion, "version 1");
+  refused(ask(0, 1, 0), Status::kOtherVersion, "version 1");
+  refused(ask(1, 1, 1), Status::kBadRequest, "data");
+  refused(ask(1, 1, UINT64_MAX), Status::kBadRequest, "data");
+  refused(ask(1, 0, 0), Status::kUnknownCommand, "does not know");
+  refused(ask(1, 4, 0), Status::kUnknownCommand, "does not know");
+  refused(ask(1, UINT16_MAX, 0), Status::kUnknownCommand, "does not know");
+  // More than is read, and it is refused all the same.
+  std::string flood(size_t{64} << 10, 'F');
+  refused(ask(flood.data(), flood.size()), Status::kBadRequest, "FHDG");
+  expect_alive();
+}
+
+TEST_F(DiagnosticSocketTest, who_goes_away_harms_nobody) {
+  serve();
+  Frame leaks = {{'F', 'H', 'D', 'G'}, 1, 2, 0};
+  for (int i = 0; i < 20; i++) {
+    int client = connect_to(path_);  // says nothing
+    ASSERT_GE(client, 0);
+    if (i % 3 != 0) {
+      ASSERT_GT(send(client, &leaks, i % 3 == 1 ? 7 : sizeof leaks, MSG_NOSIGNAL), 0);  // half of a request; or does not take the answer
+    }
+    close(client);
+  }
+  expect_alive();
+}
+
+TEST_F(DiagnosticSocketTest, who_says_nothing_is_waited_for_five_seconds_only) {
+  serve();
+  int silent = connect_to(path_);
+  ASSERT_EQ(send(silent, "FHD", 3, MSG_NOSIGNAL), 3);
+  expect_alive();  // which had to wait for it
+  Answer answer = read_answer(silent);
+  EXPECT_EQ(answer.status, static_cast<int>(Status::kBadRequest));
+}
+
+TEST_F(DiagnosticSocketTest, another_user_is_refused) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root to become another user";
+  serve();
+  // As if the modes did not keep him out.
+  ASSERT_EQ(chmod(folder_.c_str(), 0777), 0);
+  ASSERT_EQ(chmod(own_folder().c_str(), 0777), 0);
+  ASSERT_EQ(chmod(path_.c_str(), 0777), 0);
+  pid_t child = fork();
+  if (child == 0) {
+    if (setgid(65534) != 0 || setuid(65534) != 0) _exit(2);
+    int client = connect_to(path_);
+    Frame stat = {{'F', 'H', 'D', 'G'}, 1, 1, 0};
+    if (client < 0 || send(client, &stat, sizeof stat, MSG_NOSIGNAL) != sizeof stat) _exit(3);
+    Frame answer = {};
+    if (recv(client, &answer, sizeof answer, MSG_WAITALL) != sizeof answer) _exit(4);
+    _exit(answer.code == static_cast<uint16_t>(Status::kNotAllowed) ? 0 : 5);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  expect_alive();
+}
+
+TEST_F(DiagnosticSocketTest, a_child_of_a_fork_leaves_it_to_its_parent) {
+  serve();
+  ASSERT_GE(listener(), 0);
+  pid_t child = fork();
+  if (child == 0) {
+    diag::leave_diagnostics_to_parent();
+    // With the listener open, connections would wait for the child once the parent is dead.
+    _exit(listener() < 0 && diag::next_request() == Command::kNone ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  expect_alive();
+}
+
+TEST_F(DiagnosticSocketTest, a_descriptor_that_the_program_closed_and_got_again_is_not_served) {
+  serve();
+  stop();  // the thread is not in accept any more
+  core::renew_states();
+  char error[512] = {};
+  ASSERT_TRUE(diag::open_diagnostics(error, sizeof error)) << error;
+  path_ = diag::diagnostics_path();
+  int number = listener();
+  ASSERT_GE(number, 0);
+  int other = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  ASSERT_EQ(dup2(other, number), number);
+  EXPECT_EQ(diag::next_request(), Command::kNone);
+  close(other);
+  close(number);
+  diag::close_diagnostics();
+}
+
+}  // namespace
+}  // namespace freehold::testing

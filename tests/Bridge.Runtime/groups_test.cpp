@@ -147,6 +147,25 @@ TEST_F(Groups, LieTogetherInTheOrderOfTheirAllocation) {
   expect_right();
 }
 
+// Ids that were never used come in a row: entries of the table are side by side as the objects are. In a process of its own, where none was used.
+TEST_F(GroupsDeathTest, HaveIdsSideBySide) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        Compiled compiled;
+        std::vector<uint32_t> ids;
+        for (int i = 0; i < 1000; i++) {
+          ids.push_back(id(allocate(4, 24)));
+          for (int k = 0; k < 3; k++) allocate(0, 24);
+        }
+        size_t beside = 0;
+        for (size_t i = 1; i < ids.size(); i++) beside += ids[i] + 1 == ids[i - 1] || ids[i] == ids[i - 1] + 1;
+        // One in each sixteen begins anew.
+        exit(beside >= ids.size() * 9 / 10 ? 0 : 1);
+      },
+      ::testing::ExitedWithCode(0), "");
+}
+
 TEST_F(Groups, LargeAndAlignedObjectsStayOut) {
   Compiled compiled;
   void* largest = allocate(1, kLargestGrouped);

@@ -185,11 +185,21 @@ TEST_F(FilesTest, ProfilesOfOneProgramAddUp) {
 TEST_F(FilesTest, ProfilesOfTwoVersionsDoNot) {
   Profile a, b;
   add_site(a, "f>malloc#1", 1);
-  add_site(b, "f>calloc#1", 2);
+  add_site(b, "f>malloc#1", 2);
   Profile before = a;
   EXPECT_FALSE(merge_into(&a, b, &error_));
   EXPECT_NE(error_.find("the function 'f' differs"), std::string::npos) << error_;
   EXPECT_EQ(a, before);
+}
+
+// Two files of one name that each have a function f: one profile has sites of both.
+TEST_F(FilesTest, FunctionsOfOneNameMayDifferInOneProfile) {
+  Profile none, both;
+  add_site(both, "util.c:f>malloc#1", 1);
+  add_site(both, "util.c:f>calloc#1", 2);
+  EXPECT_TRUE(merge_into(&none, both, &error_)) << error_;
+  EXPECT_TRUE(merge_into(&none, both, &error_)) << error_;
+  EXPECT_EQ(none.sites, both.sites);
 }
 
 }  // namespace

@@ -96,22 +96,18 @@ bool write_profile(const Profile& profile, const std::string& path, std::string*
 bool merge_into(Profile* profile, const Profile& more, std::string* error) {
   Profile merged = *profile;
   std::map<std::string, uint32_t> sites;
-  std::map<std::string, uint64_t> shapes;
-  for (uint32_t i = 0; i < merged.sites.size(); i++) {
-    sites[merged.sites[i].name] = i;
-    shapes[merged.sites[i].function()] = merged.sites[i].shape;
-  }
+  for (uint32_t i = 0; i < merged.sites.size(); i++) sites[merged.sites[i].name] = i;
   std::vector<uint32_t> site_here, context_here;
   site_here.reserve(more.sites.size());
   context_here.reserve(more.contexts.size());
   for (const Site& site : more.sites) {
-    auto shape = shapes.emplace(site.function(), site.shape);
-    if (shape.first->second != site.shape) {
+    auto [found, is_new] = sites.emplace(site.name, static_cast<uint32_t>(merged.sites.size()));
+    if (is_new) merged.sites.push_back(site);
+    // By its name alone: files of one name may have functions of one name, and both are in one profile.
+    if (merged.sites[found->second].shape != site.shape) {
       *error = "the function '" + site.function() + "' differs between the profiles: they are of different versions of the program";
       return false;
     }
-    auto [found, is_new] = sites.emplace(site.name, static_cast<uint32_t>(merged.sites.size()));
-    if (is_new) merged.sites.push_back(site);
     site_here.push_back(found->second);
   }
   std::map<std::vector<uint32_t>, uint32_t> contexts;

@@ -123,7 +123,6 @@ void Recorder::access(uintptr_t address, uint64_t bytes) noexcept {
     return;
   }
   if (!state->lock.try_lock()) return;
-  if (--state->burst_left == 0) begin_gap(*state);
   if (uint32_t number = objects_.number_at(address); number != 0) {
     Object& object = objects_[number];
     uint32_t context = object.context.load(std::memory_order_relaxed);
@@ -133,6 +132,7 @@ void Recorder::access(uintptr_t address, uint64_t bytes) noexcept {
                            object.previous.load(std::memory_order_relaxed), object.following.load(std::memory_order_relaxed)});
     }
   }
+  if (--state->burst_left == 0) begin_gap(*state);
   state->lock.unlock();
 }
 

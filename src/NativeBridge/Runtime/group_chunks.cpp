@@ -17,7 +17,6 @@ uint32_t current_group() noexcept {
 
 void GroupChunk::initialize(uint32_t group) noexcept {
   group_ = group;
-  state = State::kOwned;
   bump_.store(first(), std::memory_order_relaxed);
   objects_.store(0, std::memory_order_relaxed);
   freed_.store(0, std::memory_order_relaxed);

@@ -23,7 +23,7 @@ class GroupChunk {
  public:
   enum class State : uint32_t { kOwned, kOpen, kFull };  // kOpen: it has room, and no owner
 
-  // Of memory with any contents.
+  // Of memory with any contents. Its state is the heap's to set.
   void initialize(uint32_t group) noexcept;
   uint32_t group() const noexcept { return group_; }
 
@@ -39,8 +39,10 @@ class GroupChunk {
   std::atomic<uint32_t>& id_of(void* start) noexcept;
 
   // The heap's lock guards these. `settle`: what was freed before, by whomever, is seen; what is freed later sees what has been allocated.
-  State state = State::kOwned;
+  State state;
   bool settle_and_see_if_empty() noexcept;
+  // Bytes of freed objects, and those that no object was ever in.
+  size_t waste() const noexcept { return kChunk - first() - ids_size() - live_bytes(); }
   size_t room() const noexcept { return kChunk - bump_ - ids_size(); }
   bool has_room() const noexcept { return room() >= kLargestGrouped + sizeof(uint32_t); }
 

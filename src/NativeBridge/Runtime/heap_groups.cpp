@@ -26,10 +26,15 @@ void* Heap::allocate_grouped(ThreadCache& cache, uint32_t group, uint32_t id, si
     lock_.unlock();
     chunk = nullptr;
   }
-  // Without the lock, which the budget's thread takes.
-  bool may_grow = budget::make_room(kChunk);
   lock_.lock();
-  chunk = take_chunk(group, may_grow);
+  chunk = take_chunk(group, false);
+  if (chunk == nullptr) {
+    // Without the lock, which the budget's thread takes.
+    lock_.unlock();
+    bool may_grow = budget::make_room(kChunk);
+    lock_.lock();
+    chunk = take_chunk(group, may_grow);
+  }
   size_t resident = spans_.resident();
   lock_.unlock();
   if (resident > kDefragmentAbove) defragmenter.start();
@@ -47,6 +52,7 @@ GroupChunk* Heap::take_chunk(uint32_t group, bool may_grow) noexcept {
   Span* span = may_grow ? spans_.make_group(kChunk) : nullptr;
   if (span == nullptr) return nullptr;
   chunk_of(span)->initialize(group);
+  chunk_of(span)->state = GroupChunk::State::kOwned;
   has_groups_ = true;
   return chunk_of(span);
 }
@@ -86,6 +92,7 @@ bool Heap::move_grouped(uint32_t id, uint8_t* start, Span* span) noexcept {
     target = made == nullptr ? nullptr : chunk_of(made);
     if (target == nullptr) return false;
     target->initialize(from->group());
+    target->state = GroupChunk::State::kOwned;
     to = static_cast<uint8_t*>(target->allocate(id, size));
   }
   memcpy(to, start, size);
@@ -106,7 +113,7 @@ uint64_t Heap::group_waste() noexcept {
   for (size_t unit = 1; unit < spans_.frontier(); unit++) {
     Span* span = spans_.numbered(static_cast<uint32_t>(unit));
     if (span->kind == SpanKind::kSmall) continue;
-    if (span->kind == SpanKind::kGroup && chunk_of(span)->state != GroupChunk::State::kOwned) waste += kChunk - chunk_of(span)->live_bytes();
+    if (span->kind == SpanKind::kGroup && chunk_of(span)->state != GroupChunk::State::kOwned) waste += chunk_of(span)->waste();
     unit += span->units - 1;
   }
   return waste;

@@ -18,6 +18,11 @@ constexpr size_t kLargestAlignment = 64 * 1024;
 }
 
 uint32_t take_id(Ids& ids) noexcept {
+  if (uint32_t group = current_group(); group != 0) {
+    Ids::OfGroup& own = ids.groups[group];
+    if (own.count == 0) own.count = static_cast<uint32_t>(table.take(own.ids, kMostIdsOfGroup));
+    if (own.count != 0) return own.ids[--own.count];
+  }
   if (ids.count == 0) ids.count = static_cast<uint32_t>(table.take(ids.ids, kMostIds));
   return ids.count == 0 ? 0 : ids.ids[--ids.count];
 }
@@ -39,7 +44,11 @@ void* allocate(Ids& ids, size_t size, size_t alignment, bool zeroed) noexcept {
   if (id == 0) return raw_memory::allocate(size, alignment, zeroed);
   void* start = service->alloc(id, size, &alignment, zeroed ? 1 : 0);
   if (start == nullptr) {
-    ids.ids[ids.count++] = id;
+    if (ids.count < kMostIds) {
+      ids.ids[ids.count++] = id;
+    } else {
+      table.give_back(&id, 1);
+    }
     errno = ENOMEM;
     return nullptr;
   }
@@ -125,6 +134,10 @@ void empty(Ids& ids) noexcept {
   // Ids that were taken and never used.
   table.give_back(ids.ids, ids.count);
   ids.count = 0;
+  for (Ids::OfGroup& own : ids.groups) {
+    table.give_back(own.ids, own.count);
+    own.count = 0;
+  }
 }
 
 }  // namespace freehold::bridge::objects

@@ -6,17 +6,23 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "group_chunks.h"
 #include "handle_table.h"
 
 namespace freehold::bridge {
 
-inline constexpr uint32_t kMostIds = 64;
+inline constexpr uint32_t kMostIds = 64, kMostIdsOfGroup = 16;
 
 // The ids that a thread keeps. Owner: the thread while it is inside, whoever has stopped the threads otherwise.
 struct Ids {
   uint32_t count, freed_count;
   uint32_t ids[kMostIds];
   uint32_t freed[kMostIds];
+  // Of groups of a heap profile: what is used together has entries of the table side by side, too.
+  struct OfGroup {
+    uint32_t count;
+    uint32_t ids[kMostIdsOfGroup];
+  } groups[kMostGroups + 1];
 };
 
 namespace objects {

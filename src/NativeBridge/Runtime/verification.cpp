@@ -231,6 +231,9 @@ Violation Heap::verify_all() noexcept {
     if (!violation.is_found()) violation = verify_cache(thread.cache);
     if (!violation.is_found()) violation = verify_ids(thread.ids.ids, thread.ids.count);
     if (!violation.is_found()) violation = verify_ids(thread.ids.freed, thread.ids.freed_count);
+    for (const Ids::OfGroup& own : thread.ids.groups) {
+      if (!violation.is_found()) violation = verify_ids(own.ids, own.count);
+    }
   });
   return violation.is_found() ? violation : scoped_pins.verify();
 }

@@ -234,11 +234,12 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
     // What another thread's round gave, others may have used up: that is another failure, for another round.
     for (int tries = 3; start == nullptr && tries > 0; tries--) {
       thread_heap.emergency = kEmergencyBytes;
+      uint64_t allocated = thread_totals().allocated_bytes;
       QuickRound round = {state.quick_rounds.begun(), true};
       if (!call_where_threads_stop(make_quick_round, &round)) maintain(true, true);
       thread_heap.emergency = 0;
       start = try_allocate(context, size, flags);
-      if (round.own) break;
+      if (round.own || thread_totals().allocated_bytes == allocated) break;
     }
   }
   // What could not be done where others wait for this thread to stop: another thread's round or remap was under way, or only a stop tells what is pinned. Not

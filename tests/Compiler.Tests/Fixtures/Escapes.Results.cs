@@ -131,6 +131,29 @@ public static partial class Escapes
     [End]
     public static string? ReadOfGeneric() => ((Node)InGeneric<Node>(new Node()).Value!).ToString();
 
+    private static string? s_ownText;
+    private static readonly string?[] s_ownTexts = new string?[10];
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static string OwnText(int n) => s_ownText ??= new string('x', n);
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static string OneOfOwnTexts(int n) => s_ownTexts[n] ??= new string('x', n);
+
+    // The framework keeps the texts of small numbers, and marks them.
+    [End]
+    public static int Digits(int n) => n.ToString().Length;
+
+    [End]
+    public static int DigitsOfBoth(int n, long m) => (n.ToString() + m.ToString()).Length;
+
+    // Nobody marks what a program keeps.
+    [End]
+    public static int OfOwnText(int n) => OwnText(n).Length;
+
+    [End]
+    public static int OfOwnTexts(int n) => OneOfOwnTexts(n).Length;
+
     // What the timer has inside would end it.
     [End]
     public static int WithTimer(TimerCallback callback)

@@ -48,6 +48,9 @@ public enum EscapeRule
     /// <summary>What a call returns may be what others know.</summary>
     SharedResults,
 
+    /// <summary>A text in a static field may be one that no deletion leaves.</summary>
+    MarkedTexts,
+
     /// <summary>An address may become a number.</summary>
     Numbers,
 

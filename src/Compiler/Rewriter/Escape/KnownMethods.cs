@@ -12,6 +12,9 @@ internal sealed class KnownMethods(ClosedWorld world)
     private readonly Dictionary<FieldDefinition, bool> _constants = [];
     private readonly Dictionary<MethodDefinition, KnownMethod?> _models = [];
 
+    /// <summary>Static fields whose texts a deletion leaves.</summary>
+    public SharedTexts Texts { get; } = new(world);
+
     /// <summary>What a method does, if it is known by name.</summary>
     public KnownMethod? ModelOf(MethodDefinition method)
     {

@@ -35,6 +35,7 @@ internal sealed partial class PointsTo
     private Value[] _stack = new Value[8];
     private int _depth;
     private bool _changed;
+    private int _texts = -1;
     private Instruction _at;
 
     private PointsTo(SummaryTable summaries, MethodDefinition method)
@@ -378,6 +379,24 @@ internal sealed partial class PointsTo
         }
     }
 
+    /// <summary>What stands for the arrays of texts that the framework marks (<see cref="SharedTexts"/>): no deletion harms what is in them. Nobody gets such an array.</summary>
+    private int Texts()
+    {
+        if (_texts < 0)
+        {
+            _texts = _contents.Count;
+            _contents.Add(new NodeSet());
+        }
+
+        return _texts;
+    }
+
+    private bool HasSharedTexts(FieldReference field) => _summaries.Has(EscapeRule.MarkedTexts) ? _summaries.Known.Texts.Has(field) : SharedTexts.OfTexts(field);
+
+    // Each is a text that was made here, or by what was called.
+    private bool AreNewTexts(NodeSet nodes) => nodes.Members.All(node =>
+        _siteOfNode.TryGetValue(node, out AllocationSite? site) && site.Node == node && !site.IsOfUnknownType && site.Types.Count > 0 && site.Types.All(type => type.MetadataType == MetadataType.String));
+
     private NodeSet Load(NodeSet addresses)
     {
         NodeSet loaded = new();
@@ -405,11 +424,14 @@ internal sealed partial class PointsTo
 
         foreach (int node in addresses.Members)
         {
-            if (_escaped.Contains(node))
+            if (_escaped.Contains(node) || (node == _texts && !AreNewTexts(values)))
             {
                 Escape(values, what);
             }
-
+            else if (node == _texts)
+            {
+                continue;
+            }
             else
             {
                 _changed |= _contents[node].UnionWith(values);

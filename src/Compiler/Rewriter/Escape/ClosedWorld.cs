@@ -277,7 +277,15 @@ public sealed partial class ClosedWorld : IDisposable
 
     private static bool Answers(MethodDefinition method, MethodDefinition slot) =>
         method is { IsVirtual: true, IsAbstract: false, IsStatic: false } && method.Parameters.Count == slot.Parameters.Count
+        && method.Parameters.Zip(slot.Parameters).All(pair => MayBeSame(pair.First.ParameterType, pair.Second.ParameterType))
         && (PlainName(method.Name) == PlainName(slot.Name) || method.Overrides.Any(overridden => overridden.Name == slot.Name));
+
+    // What answers a slot has its signature, with type arguments for type parameters.
+    private static bool MayBeSame(TypeReference a, TypeReference b)
+    {
+        (a, b) = (Unmodified(a), Unmodified(b));
+        return a.ContainsGenericParameter || b.ContainsGenericParameter || a.FullName == b.FullName;
+    }
 
     // What implements a method of an interface under another name is overridden under that.
     private static bool MayOverride(MethodDefinition method, MethodDefinition one) => method != one && one.IsVirtual && Answers(method, one);

@@ -31,6 +31,10 @@ internal sealed class KnownMethods(ClosedWorld world)
         "System.Runtime.CompilerServices.Unsafe" => OfUnsafe(method.Name),
         "System.Threading.Volatile" => method.Name switch { "Read" => KnownMethod.Reads, "Write" => KnownMethod.Writes, _ => null },
         "System.Threading.Interlocked" when method.Name is "Exchange" or "CompareExchange" => KnownMethod.Writes,
+        // A span is known by what it is over: by their IL, which goes through the span's own address, the memory would be stored below itself.
+        "System.Span`1" or "System.ReadOnlySpan`1" when method.IsConstructor && method.HasParameters => KnownMethod.Writes,
+        "System.Span`1" or "System.ReadOnlySpan`1" when method.Name == "op_Implicit" => KnownMethod.GivesArguments,
+        "System.Span`1" or "System.ReadOnlySpan`1" when method.Name is "CopyTo" or "TryCopyTo" => KnownMethod.CopiesSpan,
         "System.GC" when method.Name is "AllocateUninitializedArray" or "AllocateArray" => KnownMethod.Allocates,
         "System.SR" when method.ReturnType.MetadataType == MetadataType.String && method.Parameters.All(parameter => parameter.ParameterType.MetadataType == MetadataType.String)
             && method.Name != "Format" => KnownMethod.GivesOther,

@@ -196,7 +196,9 @@ internal sealed partial class PointsTo
 
         if (_summaries.Known.ModelOf(target) is { } model)
         {
-            return Apply(model, target, arguments);
+            // Of numbers there is nothing to follow.
+            bool isOfPlain = model == KnownMethod.CopiesSpan && called.DeclaringType is GenericInstanceType { GenericArguments: [{ } element] } && _world.IsPlain(element);
+            return Apply(isOfPlain ? KnownMethod.Nothing : model, target, arguments);
         }
 
         MethodSummary summary = _summaries.Of(target);
@@ -223,6 +225,9 @@ internal sealed partial class PointsTo
                 return Load(first);
             case KnownMethod.Copies:
                 Store(first, Load(arguments[1].Nodes), $"is copied by {Describe(target)}");
+                return NodeSet.Empty;
+            case KnownMethod.CopiesSpan:
+                Store(arguments[1].Nodes, Load(Load(first)), $"is copied by {Describe(target)}");
                 return NodeSet.Empty;
             case KnownMethod.CopiesArray:
                 int to = target.Parameters[1].ParameterType.MetadataType == MetadataType.Class ? 1 : 2;

@@ -68,7 +68,7 @@ internal sealed partial class PointsTo
         {
             int cell = CellOf();
             arguments[0] = new Value(NodeSet.Of(cell), ValueShape.Address);
-            CallOne(constructor, arguments);
+            Construct(constructor, arguments);
             Push(_contents[cell], ValueShape.Plain);
         }
         else if (definition.FullName == "System.String")
@@ -88,9 +88,16 @@ internal sealed partial class PointsTo
         {
             AllocationSite site = NewSite(type);
             arguments[0] = new Value(NodeSet.Of(site.Node), ValueShape.Plain);
-            CallOne(constructor, arguments);
+            Construct(constructor, arguments);
             Push(NodeSet.Of(site.Node), ValueShape.Plain);
         }
+    }
+
+    private void Construct(MethodReference constructor, Value[] arguments)
+    {
+        _constructs = true;
+        CallOne(constructor, arguments);
+        _constructs = false;
     }
 
     private NodeSet Dispatch(MethodReference called, Value[] arguments)
@@ -246,6 +253,13 @@ internal sealed partial class PointsTo
 
     private NodeSet Apply(MethodSummary summary, MethodDefinition target, Value[] arguments)
     {
+        // Nothing hangs on a new object when its constructor begins. What that stores below it is stored in it, in what the constructor makes, or in an argument, which the summary says too.
+        // Without this, an argument would be stored in all those that were stored before it.
+        bool constructs = _constructs && (summary.StoresOther & MethodSummary.Bit(0)) == 0;
+        _constructs = false;
+        NodeSet? inNew = !constructs ? null
+            : _siteOfNode.ContainsKey(arguments[0].Nodes.Members.First()) ? arguments[0].Nodes.Plus(NodeSet.Of(arguments[0].Nodes.Members.First() + 1))
+            : (summary.StoresFresh & MethodSummary.Bit(0)) == 0 ? arguments[0].Nodes : null;
         string reason = $"is passed to {Describe(target)}";
         NodeSet result = new();
         NodeSet inFresh = new();
@@ -361,7 +375,7 @@ internal sealed partial class PointsTo
             {
                 if (flows > MethodSummary.InReturned && _summaries.Has(EscapeRule.StoresIntoArguments) && (flows & MethodSummary.Into(k)) != 0 && MethodSummary.Into(k) != MethodSummary.Escapes)
                 {
-                    Store(Closure(arguments[k].Nodes), nodes, reason);
+                    Store(k == 0 && inNew is not null ? inNew : Closure(arguments[k].Nodes), nodes, reason);
                 }
             }
         }

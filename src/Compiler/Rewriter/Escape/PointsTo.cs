@@ -36,6 +36,7 @@ internal sealed partial class PointsTo
     private int _depth;
     private bool _changed;
     private int _texts = -1;
+    private bool _constructs;
     private Instruction _at;
 
     private PointsTo(SummaryTable summaries, MethodDefinition method)

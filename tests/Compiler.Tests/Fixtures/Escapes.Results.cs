@@ -163,8 +163,8 @@ public static partial class Escapes
         public readonly Node Inner = new() { Value = value };
     }
 
-    // A constructor stores an argument in another one, in what it makes, and in what others know.
-    [Goes("into 1")]
+    // A constructor stores an argument in another one, in what it makes, and in what others know. What is stored below an argument counts as stored in all that hangs there, so in itself too.
+    [Goes("into 0, into 1")]
     public static int ConstructorIntoArgument(object value, Node first) => new IntoOther(first, value).First is null ? 0 : 1;
 
     [Goes("returned, in result")]

@@ -167,7 +167,7 @@ public static partial class Escapes
     [Goes("into 0, into 1")]
     public static int ConstructorIntoArgument(object value, Node first) => new IntoOther(first, value).First is null ? 0 : 1;
 
-    [Goes("returned, in result")]
+    [Goes("returned, in another result")]
     public static object? ConstructorIntoNew(object value) => new IntoNew(value).Inner.Value;
 
     [Goes("escapes")]

@@ -247,6 +247,49 @@ internal sealed partial class PointsTo
         }
     }
 
+    /// <summary>What a call does among the things that hang on one argument.</summary>
+    private void Link(MethodSummary summary, int parameter, NodeSet nodes, string reason)
+    {
+        ulong bit = MethodSummary.Bit(parameter);
+        if (((summary.Lifts | summary.Relinks | summary.Wraps) & bit) == 0)
+        {
+            return;
+        }
+
+        NodeSet below = Closure(Load(nodes));
+        if ((summary.Lifts & bit) != 0)
+        {
+            Store(nodes, below, reason);
+        }
+
+        if ((summary.Relinks & bit) != 0)
+        {
+            Store(below, below, reason);
+        }
+
+        if ((summary.Wraps & bit) == 0)
+        {
+            return;
+        }
+
+        foreach (int node in ((summary.WrapsBelow & bit) != 0 ? nodes.Plus(below) : nodes).Members)
+        {
+            if (_siteOfNode.TryGetValue(node, out AllocationSite? site))
+            {
+                Store(NodeSet.Of(site.Node + 1), below, reason);
+            }
+            else if (node > Other && node <= 2 * _parameters)
+            {
+                Store(NodeSet.Of(node <= _parameters ? node + _parameters : node), below, reason);
+            }
+            else
+            {
+                // Nothing stands for what is new in a structure, or in what others know.
+                Escape(below, reason);
+            }
+        }
+    }
+
     // A chain of calls is told as far as a line goes.
     private static string ReasonIn(MethodSummary summary, int parameter, string call) =>
         summary.Reasons[parameter] is { } inner ? inner.Length > 600 ? $"{call}…" : $"{call}, where it {inner}" : call;
@@ -286,6 +329,7 @@ internal sealed partial class PointsTo
                 StoreUnknown(nodes.Plus(below), isFresh: (summary.StoresOther & MethodSummary.Bit(i)) == 0);
             }
 
+            Link(summary, i, nodes, reason);
             foreach (MethodDefinition slot in summary.Slots[i].ToArray())
             {
                 VirtualOn(nodes, slot);
@@ -327,10 +371,11 @@ internal sealed partial class PointsTo
                 site.MayBeOther |= (summary.Contents[i] & MethodSummary.Returned) != 0;
             }
 
-            Store(NodeSet.Of(site.Node), inFresh, reason);
+            // It leads there itself, or by what its class keeps inside.
+            Store(_summaries.Has(EscapeRule.FreshParts) ? NodeSet.Of(site.Node, site.Node + 1) : NodeSet.Of(site.Node), inFresh, reason);
             if (summary.FreshHoldsOther && _summaries.Has(EscapeRule.FreshHoldsOther))
             {
-                StoreUnknown(NodeSet.Of(site.Node), isFresh: false);
+                StoreUnknown(NodeSet.Of(site.Node, site.Node + 1), isFresh: false);
             }
 
             if (summary.FreshPartsEscape)
@@ -361,6 +406,11 @@ internal sealed partial class PointsTo
                 Escape(nodes, reason);
             }
 
+            if ((flows & MethodSummary.InOther) != 0)
+            {
+                Escape(nodes, $"may hang on what {Describe(target)} returns, which others may know");
+            }
+
             if ((flows & MethodSummary.Returned) != 0 && _summaries.Has(EscapeRule.Returns))
             {
                 result.UnionWith(nodes);
@@ -373,7 +423,7 @@ internal sealed partial class PointsTo
 
             for (int k = 0; k < arguments.Length; k++)
             {
-                if (flows > MethodSummary.InReturned && _summaries.Has(EscapeRule.StoresIntoArguments) && (flows & MethodSummary.Into(k)) != 0 && MethodSummary.Into(k) != MethodSummary.Escapes)
+                if (flows > MethodSummary.InOther && _summaries.Has(EscapeRule.StoresIntoArguments) && (flows & MethodSummary.Into(k)) != 0 && MethodSummary.Into(k) != MethodSummary.Escapes)
                 {
                     Store(k == 0 && inNew is not null ? inNew : Closure(arguments[k].Nodes), nodes, reason);
                 }

@@ -35,6 +35,8 @@ internal sealed class KnownMethods(ClosedWorld world)
         "System.Span`1" or "System.ReadOnlySpan`1" when method.IsConstructor && method.HasParameters => KnownMethod.Writes,
         "System.Span`1" or "System.ReadOnlySpan`1" when method.Name == "op_Implicit" => KnownMethod.GivesArguments,
         "System.Span`1" or "System.ReadOnlySpan`1" when method.Name is "CopyTo" or "TryCopyTo" => KnownMethod.CopiesSpan,
+        // The marks of the rewritten framework.
+        _ when method.DeclaringType.Name == "FreeholdRuntime" && method.Name is "Share" or "ShareElements" => KnownMethod.Nothing,
         "System.GC" when method.Name is "AllocateUninitializedArray" or "AllocateArray" => KnownMethod.Allocates,
         "System.SR" when method.ReturnType.MetadataType == MetadataType.String && method.Parameters.All(parameter => parameter.ParameterType.MetadataType == MetadataType.String)
             && method.Name != "Format" => KnownMethod.GivesOther,
@@ -132,7 +134,7 @@ internal sealed class KnownMethods(ClosedWorld world)
     {
         MethodDefinition? initializer = field.DeclaringType.Methods.FirstOrDefault(method => method is { IsConstructor: true, IsStatic: true, HasBody: true });
         Instruction[] uses = [.. initializer?.Body.Instructions.Where(instruction => instruction.Operand is FieldReference used && used.Name == field.Name && used.DeclaringType.Name == field.DeclaringType.Name) ?? []];
-        if (uses is not [{ OpCode.Code: Code.Stsfld, Previous: { } made } store] || IsTarget(initializer!.Body, store) || IsTarget(initializer.Body, made))
+        if (uses is not [{ OpCode.Code: Code.Stsfld } store] || (BehindMark(store) ?? store.Previous) is not { } made || IsTarget(initializer!.Body, store) || IsTarget(initializer.Body, made) || IsTarget(initializer.Body, made.Next))
         {
             return false;  // a?.b ?? c, or c ? a : b
         }
@@ -143,6 +145,11 @@ internal sealed class KnownMethods(ClosedWorld world)
             || (made.OpCode.Code == Code.Ldsfld && IsConstant((FieldReference)made.Operand));
     }
 
-    private static bool IsTarget(MethodBody body, Instruction instruction) =>
+    /// <summary>Of a store whose value was marked just before (<see cref="Passes.SharedObjects"/>): the instruction before that; null when it was not.</summary>
+    internal static Instruction? BehindMark(Instruction store, string? mark = null) =>
+        store.Previous is { OpCode.Code: Code.Call, Operand: MethodReference { DeclaringType.Name: "FreeholdRuntime" } called, Previous: { OpCode.Code: Code.Dup } dup } call
+            && (called.Name == mark || (mark is null && called.Name is "Share" or "ShareElements")) ? dup.Previous : null;
+
+    internal static bool IsTarget(MethodBody body, Instruction instruction) =>
         body.Instructions.Any(branch => branch.Operand is Instruction target ? target == instruction : branch.Operand is Instruction[] targets && targets.Contains(instruction));
 }

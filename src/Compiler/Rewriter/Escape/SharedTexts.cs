@@ -1,7 +1,6 @@
 using System.Collections.Generic;
 using System.Linq;
 using Freehold.Rewriter.Analysis;
-using Freehold.Rewriter.Passes;
 using Mono.Cecil;
 using Mono.Cecil.Cil;
 
@@ -9,10 +8,11 @@ namespace Freehold.Rewriter.Escape;
 
 /// <summary>
 /// Static fields of the framework that keep texts for all who ask: the texts of small numbers. <see cref="SharedObjects"/> marks each text before it is stored there, and a deletion leaves what is
-/// marked. So for a deletion such a text is as good as a new one, if every store is one that the pass marks; others are not taken.
+/// marked. So for a deletion such a text is as good as a new one, if every store is one that the pass has marked. In a framework that is not rewritten none is.
 /// </summary>
 internal sealed class SharedTexts(ClosedWorld world)
 {
+    private const string Share = nameof(Share), ShareElements = nameof(ShareElements);
     private readonly Dictionary<FieldDefinition, bool> _known = [];
 
     /// <summary>Whether the field has texts, or one array of them.</summary>
@@ -56,9 +56,7 @@ internal sealed class SharedTexts(ClosedWorld world)
         {
             bool marked = use.OpCode.Code switch
             {
-                Code.Stsfld when IsText(field.FieldType) => !SharedObjects.IsProgramsOwn(method, use),
-                // A new array, which nobody else has: its texts are marked with the store.
-                Code.Stsfld => use.Previous?.OpCode.Code is Code.Newarr or Code.Stelem_Ref or Code.Ldnull,
+                Code.Stsfld => IsMarkedStore(method.Body, use, IsText(field.FieldType) ? Share : ShareElements),
                 Code.Ldsfld when IsText(field.FieldType) => true,
                 Code.Ldsfld => IsMarkedUse(method, use),
                 _ => false,
@@ -72,11 +70,25 @@ internal sealed class SharedTexts(ClosedWorld world)
         return true;
     }
 
+    // What is stored was marked just before: dup, call Share. Of an array, whose texts are marked then, also that it is new: nobody else has it. Or it is null or a literal.
+    private static bool IsMarkedStore(MethodBody body, Instruction store, string mark)
+    {
+        if (KnownMethods.IsTarget(body, store))
+        {
+            return false;  // another way leads here, with another value
+        }
+
+        Instruction? before = KnownMethods.BehindMark(store, mark);
+        return before is null
+            ? store.Previous?.OpCode.Code is Code.Ldnull || (mark == Share && store.Previous?.OpCode.Code is Code.Ldstr)
+            : mark == Share || (before.OpCode.Code is Code.Newarr or Code.Stelem_Ref && !KnownMethods.IsTarget(body, before.Next));
+    }
+
     // Of the array: nobody gets it, and what goes into it is marked.
     private static bool IsMarkedUse(MethodDefinition method, Instruction load) => StackEffect.UserOf(load, out int above) is { } user && (user.OpCode.Code, above) switch
     {
         (Code.Ldlen, 0) or (Code.Brtrue or Code.Brtrue_S or Code.Brfalse or Code.Brfalse_S, 0) or (Code.Ldelem_Ref, 1) => true,
-        (Code.Stelem_Ref, 2) => !SharedObjects.IsProgramsOwn(method, user),
+        (Code.Stelem_Ref, 2) => IsMarkedStore(method.Body, user, Share),
         _ => false,
     };
 }

@@ -84,10 +84,6 @@ public sealed class SharedObjects : IRewritePass
         return true;
     }
 
-    /// <summary>Whether a store is of an argument that the program gives. The pass does not mark that.</summary>
-    internal static bool IsProgramsOwn(MethodDefinition method, Instruction store) => Escape.IlSlots.ArgumentOf(method, Before(store)) is int argument && IsVisible(method.DeclaringType)
-        && (method.IsPublic || method.IsFamily || method.IsFamilyOrAssembly || (method.HasThis && argument == 0));
-
     // The value that a store takes is on the stack.
     private static void Stored(AssemblyUnderRewrite assembly, MethodDefinition method, Instruction store, TypeReference type, List<(Instruction, Instruction[])> edits, PassStatistics statistics)
     {
@@ -96,7 +92,8 @@ public sealed class SharedObjects : IRewritePass
             return;
         }
 
-        if (IsProgramsOwn(method, store))
+        if (Escape.IlSlots.ArgumentOf(method, Before(store)) is int argument && IsVisible(method.DeclaringType)
+            && (method.IsPublic || method.IsFamily || method.IsFamilyOrAssembly || (method.HasThis && argument == 0)))
         {
             statistics.Skip(method.FullName, "the program's");
             return;

@@ -63,7 +63,7 @@ public sealed class EscapeTests : IClassFixture<EscapeTests.World>
     public void An_override_of_a_renamed_implementation_is_followed(string name)
     {
         string renamed = World.Renamed(nameof(Escapes.Keeper), nameof(Escapes.IKeeper.Keep), "Put", nameof(Escapes.DerivedKeeper));
-        using ClosedWorld world = new([OfficialFramework.Main.Sdk, OfficialFramework.Main.Assemblies], renamed);
+        using ClosedWorld world = new([World.Sdk, World.Assemblies], renamed);
         string goes = "";
         AutoDeletion.OnDeepStack(() => goes = MethodSummary.Describe(new SummaryTable(world).Of(world.Read(renamed).GetType(typeof(Escapes).FullName).Methods.Single(method => method.Name == name)).Objects[0]));
         Assert.Equal("escapes", goes);
@@ -78,13 +78,20 @@ public sealed class EscapeTests : IClassFixture<EscapeTests.World>
     /// <summary>The fixture and the framework, read once.</summary>
     public sealed class World : IDisposable
     {
-        private readonly ClosedWorld _world = new([OfficialFramework.Main.Sdk, OfficialFramework.Main.Assemblies], typeof(Escapes).Assembly.Location);
+        private static readonly MainFramework s_framework = new();
+        private readonly ClosedWorld _world = new([Sdk, Assemblies], typeof(Escapes).Assembly.Location);
         private static readonly string s_root = System.IO.Directory.CreateTempSubdirectory("freehold-escape").FullName;
         private Answers? _right;
         private ModuleDefinition? _rewritten;
 
+        /// <summary>Of the rewritten framework, which a publish analyses.</summary>
+        public static string Sdk => System.IO.Path.Combine(s_framework.Output, "sdk");
+
+        /// <summary>Its other assemblies.</summary>
+        public static string Assemblies => System.IO.Path.Combine(s_framework.Output, "framework");
+
         /// <summary>The fixture with deletions.</summary>
-        public ModuleDefinition Rewritten => _rewritten ??= Rewrite("with", "--auto-delete", "--reference", OfficialFramework.Main.Sdk, "--reference", OfficialFramework.Main.Assemblies);
+        public ModuleDefinition Rewritten => _rewritten ??= Rewrite("with", "--auto-delete", "--reference", Sdk, "--reference", Assemblies);
 
         /// <inheritdoc/>
         public void Dispose()

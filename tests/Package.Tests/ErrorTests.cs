@@ -39,6 +39,7 @@ public sealed class ErrorTests(PackageFixture machine)
         { "FH0012", ["-p:IlcStandaloneGCSupport=true"] },
         { "FH0012", ["-p:IlcMultiModule=true"] },
         { "FH0012", ["-p:NativeLib=Static"] },
+        { "FH0012", ["-p:FreeholdAutoDelete=true", "-p:Optimize=false"] },
         { "FH0012", ["-p:IlcSdkPath=/tmp/"] },
         { "FH0012", ["-p:IlcFrameworkNativePath=/tmp/"] },
         { "FH0012", ["-p:FreeholdNativeHeap=mesh", "-p:StaticExecutable=true"] },

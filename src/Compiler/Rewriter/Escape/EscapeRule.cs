@@ -48,6 +48,18 @@ public enum EscapeRule
     /// <summary>What a call returns may be what others know.</summary>
     SharedResults,
 
+    /// <summary>A text in a static field may be one that no deletion leaves.</summary>
+    MarkedTexts,
+
+    /// <summary>A call may store one thing that hangs on an argument in another one, or in something new.</summary>
+    Relinks,
+
+    /// <summary>What a call returns leads to an argument by what it has inside.</summary>
+    FreshParts,
+
+    /// <summary>A result that others may know leads to an argument, too.</summary>
+    OtherResults,
+
     /// <summary>An address may become a number.</summary>
     Numbers,
 

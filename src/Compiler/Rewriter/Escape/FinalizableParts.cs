@@ -76,6 +76,7 @@ public sealed partial class ClosedWorld
         }
     }
 
+    [return: System.Diagnostics.CodeAnalysis.NotNullIfNotNull(nameof(type))]
     private static TypeReference? Unmodified(TypeReference? type) => type is IModifierType modified ? Unmodified(modified.ElementType) : type;
 
     private TypeReference? FieldType(TypeDefinition? type, string names) =>

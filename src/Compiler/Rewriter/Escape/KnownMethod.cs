@@ -26,4 +26,7 @@ internal enum KnownMethod
 
     /// <summary>Returns a new object.</summary>
     Allocates,
+
+    /// <summary>What the memory of the first one, the address of a span, holds, into the memory of the second one, a span.</summary>
+    CopiesSpan,
 }

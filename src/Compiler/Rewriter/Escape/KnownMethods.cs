@@ -12,6 +12,9 @@ internal sealed class KnownMethods(ClosedWorld world)
     private readonly Dictionary<FieldDefinition, bool> _constants = [];
     private readonly Dictionary<MethodDefinition, KnownMethod?> _models = [];
 
+    /// <summary>Static fields whose texts a deletion leaves.</summary>
+    public SharedTexts Texts { get; } = new(world);
+
     /// <summary>What a method does, if it is known by name.</summary>
     public KnownMethod? ModelOf(MethodDefinition method)
     {
@@ -28,6 +31,12 @@ internal sealed class KnownMethods(ClosedWorld world)
         "System.Runtime.CompilerServices.Unsafe" => OfUnsafe(method.Name),
         "System.Threading.Volatile" => method.Name switch { "Read" => KnownMethod.Reads, "Write" => KnownMethod.Writes, _ => null },
         "System.Threading.Interlocked" when method.Name is "Exchange" or "CompareExchange" => KnownMethod.Writes,
+        // A span is known by what it is over: by their IL, which goes through the span's own address, the memory would be stored below itself.
+        "System.Span`1" or "System.ReadOnlySpan`1" when method.IsConstructor && method.HasParameters => KnownMethod.Writes,
+        "System.Span`1" or "System.ReadOnlySpan`1" when method.Name == "op_Implicit" => KnownMethod.GivesArguments,
+        "System.Span`1" or "System.ReadOnlySpan`1" when method.Name is "CopyTo" or "TryCopyTo" => KnownMethod.CopiesSpan,
+        // The marks of the rewritten framework.
+        _ when method.DeclaringType.Name == "FreeholdRuntime" && method.Name is "Share" or "ShareElements" => KnownMethod.Nothing,
         "System.GC" when method.Name is "AllocateUninitializedArray" or "AllocateArray" => KnownMethod.Allocates,
         "System.SR" when method.ReturnType.MetadataType == MetadataType.String && method.Parameters.All(parameter => parameter.ParameterType.MetadataType == MetadataType.String)
             && method.Name != "Format" => KnownMethod.GivesOther,
@@ -125,7 +134,7 @@ internal sealed class KnownMethods(ClosedWorld world)
     {
         MethodDefinition? initializer = field.DeclaringType.Methods.FirstOrDefault(method => method is { IsConstructor: true, IsStatic: true, HasBody: true });
         Instruction[] uses = [.. initializer?.Body.Instructions.Where(instruction => instruction.Operand is FieldReference used && used.Name == field.Name && used.DeclaringType.Name == field.DeclaringType.Name) ?? []];
-        if (uses is not [{ OpCode.Code: Code.Stsfld, Previous: { } made } store] || IsTarget(initializer!.Body, store) || IsTarget(initializer.Body, made))
+        if (uses is not [{ OpCode.Code: Code.Stsfld } store] || (BehindMark(store) ?? store.Previous) is not { } made || IsTarget(initializer!.Body, store) || IsTarget(initializer.Body, made) || IsTarget(initializer.Body, made.Next))
         {
             return false;  // a?.b ?? c, or c ? a : b
         }
@@ -136,6 +145,11 @@ internal sealed class KnownMethods(ClosedWorld world)
             || (made.OpCode.Code == Code.Ldsfld && IsConstant((FieldReference)made.Operand));
     }
 
-    private static bool IsTarget(MethodBody body, Instruction instruction) =>
+    /// <summary>Of a store whose value was marked just before (<see cref="Passes.SharedObjects"/>): the instruction before that; null when it was not.</summary>
+    internal static Instruction? BehindMark(Instruction store, string? mark = null) =>
+        store.Previous is { OpCode.Code: Code.Call, Operand: MethodReference { DeclaringType.Name: "FreeholdRuntime" } called, Previous: { OpCode.Code: Code.Dup } dup } call
+            && (called.Name == mark || (mark is null && called.Name is "Share" or "ShareElements")) ? dup.Previous : null;
+
+    internal static bool IsTarget(MethodBody body, Instruction instruction) =>
         body.Instructions.Any(branch => branch.Operand is Instruction target ? target == instruction : branch.Operand is Instruction[] targets && targets.Contains(instruction));
 }

@@ -20,7 +20,10 @@ public sealed class MethodSummary
     /// <summary>The result may lead to it.</summary>
     public const ulong InReturned = 4;
 
-    private const int FirstInto = 3;
+    /// <summary>What others may know in the result may lead to it: something new that hangs on an argument, too, or on something new.</summary>
+    public const ulong InOther = 8;
+
+    private const int FirstInto = 4;
 
     /// <summary>A summary of a method that does nothing with its arguments.</summary>
     public MethodSummary(int parameters)
@@ -52,6 +55,18 @@ public sealed class MethodSummary
 
     /// <summary>Parameters below which it may store what it made.</summary>
     public ulong StoresFresh { get; set; }
+
+    /// <summary>Parameters in whose fields the method may store what hangs on them deeper down.</summary>
+    public ulong Lifts { get; set; }
+
+    /// <summary>Parameters of which it may store one thing that hangs there in another one.</summary>
+    public ulong Relinks { get; set; }
+
+    /// <summary>Parameters in whose fields it may store something new that leads to what hung there before.</summary>
+    public ulong Wraps { get; set; }
+
+    /// <summary>Parameters below which, and not in whose fields only, it may do that.</summary>
+    public ulong WrapsBelow { get; set; }
 
     /// <summary>The result may be something that others know: neither an argument, nor new, nor a constant that no deletion harms.</summary>
     public bool ReturnsOther { get; set; }
@@ -96,12 +111,17 @@ public sealed class MethodSummary
     {
         bool changed = (other.ReturnsOther && !ReturnsOther) || (other.ReturnsFresh && !ReturnsFresh) || (other.FreshPartsEscape && !FreshPartsEscape)
             || (other.FreshIsOfUnknownType && !FreshIsOfUnknownType) || (other.FreshHoldsOther && !FreshHoldsOther)
+            || (other.Lifts & ~Lifts) != 0 || (other.Relinks & ~Relinks) != 0 || (other.Wraps & ~Wraps) != 0 || (other.WrapsBelow & ~WrapsBelow) != 0
             || (other.StoresOther & ~StoresOther) != 0 || (other.StoresFresh & ~StoresFresh) != 0;
         ReturnsOther |= other.ReturnsOther;
         ReturnsFresh |= other.ReturnsFresh;
         FreshPartsEscape |= other.FreshPartsEscape;
         FreshIsOfUnknownType |= other.FreshIsOfUnknownType;
         FreshHoldsOther |= other.FreshHoldsOther;
+        Lifts |= other.Lifts;
+        Relinks |= other.Relinks;
+        Wraps |= other.Wraps;
+        WrapsBelow |= other.WrapsBelow;
         StoresOther |= other.StoresOther;
         StoresFresh |= other.StoresFresh;
         changed |= AddNew(FreshTypes, other.FreshTypes);
@@ -143,6 +163,11 @@ public sealed class MethodSummary
         if ((flows & InReturned) != 0)
         {
             words.Add("in result");
+        }
+
+        if ((flows & InOther) != 0)
+        {
+            words.Add("in another result");
         }
 
         for (int i = 0; FirstInto + i < 64; i++)

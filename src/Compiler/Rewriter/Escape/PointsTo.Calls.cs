@@ -68,7 +68,7 @@ internal sealed partial class PointsTo
         {
             int cell = CellOf();
             arguments[0] = new Value(NodeSet.Of(cell), ValueShape.Address);
-            CallOne(constructor, arguments);
+            Construct(constructor, arguments);
             Push(_contents[cell], ValueShape.Plain);
         }
         else if (definition.FullName == "System.String")
@@ -88,9 +88,16 @@ internal sealed partial class PointsTo
         {
             AllocationSite site = NewSite(type);
             arguments[0] = new Value(NodeSet.Of(site.Node), ValueShape.Plain);
-            CallOne(constructor, arguments);
+            Construct(constructor, arguments);
             Push(NodeSet.Of(site.Node), ValueShape.Plain);
         }
+    }
+
+    private void Construct(MethodReference constructor, Value[] arguments)
+    {
+        _constructs = true;
+        CallOne(constructor, arguments);
+        _constructs = false;
     }
 
     private NodeSet Dispatch(MethodReference called, Value[] arguments)
@@ -196,7 +203,9 @@ internal sealed partial class PointsTo
 
         if (_summaries.Known.ModelOf(target) is { } model)
         {
-            return Apply(model, target, arguments);
+            // Of numbers there is nothing to follow.
+            bool isOfPlain = model == KnownMethod.CopiesSpan && called.DeclaringType is GenericInstanceType { GenericArguments: [{ } element] } && _world.IsPlain(element);
+            return Apply(isOfPlain ? KnownMethod.Nothing : model, target, arguments);
         }
 
         MethodSummary summary = _summaries.Of(target);
@@ -224,6 +233,9 @@ internal sealed partial class PointsTo
             case KnownMethod.Copies:
                 Store(first, Load(arguments[1].Nodes), $"is copied by {Describe(target)}");
                 return NodeSet.Empty;
+            case KnownMethod.CopiesSpan:
+                Store(arguments[1].Nodes, Load(Load(first)), $"is copied by {Describe(target)}");
+                return NodeSet.Empty;
             case KnownMethod.CopiesArray:
                 int to = target.Parameters[1].ParameterType.MetadataType == MetadataType.Class ? 1 : 2;
                 Store(arguments[to].Nodes, Load(first), $"is copied by {Describe(target)}");
@@ -235,12 +247,62 @@ internal sealed partial class PointsTo
         }
     }
 
+    /// <summary>What a call does among the things that hang on one argument.</summary>
+    private void Link(MethodSummary summary, int parameter, NodeSet nodes, string reason)
+    {
+        ulong bit = MethodSummary.Bit(parameter);
+        if (((summary.Lifts | summary.Relinks | summary.Wraps) & bit) == 0)
+        {
+            return;
+        }
+
+        NodeSet below = Closure(Load(nodes));
+        if ((summary.Lifts & bit) != 0)
+        {
+            Store(nodes, below, reason);
+        }
+
+        if ((summary.Relinks & bit) != 0)
+        {
+            Store(below, below, reason);
+        }
+
+        if ((summary.Wraps & bit) == 0)
+        {
+            return;
+        }
+
+        foreach (int node in ((summary.WrapsBelow & bit) != 0 ? nodes.Plus(below) : nodes).Members)
+        {
+            if (_siteOfNode.TryGetValue(node, out AllocationSite? site))
+            {
+                Store(NodeSet.Of(site.Node + 1), below, reason);
+            }
+            else if (node > Other && node <= 2 * _parameters)
+            {
+                Store(NodeSet.Of(node <= _parameters ? node + _parameters : node), below, reason);
+            }
+            else
+            {
+                // Nothing stands for what is new in a structure, or in what others know.
+                Escape(below, reason);
+            }
+        }
+    }
+
     // A chain of calls is told as far as a line goes.
     private static string ReasonIn(MethodSummary summary, int parameter, string call) =>
         summary.Reasons[parameter] is { } inner ? inner.Length > 600 ? $"{call}…" : $"{call}, where it {inner}" : call;
 
     private NodeSet Apply(MethodSummary summary, MethodDefinition target, Value[] arguments)
     {
+        // Nothing hangs on a new object when its constructor begins. What that stores below it is stored in it, in what the constructor makes, or in an argument, which the summary says too.
+        // Without this, an argument would be stored in all those that were stored before it.
+        bool constructs = _constructs && (summary.StoresOther & MethodSummary.Bit(0)) == 0;
+        _constructs = false;
+        NodeSet? inNew = !constructs ? null
+            : _siteOfNode.ContainsKey(arguments[0].Nodes.Members.First()) ? arguments[0].Nodes.Plus(NodeSet.Of(arguments[0].Nodes.Members.First() + 1))
+            : (summary.StoresFresh & MethodSummary.Bit(0)) == 0 ? arguments[0].Nodes : null;
         string reason = $"is passed to {Describe(target)}";
         NodeSet result = new();
         NodeSet inFresh = new();
@@ -267,6 +329,7 @@ internal sealed partial class PointsTo
                 StoreUnknown(nodes.Plus(below), isFresh: (summary.StoresOther & MethodSummary.Bit(i)) == 0);
             }
 
+            Link(summary, i, nodes, reason);
             foreach (MethodDefinition slot in summary.Slots[i].ToArray())
             {
                 VirtualOn(nodes, slot);
@@ -308,10 +371,11 @@ internal sealed partial class PointsTo
                 site.MayBeOther |= (summary.Contents[i] & MethodSummary.Returned) != 0;
             }
 
-            Store(NodeSet.Of(site.Node), inFresh, reason);
+            // It leads there itself, or by what its class keeps inside.
+            Store(_summaries.Has(EscapeRule.FreshParts) ? NodeSet.Of(site.Node, site.Node + 1) : NodeSet.Of(site.Node), inFresh, reason);
             if (summary.FreshHoldsOther && _summaries.Has(EscapeRule.FreshHoldsOther))
             {
-                StoreUnknown(NodeSet.Of(site.Node), isFresh: false);
+                StoreUnknown(NodeSet.Of(site.Node, site.Node + 1), isFresh: false);
             }
 
             if (summary.FreshPartsEscape)
@@ -342,6 +406,11 @@ internal sealed partial class PointsTo
                 Escape(nodes, reason);
             }
 
+            if ((flows & MethodSummary.InOther) != 0)
+            {
+                Escape(nodes, $"may hang on what {Describe(target)} returns, which others may know");
+            }
+
             if ((flows & MethodSummary.Returned) != 0 && _summaries.Has(EscapeRule.Returns))
             {
                 result.UnionWith(nodes);
@@ -354,9 +423,9 @@ internal sealed partial class PointsTo
 
             for (int k = 0; k < arguments.Length; k++)
             {
-                if (flows > MethodSummary.InReturned && _summaries.Has(EscapeRule.StoresIntoArguments) && (flows & MethodSummary.Into(k)) != 0 && MethodSummary.Into(k) != MethodSummary.Escapes)
+                if (flows > MethodSummary.InOther && _summaries.Has(EscapeRule.StoresIntoArguments) && (flows & MethodSummary.Into(k)) != 0 && MethodSummary.Into(k) != MethodSummary.Escapes)
                 {
-                    Store(Closure(arguments[k].Nodes), nodes, reason);
+                    Store(k == 0 && inNew is not null ? inNew : Closure(arguments[k].Nodes), nodes, reason);
                 }
             }
         }

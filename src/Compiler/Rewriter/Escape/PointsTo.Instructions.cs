@@ -238,13 +238,29 @@ internal sealed partial class PointsTo
                 break;
             case Code.Ldsfld:
                 FieldReference field = (FieldReference)at.Operand;
-                Push(_world.IsPlain(field.FieldType) || _summaries.Known.IsConstant(field) ? Value.Nothing : s_other with { Shape = ShapeOf(field.FieldType) });
+                if (_world.IsPlain(field.FieldType) || _summaries.Known.IsConstant(field))
+                {
+                    Push(Value.Nothing);
+                }
+                else if (HasSharedTexts(field))
+                {
+                    Push(field.FieldType is ArrayType ? NodeSet.Of(Texts()) : NodeSet.Empty, ValueShape.Plain);
+                }
+                else
+                {
+                    Push(s_other with { Shape = ShapeOf(field.FieldType) });
+                }
+
                 break;
             case Code.Ldsflda or Code.Localloc:
                 Push(s_other);
                 break;
             case Code.Stsfld:
-                Escape(_summaries.Has(EscapeRule.Statics) ? first.Nodes : NodeSet.Empty, $"is stored in {Describe((FieldReference)at.Operand)}");
+                if (!AreNewTexts(first.Nodes) || !HasSharedTexts((FieldReference)at.Operand))
+                {
+                    Escape(_summaries.Has(EscapeRule.Statics) ? first.Nodes : NodeSet.Empty, $"is stored in {Describe((FieldReference)at.Operand)}");
+                }
+
                 break;
             case Code.Ldelem_Ref or Code.Ldind_Ref or Code.Ldelem_I or Code.Ldind_I:
                 Push(Load(first.Nodes), code is Code.Ldelem_I or Code.Ldind_I ? ValueShape.Either : ValueShape.Plain);

@@ -177,6 +177,8 @@ internal sealed partial class PointsTo
             }
         }
 
+        Link(summary, 0, receivers, reason);
+
         // What it is given may come from anywhere.
         if ((summary.StoresOther & 1) != 0 || summary.Objects.Concat(summary.Contents).Any(flows => (flows & MethodSummary.Into(0)) != 0))
         {

@@ -35,6 +35,10 @@ internal sealed partial class PointsTo
     private Value[] _stack = new Value[8];
     private int _depth;
     private bool _changed;
+    private ulong _lifts;
+    private ulong _relinks;
+    private int _texts = -1;
+    private bool _constructs;
     private Instruction _at;
 
     private PointsTo(SummaryTable summaries, MethodDefinition method)
@@ -184,17 +188,21 @@ internal sealed partial class PointsTo
     {
         MethodSummary summary = new(_parameters);
         NodeSet returned = _returned;
+        NodeSet[] below = [.. Enumerable.Range(0, _parameters).Select(i => Closure(_contents[Parameter(i)]))];
         NodeSet inReturned = new();
-        foreach (int node in returned.Members)
+        NodeSet inOther = new();
+        bool leads = !_world.HasPlainContents(_method.ReturnType);  // a text leads to nothing
+        foreach (int node in returned.Members.Where(node => leads && node != Other))
         {
-            inReturned.UnionWith(Closure(_contents[node]));
+            // A caller has a node for an argument and for what is new, and none for the rest: what that leads to could not be found again.
+            bool isFollowed = node <= 2 * _parameters || IsFresh(node, below) || !_summaries.Has(EscapeRule.OtherResults);
+            (isFollowed ? inReturned : inOther).UnionWith(Closure(_contents[node]));
         }
 
-        NodeSet[] below = [.. Enumerable.Range(0, _parameters).Select(i => Closure(_contents[Parameter(i)]))];
         for (int i = 0; i < _parameters; i++)
         {
-            summary.Objects[i] = FlowsOf(Parameter(i), returned, inReturned, below);
-            summary.Contents[i] = FlowsOf(ContentsOfParameter(i), returned, inReturned, below) & ~MethodSummary.Into(i);
+            summary.Objects[i] = FlowsOf(Parameter(i), returned, inReturned, inOther, below);
+            summary.Contents[i] = FlowsOf(ContentsOfParameter(i), returned, inReturned, inOther, below) & (MethodSummary.Into(i) == MethodSummary.Escapes ? ulong.MaxValue : ~MethodSummary.Into(i));
             summary.Slots[i].AddRange(_slots[i]);
             summary.ContentsSlots[i].AddRange(_slots[_parameters + i]);
             summary.Reasons[i] = _reasons.GetValueOrDefault(Parameter(i)) ?? _reasons.GetValueOrDefault(ContentsOfParameter(i));
@@ -203,6 +211,8 @@ internal sealed partial class PointsTo
             summary.StoresOther |= storesOther ? MethodSummary.Bit(i) : 0;
             summary.StoresFresh |= storesFresh ? MethodSummary.Bit(i) : 0;
         }
+
+        SummarizeLinks(summary, below);
 
         // A new object that two owners lead to: a caller knows an owner's new contents as that owner's alone.
         for (int i = 0; i < _parameters; i++)
@@ -241,16 +251,54 @@ internal sealed partial class PointsTo
         return summary;
     }
 
+    // One node stands for all that hangs on a parameter, and leads to itself from the beginning: what the method does among these is told apart.
+    private void SummarizeLinks(MethodSummary summary, NodeSet[] below)
+    {
+        if (!_summaries.Has(EscapeRule.Relinks))
+        {
+            return;
+        }
+
+        summary.Lifts = _lifts;
+        summary.Relinks = _relinks;
+        for (int i = 0; i < _parameters; i++)
+        {
+            int contents = ContentsOfParameter(i);
+            NodeSet deeper = Closure(_contents[contents]);
+            foreach (int node in below[i].Members.Where(node => node > 2 * _parameters && _contents[node].Contains(contents)))
+            {
+                summary.Wraps |= MethodSummary.Bit(i);
+                summary.WrapsBelow |= deeper.Contains(node) ? MethodSummary.Bit(i) : 0;
+            }
+        }
+    }
+
+    private void NoteLinks(NodeSet addresses, NodeSet values)
+    {
+        for (int i = 0; i < _parameters; i++)
+        {
+            int contents = ContentsOfParameter(i);
+            if (values.Contains(contents))
+            {
+                ulong bit = MethodSummary.Bit(i);
+                _changed |= (addresses.Contains(Parameter(i)) && (_lifts & bit) == 0) || (addresses.Contains(contents) && (_relinks & bit) == 0);
+                _lifts |= addresses.Contains(Parameter(i)) ? bit : 0;
+                _relinks |= addresses.Contains(contents) ? bit : 0;
+            }
+        }
+    }
+
     private bool Shares(NodeSet a, NodeSet b) => a.Members.Any(node => node > 2 * _parameters && b.Contains(node));
 
     private bool IsFresh(int node, NodeSet[] below) =>
         _siteOfNode.TryGetValue(node, out AllocationSite? site) && site.Node == node && !_escaped.Contains(node) && !Array.Exists(below, set => set.Contains(node));
 
-    private ulong FlowsOf(int node, NodeSet returned, NodeSet inReturned, NodeSet[] below)
+    private ulong FlowsOf(int node, NodeSet returned, NodeSet inReturned, NodeSet inOther, NodeSet[] below)
     {
         ulong flows = (_escaped.Contains(node) ? MethodSummary.Escapes : 0)
             | (returned.Contains(node) ? MethodSummary.Returned : 0)
-            | (inReturned.Contains(node) ? MethodSummary.InReturned : 0);
+            | (inReturned.Contains(node) ? MethodSummary.InReturned : 0)
+            | (inOther.Contains(node) ? MethodSummary.InOther : 0);
         for (int i = 0; i < _parameters; i++)
         {
             flows |= below[i].Contains(node) ? MethodSummary.Into(i) : 0;
@@ -378,6 +426,24 @@ internal sealed partial class PointsTo
         }
     }
 
+    /// <summary>What stands for the arrays of texts that the framework marks (<see cref="SharedTexts"/>): no deletion harms what is in them. Nobody gets such an array.</summary>
+    private int Texts()
+    {
+        if (_texts < 0)
+        {
+            _texts = _contents.Count;
+            _contents.Add(new NodeSet());
+        }
+
+        return _texts;
+    }
+
+    private bool HasSharedTexts(FieldReference field) => _summaries.Has(EscapeRule.MarkedTexts) ? _summaries.Known.Texts.Has(field) : SharedTexts.OfTexts(field);
+
+    // Each is a text that was made here, or by what was called.
+    private bool AreNewTexts(NodeSet nodes) => nodes.Members.All(node =>
+        _siteOfNode.TryGetValue(node, out AllocationSite? site) && site.Node == node && !site.IsOfUnknownType && site.Types.Count > 0 && site.Types.All(type => type.MetadataType == MetadataType.String));
+
     private NodeSet Load(NodeSet addresses)
     {
         NodeSet loaded = new();
@@ -403,13 +469,17 @@ internal sealed partial class PointsTo
             return;
         }
 
+        NoteLinks(addresses, values);
         foreach (int node in addresses.Members)
         {
-            if (_escaped.Contains(node))
+            if (_escaped.Contains(node) || (node == _texts && !AreNewTexts(values)))
             {
                 Escape(values, what);
             }
-
+            else if (node == _texts)
+            {
+                continue;
+            }
             else
             {
                 _changed |= _contents[node].UnionWith(values);

@@ -161,6 +161,100 @@ public static partial class Escapes
         return payload.GetHashCode();
     }
 
+    // A new object in a place of the caller's, two calls down.
+    private static bool TryParse(string text, out Node node) => TryParse(text, null, out node);
+
+    private static bool TryParse(string text, object? value, out Node node)
+    {
+        node = new Node { Value = value };
+        return text.Length == 0;
+    }
+
+    private static bool Make2(object value, out Node node) => TryParse("", value, out node);
+
+    public readonly struct Made
+    {
+        public readonly Node Box;
+
+        public Made(object value) : this(value, 0)
+        {
+        }
+
+        private Made(object value, int number) => Box = new Node { Value = number == 0 ? value : null };
+    }
+
+    [End]
+    public static int OutOfTwoCalls()
+    {
+        TryParse("", out Node node);
+        node.Value = new Node();
+        return node.Value.GetHashCode();
+    }
+
+    [End]
+    public static int ArgumentOfTwoCalls()
+    {
+        Make2(new Node(), out Node node);
+        return node.Value!.GetHashCode();
+    }
+
+    [End]
+    public static int StructureOfTwoConstructors() => ((Node)new Made(new Node()).Box.Value!).GetHashCode();
+
+    // One new object hangs on two.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static void Attach(Node[] nodes)
+    {
+        Node context = new();
+        foreach (Node node in nodes)
+        {
+            node.Next = context;
+        }
+    }
+
+    public sealed class JoinCommand(Node a, Node b) : ICommand
+    {
+        private readonly Node _a = a, _b = b;
+
+        public void Execute() => _a.Next = _b.Next = new Node();
+    }
+
+    [End]
+    public static int AttachedToTwo()
+    {
+        Node a = new(), b = new();
+        Attach([a, b]);
+        a.Next!.Value = new Node();
+        return b.Next!.Value!.GetHashCode();
+    }
+
+    [End]
+    public static int JoinedByCommand()
+    {
+        Node a = new(), b = new();
+        Execute(new JoinCommand(a, b));
+        a.Next!.Value = new Node();
+        return b.Next!.Value!.GetHashCode();
+    }
+
+    // The result is found by the argument, too.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static Node AddEmpty(Node parent)
+    {
+        Node child = new();
+        parent.Next = child;
+        return child;
+    }
+
+    [End]
+    public static int ByResultAndArgument()
+    {
+        Node parent = new();
+        Node child = AddEmpty(parent);
+        parent.Next!.Value = new Node();
+        return child.Value!.GetHashCode();
+    }
+
     public class KeepsBySlot
     {
         private static object? s_kept;

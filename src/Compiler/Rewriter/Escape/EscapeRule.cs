@@ -54,6 +54,9 @@ public enum EscapeRule
     /// <summary>A call may store one thing that hangs on an argument in another one, or in something new.</summary>
     Relinks,
 
+    /// <summary>Two things that hang on an argument may lead to one that a call made.</summary>
+    FreshBelow,
+
     /// <summary>What a call returns leads to an argument by what it has inside.</summary>
     FreshParts,
 

@@ -26,7 +26,7 @@ internal sealed class KnownMethods(ClosedWorld world)
         return model;
     }
 
-    private static KnownMethod? Find(MethodDefinition method) => method.DeclaringType.FullName switch
+    private KnownMethod? Find(MethodDefinition method) => method.DeclaringType.FullName switch
     {
         "System.Runtime.CompilerServices.Unsafe" => OfUnsafe(method.Name),
         "System.Threading.Volatile" => method.Name switch { "Read" => KnownMethod.Reads, "Write" => KnownMethod.Writes, _ => null },
@@ -36,7 +36,7 @@ internal sealed class KnownMethods(ClosedWorld world)
         "System.Span`1" or "System.ReadOnlySpan`1" when method.Name == "op_Implicit" => KnownMethod.GivesArguments,
         "System.Span`1" or "System.ReadOnlySpan`1" when method.Name is "CopyTo" or "TryCopyTo" => KnownMethod.CopiesSpan,
         // The marks of the rewritten framework.
-        _ when method.DeclaringType.Name == "FreeholdRuntime" && method.Name is "Share" or "ShareElements" => KnownMethod.Nothing,
+        _ when method.DeclaringType.Name == "FreeholdRuntime" && world.IsFramework(method.DeclaringType) && method.Name is "Share" or "ShareElements" => KnownMethod.Nothing,
         "System.GC" when method.Name is "AllocateUninitializedArray" or "AllocateArray" => KnownMethod.Allocates,
         "System.SR" when method.ReturnType.MetadataType == MetadataType.String && method.Parameters.All(parameter => parameter.ParameterType.MetadataType == MetadataType.String)
             && method.Name != "Format" => KnownMethod.GivesOther,

@@ -327,6 +327,7 @@ internal sealed partial class PointsTo
             if (_summaries.Has(EscapeRule.StoresOther) && ((summary.StoresOther | summary.StoresFresh) & MethodSummary.Bit(i)) != 0)
             {
                 StoreUnknown(nodes.Plus(below), isFresh: (summary.StoresOther & MethodSummary.Bit(i)) == 0);
+                NoteFresh(nodes.Plus(below));
             }
 
             Link(summary, i, nodes, reason);

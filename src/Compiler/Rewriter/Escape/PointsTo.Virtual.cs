@@ -183,6 +183,12 @@ internal sealed partial class PointsTo
         if ((summary.StoresOther & 1) != 0 || summary.Objects.Concat(summary.Contents).Any(flows => (flows & MethodSummary.Into(0)) != 0))
         {
             StoreUnknown(Closure(receivers), isFresh: false);
+            NoteFresh(Closure(receivers));
+        }
+        else if ((summary.StoresFresh & 1) != 0)
+        {
+            StoreUnknown(Closure(receivers), isFresh: true);
+            NoteFresh(Closure(receivers));
         }
 
         foreach (MethodDefinition slot in summary.Slots[0].ToArray())

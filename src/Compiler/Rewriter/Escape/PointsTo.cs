@@ -35,6 +35,7 @@ internal sealed partial class PointsTo
     private Value[] _stack = new Value[8];
     private int _depth;
     private bool _changed;
+    private ulong _storesFresh;
     private ulong _lifts;
     private ulong _relinks;
     private int _texts = -1;
@@ -210,8 +211,12 @@ internal sealed partial class PointsTo
             bool storesFresh = below[i].Members.Any(node => node > 2 * _parameters);
             summary.StoresOther |= storesOther ? MethodSummary.Bit(i) : 0;
             summary.StoresFresh |= storesFresh ? MethodSummary.Bit(i) : 0;
+            // Two things that hang there may lead to it: a caller would take it for two.
+            bool isDeeper = Closure(_contents[ContentsOfParameter(i)]).Members.Any(node => node > 2 * _parameters);
+            summary.StoresOther |= isDeeper && _summaries.Has(EscapeRule.FreshBelow) ? MethodSummary.Bit(i) : 0;
         }
 
+        summary.StoresFresh |= _storesFresh;
         SummarizeLinks(summary, below);
 
         // A new object that two owners lead to: a caller knows an owner's new contents as that owner's alone.
@@ -245,6 +250,12 @@ internal sealed partial class PointsTo
             else if (node == Other || node > 2 * _parameters)
             {
                 summary.ReturnsOther = true;
+                // By an argument a caller finds it too, and does not know that it is the result.
+                NodeSet all = Closure(NodeSet.Of(node));
+                for (int i = 0; i < _parameters && node != Other; i++)
+                {
+                    summary.StoresOther |= Shares(all, below[i]) && _summaries.Has(EscapeRule.OtherResults) ? MethodSummary.Bit(i) : 0;
+                }
             }
         }
 
@@ -270,6 +281,17 @@ internal sealed partial class PointsTo
                 summary.Wraps |= MethodSummary.Bit(i);
                 summary.WrapsBelow |= deeper.Contains(node) ? MethodSummary.Bit(i) : 0;
             }
+        }
+    }
+
+    // What a call makes hangs on an argument of this method: nothing stands for it here.
+    private void NoteFresh(NodeSet nodes)
+    {
+        for (int i = 0; i < _parameters; i++)
+        {
+            ulong bit = nodes.Contains(Parameter(i)) || nodes.Contains(ContentsOfParameter(i)) ? MethodSummary.Bit(i) & ~_storesFresh : 0;
+            _storesFresh |= bit;
+            _changed |= bit != 0;
         }
     }
 

@@ -87,7 +87,8 @@ public sealed class SharedObjects : IRewritePass
     // The value that a store takes is on the stack.
     private static void Stored(AssemblyUnderRewrite assembly, MethodDefinition method, Instruction store, TypeReference type, List<(Instruction, Instruction[])> edits, PassStatistics statistics)
     {
-        if (store.Previous?.OpCode.Code == Code.Ldnull)
+        // Null, unless another way leads to the store, with something else.
+        if (store.Previous?.OpCode.Code == Code.Ldnull && !Escape.KnownMethods.IsTarget(method.Body, store))
         {
             return;
         }

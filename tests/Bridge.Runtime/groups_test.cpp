@@ -51,7 +51,7 @@ void give_back_chunks() {
   heap.empty(thread.cache);
   threads::leave(thread);
   threads::stop();
-  while (heap.compact_groups(UINT64_MAX)) {}
+  for (uint32_t next = 0; heap.compact_groups(UINT64_MAX, &next);) {}
   threads::resume();
   threads::enter(thread);
 }

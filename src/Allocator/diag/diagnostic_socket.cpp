@@ -93,6 +93,11 @@ bool may_ask(int socket) noexcept {
   return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && size == sizeof peer && (peer.uid == geteuid() || peer.uid == 0);
 }
 
+bool is_gone(int socket) noexcept {
+  pollfd client = {socket, 0, 0};
+  return poll(&client, 1, 0) > 0 && (client.revents & (POLLHUP | POLLERR)) != 0;
+}
+
 Command read_request() noexcept {
   if (!may_ask(state.client)) {
     refuse(Status::kNotAllowed, "Only the user of the process, and root, may ask it.");
@@ -114,8 +119,10 @@ Command read_request() noexcept {
     refuse(Status::kBadRequest, "No command has data, and the request announces some.");
   } else if (frame.code < static_cast<uint16_t>(Command::kStat) || frame.code > static_cast<uint16_t>(Command::kVerify)) {
     refuse(Status::kUnknownCommand, "The process does not know this command. Use the tool 'freehold' of the version that the program was published with.");
-  } else {
+  } else if (!is_gone(state.client)) {
     return static_cast<Command>(frame.code);
+  } else {
+    hang_up();  // who asked has given up: the program is not stopped for nobody
   }
   return Command::kNone;
 }

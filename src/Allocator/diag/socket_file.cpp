@@ -60,6 +60,13 @@ bool is_own_folder(int folder) noexcept {
   return fstat(folder, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid();
 }
 
+bool is_name_of_ours(const char* name) noexcept {
+  size_t digits = strspn(name, "0123456789");
+  if (digits == 0 || name[digits] != '-') return false;
+  size_t time = strspn(name + digits + 1, "0123456789abcdef");
+  return time != 0 && strcmp(name + digits + 1 + time, kEnding) == 0;
+}
+
 // Other processes of the user remove sockets that nobody listens on: between bind and listen, this one is such a socket. Who is stopped in between holds the others up for a second, not longer.
 void lock_folder(int folder) noexcept {
   constexpr int kTries = 100;
@@ -92,7 +99,6 @@ bool listen_in(const char* path, SocketFile* file, Reason fails) noexcept {
     listens = false;
   }
   if (!listens) return fails(path, strerror(errno));
-  chmod(address.sun_path, 0600);
   memcpy(file->path, address.sun_path, sizeof file->path);
   file->listener = listener.release();
   return true;
@@ -116,6 +122,11 @@ void remove_stale_sockets(int folder, const char* path) noexcept {
   while (const dirent* entry = readdir(entries)) {
     size_t length = strlen(entry->d_name);
     if (length < sizeof kEnding || strcmp(entry->d_name + length - (sizeof kEnding - 1), kEnding) != 0) continue;
+    // Only what this file makes: a socket of the user's, with the number of a process and a time for a name.
+    struct stat status;
+    if (!is_name_of_ours(entry->d_name) || fstatat(folder, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISSOCK(status.st_mode) ||
+        status.st_uid != geteuid())
+      continue;
     sockaddr_un address = {};
     address.sun_family = AF_UNIX;
     int written = snprintf(address.sun_path, sizeof address.sun_path, "%s/%s", path, entry->d_name);

@@ -21,8 +21,18 @@ constinit State state;
 FREEHOLD_MODULE_STATE(state);
 
 // Racy reads of another thread's bump pointer: off by what it allocates meanwhile.
+// Between two of its stores a window may be half there: the end of one and the beginning of another would be an address, not a length.
 uint64_t allocated_by(const AllocationContext& context) noexcept {
-  return static_cast<uint64_t>(context.alloc_bytes + context.alloc_bytes_uoh - (context.alloc_limit - context.alloc_ptr));
+  constexpr int kTries = 8;
+  int64_t bytes = 0;
+  for (int i = 0; i < kTries; i++) {
+    uint8_t* limit = __atomic_load_n(&context.alloc_limit, __ATOMIC_ACQUIRE);
+    uint8_t* pointer = __atomic_load_n(&context.alloc_ptr, __ATOMIC_ACQUIRE);
+    bytes = __atomic_load_n(&context.alloc_bytes, __ATOMIC_ACQUIRE) + __atomic_load_n(&context.alloc_bytes_uoh, __ATOMIC_ACQUIRE);
+    if (limit == __atomic_load_n(&context.alloc_limit, __ATOMIC_RELAXED) && pointer <= limit && limit - pointer <= static_cast<ptrdiff_t>(core::kBlockSize))
+      return static_cast<uint64_t>(bytes - (limit - pointer));
+  }
+  return static_cast<uint64_t>(bytes);
 }
 
 void add(ThreadTotals* totals, const ThreadHeap& heap) noexcept {

@@ -1,5 +1,6 @@
 using System.Diagnostics.CodeAnalysis;
 using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
 using System.Text;
 using System.Threading;
 
@@ -23,6 +24,10 @@ internal static class DiagnosticServer
     private const int MostTypes = 1_000;
     private const int MostSites = 20;
 
+    // Of the one answer that is under way, on the thread that answers.
+    private static unsafe byte* s_text;
+    private static int s_length;
+
     /// <summary>Before anything of the program runs, so that whoever has seen the program can ask it.</summary>
     [ModuleInitializer]
     [SuppressMessage("Usage", "CA2255:The 'ModuleInitializer' attribute should not be used in libraries", Justification = "The setting is enough; the program need not call the library for it.")]
@@ -40,11 +45,15 @@ internal static class DiagnosticServer
         {
             try
             {
-                // What an answer is made of is not the program's.
+                // What an answer is made of is not the program's. It is sent when the scope has ended: a client that does not read must not keep it open.
+                int status;
                 using (Heap.Scope())
                 {
-                    Answer(command);
+                    byte[] text = Answer(command, out status);
+                    Keep(text);
                 }
+
+                Send(status);
             }
             catch (Exception exception) when (exception is OutOfMemoryException or InsufficientMemoryException)
             {
@@ -54,10 +63,10 @@ internal static class DiagnosticServer
     }
 
     [SuppressMessage("Design", "CA1031:Do not catch general exception types", Justification = "Whatever a question comes to, the process goes on.")]
-    private static void Answer(int command)
+    private static byte[] Answer(int command, out int status)
     {
         byte[] text;
-        int status = Done;
+        status = Done;
         try
         {
             switch (command)
@@ -83,7 +92,21 @@ internal static class DiagnosticServer
             text = Encoding.UTF8.GetBytes($"The process could not answer: {exception.Message}");
         }
 
-        Reply(status, text);
+        return text;
+    }
+
+    private static unsafe void Keep(ReadOnlySpan<byte> text)
+    {
+        s_text = (byte*)NativeMemory.Alloc((nuint)Math.Max(text.Length, 1));
+        s_length = text.Length;
+        text.CopyTo(new Span<byte>(s_text, text.Length));
+    }
+
+    private static unsafe void Send(int status)
+    {
+        byte* text = s_text;
+        NativeHeap.AnswerRequest(status, text, s_length);
+        NativeMemory.Free(text);
     }
 
     private static unsafe void Reply(int status, ReadOnlySpan<byte> text)

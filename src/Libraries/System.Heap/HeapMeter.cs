@@ -14,6 +14,7 @@ internal static class HeapMeter
 
     private static readonly Lock s_lock = new();
     private static readonly ulong[] s_values = new ulong[HeapStatistics.All];
+    private static readonly bool[] s_grows = new bool[HeapStatistics.All];
     private static readonly bool[] s_given = new bool[HeapStatistics.All];
     private static long s_read = -MostMilliseconds - 1;
     private static int s_isCreated;
@@ -70,9 +71,12 @@ internal static class HeapMeter
             return;
         }
 
-        fixed (ulong* values = s_values)
+        ulong* now = stackalloc ulong[HeapStatistics.All];
+        HeapStatistics.Fill(now);
+        for (int i = 0; i < s_values.Length; i++)
         {
-            HeapStatistics.Fill(values);
+            // A sum over running threads may be a few objects less than before. A counter that goes back is taken for a process that began again.
+            s_values[i] = s_grows[i] ? Math.Max(s_values[i], now[i]) : now[i];
         }
 
         Array.Clear(s_given);
@@ -94,11 +98,12 @@ internal static class HeapMeter
             }
         }
 
-        private static void Make<T>(Meter meter, in FigureRow row, string? unit, string description, Func<IEnumerable<Measurement<T>>> observe)
+        private void Make<T>(Meter meter, in FigureRow row, string? unit, string description, Func<IEnumerable<Measurement<T>>> observe)
             where T : struct
         {
             if (row.Grows)
             {
+                s_grows[index] = true;
                 meter.CreateObservableCounter(row.Metric, observe, unit, description);
             }
             else

@@ -72,7 +72,7 @@ void Defragmenter::compact_all() noexcept {
     Evacuation evacuation(size_class);
     while (evacuation.move_until(UINT64_MAX)) {}
   }
-  while (heap.compact_groups(UINT64_MAX)) {}
+  for (uint32_t next = 0; heap.compact_groups(UINT64_MAX, &next);) {}
 }
 
 // A little at a time: threads that allocate wait for the lock meanwhile.
@@ -127,7 +127,8 @@ size_t Defragmenter::compact_groups(const Bounds& bounds) noexcept {
   };
   uint64_t before = waste();
   if (before < kChunk) return 0;
-  in_stops(bounds, [&](uint64_t deadline) { return heap.compact_groups(deadline); });
+  uint32_t next = 0;
+  in_stops(bounds, [&](uint64_t deadline) { return heap.compact_groups(deadline, &next); });
   uint64_t after = waste();
   return before > after ? before - after : 0;
 }

@@ -71,8 +71,9 @@ class Heap {
   bool lock_unless_mine() noexcept { return lock_.lock_unless_mine(); }
   // Of groups: bytes of chunks that no live object takes, but for those that threads allocate in. Caller holds the lock.
   uint64_t group_waste() noexcept;
-  // With all threads stopped: moves objects of sparse chunks into few, until the time is up; a group's objects stay together, in their order. True: there may be more to do.
-  bool compact_groups(uint64_t deadline) noexcept;
+  // With all threads stopped: moves objects of sparse chunks into few, until the time is up; a group's objects stay together, in their order. Chunks from `*next` on, which is 0
+  // at the beginning of a round. True: there may be more to do, from the new `*next` on.
+  bool compact_groups(uint64_t deadline, uint32_t* next) noexcept;
 
   // A slot of the span, which the caller has emptied or moved, is free again. Caller holds the lock.
   void release_slot(Span* span, uint8_t* slot) noexcept;

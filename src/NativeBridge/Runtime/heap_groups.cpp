@@ -130,7 +130,7 @@ void Heap::for_each_sparse_chunk(Visitor visit) noexcept {
   }
 }
 
-bool Heap::compact_groups(uint64_t deadline) noexcept {
+bool Heap::compact_groups(uint64_t deadline, uint32_t* next) noexcept {
   if (!has_groups_) return false;
   // Of which groups a chunk at least becomes free.
   uint64_t count[kMostGroups + 1] = {}, live[kMostGroups + 1] = {};
@@ -151,12 +151,16 @@ bool Heap::compact_groups(uint64_t deadline) noexcept {
   uint32_t moves = 0;
   bool is_late = false;
   for_each_sparse_chunk([&](Span* span) {
-    if (!worth[chunk_of(span)->group()]) return true;
+    uint32_t number = spans_.number_of(span);
+    if (number < *next || !worth[chunk_of(span)->group()]) return true;
+    bool has_moved = false;
     chunk_of(span)->for_each([&](void* start, size_t, uint32_t id) {
       if (is_late) return;
-      move(id, start, nullptr);
+      has_moved |= move(id, start, nullptr);
       is_late = ++moves % kLookEvery == 0 && os::nanoseconds() >= deadline;
     });
+    // Each chunk once in a round, and one of which nothing can move now, in one stop: a round has an end.
+    *next = is_late && has_moved ? number : number + 1;
     return !is_late;
   });
   if (is_late) return true;

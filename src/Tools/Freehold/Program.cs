@@ -36,7 +36,8 @@ internal static class Program
         }
         catch (OperationCanceledException)
         {
-            return ExitCode.Good;  // Ctrl+C ends a live view
+            // Ctrl+C ends a live view. Of another command it says that there is no answer.
+            return args is ["stat", ..] && !args.Contains("--once") ? ExitCode.Good : ExitCode.NoAnswer;
         }
     }
 

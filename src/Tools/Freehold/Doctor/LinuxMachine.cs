@@ -61,8 +61,9 @@ internal sealed partial class LinuxMachine : IMachine
 
         try
         {
-            string file = Path.Combine(existing, $".freehold-doctor-{Environment.ProcessId}");
-            using (File.Create(file, 1, FileOptions.DeleteOnClose))
+            // A new file of a name that nobody can have put a link in the place of.
+            string file = Path.Combine(existing, $".freehold-doctor-{Path.GetRandomFileName()}");
+            using (new FileStream(file, FileMode.CreateNew, FileAccess.Write, FileShare.None, 1, FileOptions.DeleteOnClose))
             {
                 return true;
             }

@@ -61,9 +61,7 @@ bool send_all(int socket, const char* bytes, size_t size) noexcept {
       bytes += sent;
       size -= static_cast<size_t>(sent);
       end = os::nanoseconds() + kToTake;
-    } else if (sent < 0 && errno != EAGAIN && errno != EINTR) {
-      return false;
-    } else if (!wait_for(socket, POLLOUT, end)) {
+    } else if ((sent < 0 && errno != EAGAIN && errno != EINTR) || !wait_for(socket, POLLOUT, end)) {
       return false;
     }
   }

@@ -275,9 +275,9 @@ bool Cycle::mark() noexcept {
       if (walked.type->has_finalizer() && !is_marked(reinterpret_cast<uintptr_t>(object))) kept_.add_candidate(object);
     });
   });
-  while (!done_) {
-    // Before the drain: what is shaded between it and the stop may make another stop necessary.
-    core::leave_threads_their_time();
+  for (bool again = false; !done_; again = true) {
+    // An end that was none: the threads run for as long as they stood. Before the drain, since what is shaded between it and the stop may make another stop necessary.
+    if (again) core::stop_spacing.wait(1);
     marker_.drain();
     kept_.drain();
     if (!stop([](void* cycle) { static_cast<Cycle*>(cycle)->end(); })) complete_ = false;
@@ -324,6 +324,7 @@ void forget_marking() noexcept {
 bool reclaim_beside_threads(const RootSupport& support, ReclaimScope scope, UnreachedFound remove, UnreachedRemoved removed, void* argument,
                             void (*check)() noexcept) noexcept {
   stress_bounds();
+  core::UnspacedStops unspaced;  // threads allocate meanwhile, and some wait for what it deletes
   ConcurrentReclaimCounters& counters = concurrent_reclaim_counters;
   uint64_t time = processor_time(), scanned = counters.scanned.load(std::memory_order_relaxed);
   Cycle cycle(support, scope, check);

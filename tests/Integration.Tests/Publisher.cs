@@ -58,23 +58,10 @@ public static class Publisher
     private static Executable Publish(string project, string name, bool freehold, string configuration, string framework, string? nativeHeap)
     {
         string output = Path.Combine(Repository.Output, name);
-        var start = new ProcessStartInfo("dotnet", [
-            "publish", Path.Combine(Repository.Root, "tests", project), "-c", configuration, "-nologo", "-v", "quiet",
-            "--artifacts-path", Path.Combine(Repository.Output, "obj-" + name), "-o", output, "-p:FreeholdEnabled=" + (freehold ? "true" : "false"), "-p:ConsumerFramework=" + framework,
-            .. nativeHeap is null ? Array.Empty<string>() : ["-p:FreeholdNativeHeap=" + nativeHeap],
-        ])
-        { RedirectStandardOutput = true, RedirectStandardError = true };
-        // The test host's own settings are not the build's.
-        foreach (string variable in start.Environment.Keys.Where(key => key.StartsWith("MSBUILD", StringComparison.OrdinalIgnoreCase)).ToList())
-            start.Environment.Remove(variable);
-        using Process process = Process.Start(start)!;
-        Task<string> text = process.StandardOutput.ReadToEndAsync();
-        Task<string> error = process.StandardError.ReadToEndAsync();
-        // A quiet publish says nothing, but ilc, its child, always has something to do.
-        if (ProcessWatch.WaitForExit(process, TimeSpan.FromMinutes(30), () => 0) is { } killed)
-            throw new TimeoutException($"publishing {name}: {killed}");
-        if (process.ExitCode != 0)
-            throw new InvalidOperationException($"publishing {name} failed:\n{text.Result}\n{error.Result}");
+        DotnetPublish.Run(name, [
+            Path.Combine(Repository.Root, "tests", project), "-c", configuration, "--artifacts-path", Path.Combine(Repository.Output, "obj-" + name), "-o", output,
+            "-p:FreeholdEnabled=" + (freehold ? "true" : "false"), "-p:ConsumerFramework=" + framework, .. nativeHeap is null ? Array.Empty<string>() : ["-p:FreeholdNativeHeap=" + nativeHeap],
+        ]);
         return new Executable(Path.Combine(output, project));
     }
 }

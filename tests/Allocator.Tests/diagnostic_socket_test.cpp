@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <string>
 #include <thread>
@@ -49,6 +50,7 @@ class DiagnosticSocketTest : public ::testing::Test {
     path_ = diag::diagnostics_path();
     server_ = std::thread([] {
       for (Command command = diag::next_request(); command != Command::kNone; command = diag::next_request()) {
+        verified += command == Command::kVerify;
         std::string text = "command " + std::to_string(static_cast<int>(command));
         if (command == Command::kLeaks) text.assign(size_t{8} << 20, 'x');  // more than the kernel's buffers
         diag::answer(Status::kDone, text.data(), text.size());
@@ -123,6 +125,7 @@ class DiagnosticSocketTest : public ::testing::Test {
 
   std::string folder_, path_;
   std::thread server_;
+  static inline std::atomic<int> verified;  // requests that the server has carried out
 };
 
 TEST_F(DiagnosticSocketTest, requests_are_answered_one_after_the_other) {
@@ -196,6 +199,10 @@ TEST_F(DiagnosticSocketTest, dead_sockets_go_and_living_ones_stay) {
     return dead;
   };
   close(bound("1-dead.sock"));
+  // What others may have put there: a socket of another name, a file with such a name, a link.
+  close(bound("other.sock"));
+  close(open((own_folder() + "/5-a.sock").c_str(), O_CREAT | O_CLOEXEC, 0600));
+  ASSERT_EQ(symlink("1-dead.sock", (own_folder() + "/6-a.sock").c_str()), 0);
   int living = bound("2-living.sock"), full = bound("3-full.sock");
   listen(living, 4);
   listen(full, 0);
@@ -215,6 +222,9 @@ TEST_F(DiagnosticSocketTest, dead_sockets_go_and_living_ones_stay) {
   EXPECT_TRUE(files::exists(own_folder() + "/2-living.sock"));
   EXPECT_TRUE(files::exists(own_folder() + "/3-full.sock"));
   EXPECT_TRUE(files::exists(own_folder() + "/4-text.txt"));
+  EXPECT_TRUE(files::exists(own_folder() + "/other.sock"));
+  EXPECT_TRUE(files::exists(own_folder() + "/5-a.sock"));
+  EXPECT_TRUE(files::is_symlink(own_folder() + "/6-a.sock"));
   EXPECT_TRUE(files::exists(path_));
   // The other way round: who looks at this one does it no harm.
   int folder = open(own_folder().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -260,6 +270,28 @@ TEST_F(DiagnosticSocketTest, who_goes_away_harms_nobody) {
     close(client);
   }
   expect_alive();
+}
+
+// A verification stops the program: not for those who have given up while another one was answered.
+TEST_F(DiagnosticSocketTest, a_request_of_who_has_gone_is_not_carried_out) {
+  serve();
+  Frame leaks = {{'F', 'H', 'D', 'G'}, 1, 2, 0}, verify = {{'F', 'H', 'D', 'G'}, 1, 3, 0};
+  int busy = connect_to(path_);
+  ASSERT_EQ(send(busy, &leaks, sizeof leaks, MSG_NOSIGNAL), static_cast<ssize_t>(sizeof leaks));
+  char first;
+  ASSERT_EQ(recv(busy, &first, 1, 0), 1);  // the answer has begun, and is more than the kernel takes
+  int before = verified;
+  for (int i = 0; i < 5; i++) {
+    int client = connect_to(path_);
+    ASSERT_GE(client, 0);
+    ASSERT_EQ(send(client, &verify, sizeof verify, MSG_NOSIGNAL), static_cast<ssize_t>(sizeof verify));
+    close(client);
+  }
+  close(busy);
+  expect_alive();
+  EXPECT_EQ(verified, before);
+  EXPECT_EQ(ask(1, 3, 0).text, "command 3");
+  EXPECT_EQ(verified, before + 1);
 }
 
 TEST_F(DiagnosticSocketTest, who_says_nothing_is_waited_for_five_seconds_only) {

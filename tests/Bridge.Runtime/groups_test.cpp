@@ -295,6 +295,31 @@ TEST_F(Groups, TheDefragmenterMakesSparseChunksFewAndKeepsTheOrder) {
   }
 }
 
+// In stops whose time is up after a few objects, and of which most gain nothing: a round goes on from where it was, and has an end.
+TEST_F(Groups, ARoundEndsWhereObjectsArePinnedForEver) {
+  Compiled compiled;
+  std::vector<void*> all;
+  for (int i = 0; i < 80000; i++) all.push_back(allocate(1, 48));
+  for (size_t i = 0; i < all.size(); i++) {
+    if (i % 10 != 0) __freehold_free(all[i]);
+    else if (i < all.size() / 2) table.pin(HandleTable::id_of(reinterpret_cast<uint64_t>(all[i])), HandleTable::kForever);
+  }
+  Thread& thread = threads::current();
+  heap.empty(thread.cache);
+  uintptr_t last = place(all[all.size() - 10]);
+  threads::leave(thread);
+  threads::stop();
+  int stops = 0;
+  for (uint32_t next = 0; stops < 2000 && heap.compact_groups(0, &next);) stops++;
+  threads::resume();
+  threads::enter(thread);
+  EXPECT_GT(stops, 1);
+  EXPECT_LT(stops, 2000);
+  EXPECT_NE(place(all[all.size() - 10]), last) << "objects behind those that are pinned have moved";
+  expect_right();
+  for (size_t i = 0; i < all.size(); i += 10) __freehold_free(all[i]);
+}
+
 // Threads allocate in chunks of their own, and free what others have allocated; what a thread leaves behind the next one fills.
 TEST_F(Groups, ThreadsFreeWhatOthersHaveAllocated) {
   constexpr int kThreads = 4, kEach = 30000;

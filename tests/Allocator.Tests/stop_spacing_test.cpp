@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "heap/background_thread.h"
+#include "os/kernel.h"
 
 namespace freehold::testing {
 namespace {
@@ -33,6 +34,22 @@ TEST(StopSpacing, HasAnEnd) {
   core::StopSpacing spacing;
   spacing.note(0, 100'000 * kMillisecond);
   EXPECT_EQ(spacing.left(100'000 * kMillisecond, 4), core::StopSpacing::kAtMost);
+}
+
+// The thread that waits may be the one that reclaims: a heap grew to seven times its bound beside it.
+TEST(StopSpacing, EndsWhenSomethingIsUrgent) {
+  core::StopSpacing spacing;
+  static std::atomic<int> asked;
+  asked = 0;
+  // A stop that took as long as the machine is up: each of the looks would wait for as long as it may.
+  spacing.note(0, os::nanoseconds());
+  spacing.set_urgent([]() noexcept { return ++asked == 3; });
+  spacing.wait(4);
+  EXPECT_EQ(asked.load(), 3);
+  spacing.set_urgent(nullptr);
+  spacing.note(0, 0);
+  spacing.wait(4);
+  EXPECT_EQ(asked.load(), 3) << "nothing is left to wait for";
 }
 
 // A thread that others wait for does not wait itself: one of the program, and one of the heap that has a turn.

@@ -29,17 +29,26 @@ class StopSpacing {
     return since > ~uint64_t{0} / 2 ? between : since < between ? between - since : 0;
   }
 
-  // Others stop the threads meanwhile, for themselves: not for ever.
+  // Others stop the threads meanwhile, for themselves: not for ever. Nor while something is urgent: the thread that waits here may be the one that has to do it.
   void wait(uint64_t times) const noexcept {
     for (int looks = 0; looks < kLooks; looks++) {
-      uint64_t nanoseconds = left(os::nanoseconds(), times);
-      if (nanoseconds == 0) return;
-      os::pause(nanoseconds / 1000 + 1);
+      uint64_t end = os::nanoseconds() + left(os::nanoseconds(), times), now;
+      if (end <= os::nanoseconds()) return;
+      while ((now = os::nanoseconds()) < end) {
+        if (auto urgent = urgent_.load(std::memory_order_relaxed); urgent != nullptr && urgent()) return;
+        os::pause(std::min((end - now) / 1000 + 1, kMicrosecondsOfSlice));
+      }
     }
   }
 
+  // Asked every few milliseconds of a wait, by the thread that waits. Null: nothing ever is.
+  void set_urgent(bool (*urgent)() noexcept) noexcept { urgent_.store(urgent, std::memory_order_relaxed); }
+
  private:
+  static constexpr uint64_t kMicrosecondsOfSlice = 5'000;
+
   std::atomic<uint64_t> took_{0}, resumed_{0};
+  std::atomic<bool (*)() noexcept> urgent_{nullptr};
 };
 inline constinit StopSpacing stop_spacing;
 

@@ -116,7 +116,6 @@ bool Cycle::stop(void (*stopped)(void* cycle)) noexcept {
     Cycle* cycle;
     void (*stopped)(void*);
   } timed = {this, stopped};
-  core::leave_threads_their_time();
   uint64_t before = os::nanoseconds();
   bool stood = support_.stop(
       [](void* argument) {
@@ -324,7 +323,6 @@ void forget_marking() noexcept {
 bool reclaim_beside_threads(const RootSupport& support, ReclaimScope scope, UnreachedFound remove, UnreachedRemoved removed, void* argument,
                             void (*check)() noexcept) noexcept {
   stress_bounds();
-  core::UnspacedStops unspaced;  // threads allocate meanwhile, and some wait for what it deletes
   ConcurrentReclaimCounters& counters = concurrent_reclaim_counters;
   uint64_t time = processor_time(), scanned = counters.scanned.load(std::memory_order_relaxed);
   Cycle cycle(support, scope, check);

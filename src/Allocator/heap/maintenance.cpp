@@ -7,6 +7,7 @@
 #include "Platform/lock.h"
 #include "core/knobs.h"
 #include "core/module_state.h"
+#include "core/stop_spacing.h"
 #include "heap/accounting.h"
 #include "heap/background_thread.h"
 #include "heap/block_pool.h"
@@ -161,6 +162,8 @@ void* maintenance_thread(void*) noexcept {
 }  // namespace
 
 bool start_maintenance() noexcept {
+  // The thread that would reclaim leaves distance between its rounds; the heap grows meanwhile.
+  core::stop_spacing.set_urgent(should_reclaim);
   bool started = start_background_thread("Freehold", maintenance_thread);
   bool moves = core::knobs.promotion && !core::knobs.debug;
   if (core::knobs.stress.promote != 0 && moves) {

@@ -11,6 +11,7 @@
 #include "core/knobs.h"
 #include "core/module_state.h"
 #include "core/references.h"
+#include "core/stop_spacing.h"
 #include "core/stress.h"
 #include "heap/accounting.h"
 #include "heap/block_walk.h"
@@ -504,6 +505,7 @@ bool mark_and_remove(ReclaimScope scope, Removed* removed) noexcept {
 bool can_reclaim_young() noexcept { return core::knobs.reclaims_young() && are_blocks_young(); }
 
 int64_t reclaim(ReclaimScope scope) noexcept {
+  core::UnspacedStops unspaced;  // threads allocate meanwhile, and some wait for what it deletes
   Removed removed = {0, 0};
   note_reclaim_begins();
   // Debug mode: what may be pinned stays behind each deletion, and is looked at again with the next one of its block.

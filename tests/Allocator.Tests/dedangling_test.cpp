@@ -8,6 +8,7 @@
 #include "heap/forwarding.h"
 #include "heap/promotion.h"
 #include "heap_fixture.h"
+#include "os/kernel.h"
 
 namespace freehold::testing {
 namespace {
@@ -18,10 +19,15 @@ using heap::DeleteResult;
 class DedanglingTest : public HeapTest {
  protected:
   static inline std::vector<Object*> kept;
+  static inline bool second_stop_fails;
   static inline std::vector<std::pair<uint8_t*, uint8_t*>> frozen;
   static constexpr heap::RemapSupport kSupport = {[](void (*patch)(uint64_t*), void (*stopped)(void*), void* argument) {
                                                     for (Object*& object : kept) {
                                                       if (patch != nullptr) patch(reinterpret_cast<uint64_t*>(&object));
+                                                    }
+                                                    if (patch != nullptr && second_stop_fails) {
+                                                      os::pause(500'000);
+                                                      return false;
                                                     }
                                                     stopped(argument);
                                                     return true;
@@ -36,6 +42,7 @@ class DedanglingTest : public HeapTest {
     HeapTest::SetUp();
     kept.clear();
     frozen.clear();
+    second_stop_fails = false;
     heap::set_remap_support(&kSupport);
     repairs_ = core::fault_counters.repairs.load();
   }
@@ -83,6 +90,23 @@ TEST_F(DedanglingTest, ARemapIsDueWhenFaultsOrMappingsAreMany) {
   heap::block_counters.forwarded.store(forwarded);
   ASSERT_TRUE(heap::dedangle());
   EXPECT_FALSE(heap::should_remap());
+  expect_valid("after the remaps");
+}
+
+// It was a walk over the heap: the next one waits for several times as long as it took, unless addresses are short.
+TEST_F(DedanglingTest, AfterOneThatFailedTheNextWaits) {
+  constexpr uint64_t kMany = 1'000'000'000;
+  promote_some();
+  second_stop_fails = true;
+  EXPECT_FALSE(heap::dedangle());
+  core::fault_counters.repairs.fetch_add(kMany);
+  EXPECT_FALSE(heap::should_remap());
+  second_stop_fails = false;
+  ASSERT_TRUE(heap::dedangle()) << "who needs it does not wait";
+  promote_some();
+  core::fault_counters.repairs.fetch_add(kMany);
+  EXPECT_TRUE(heap::should_remap());
+  ASSERT_TRUE(heap::dedangle());
   expect_valid("after the remaps");
 }
 

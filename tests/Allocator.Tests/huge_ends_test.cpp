@@ -10,6 +10,7 @@
 #include "heap/dedangling.h"
 #include "heap/fork.h"
 #include "heap/phases.h"
+#include "heap/promotion_counters.h"
 #include "reachability_fixture.h"
 
 namespace freehold::testing {
@@ -40,6 +41,7 @@ class HugeEndsTest : public ReachabilityTest {
     EXPECT_EQ(heap::classify(object), heap::AddressState::kDead);
     EXPECT_EQ(memory_of(object), 0u);
     EXPECT_EQ(heap::block_counters.huge_bytes.load(), 0u);
+    EXPECT_FALSE(heap::has_listed_huge());
     EXPECT_EQ(heap::block_counters.huge_objects.load(), 0u);
     EXPECT_EQ(heap::delete_object(object), core::knobs.debug ? DeleteResult::kAlreadyDeleted : DeleteResult::kDangling);
     expect_valid("after the end");
@@ -52,6 +54,8 @@ TEST_F(HugeEndsTest, TheMemoryOfMuchGoesBehindTheDeletion) {
   EXPECT_TRUE(heap::is_deleted(object));
   EXPECT_GT(memory_of(object), kBytes / 2) << "the kernel has freed all pages within the deletion";
   EXPECT_GE(heap::block_counters.huge_bytes.load(), kBytes) << "what is still there counts";
+  EXPECT_GE(heap::resident_memory(), kBytes);
+  EXPECT_LT(heap::memory_footprint(), kBytes) << "no reason to compact, to reclaim or to slow threads down";
   EXPECT_EQ(heap::delete_object(object), DeleteResult::kAlreadyDeleted);
   expect_valid("while the memory waits");
   heap::end_listed_huge();
@@ -71,15 +75,31 @@ TEST_F(HugeEndsTest, MaintenanceEndsWhatNobodyCameFor) {
   expect_gone(object);
 }
 
-// What waits is no reason for an allocation to fail.
+TEST_F(HugeEndsTest, TheOldestGoesFirst) {
+  Object* objects[] = {huge(), huge(), huge()};
+  for (Object* object : objects) EXPECT_EQ(heap::delete_object(object), DeleteResult::kMemoryWaits);
+  for (Object* object : objects) {
+    EXPECT_EQ(heap::block_lists.huge_head, core::arena.block_index(address(object)));
+    EXPECT_EQ(heap::block_lists.huge_tail, core::arena.block_index(address(objects[2])));
+    heap::block_lists.huge_head = core::arena.blocks[heap::block_lists.huge_head].next;
+  }
+  EXPECT_EQ(heap::block_lists.huge_head, heap::kEndOfList);
+  heap::block_lists.huge_head = static_cast<uint32_t>(core::arena.block_index(address(objects[0])));
+  heap::end_listed_huge();
+  for (Object* object : objects) expect_gone(object);
+}
+
+// What waits is no reason for an allocation to fail, nor for a round of all that the heap can do.
 TEST_F(HugeEndsTest, AnAllocationHasTheMemoryThatWaits) {
   size_t before = heap::own_limit();
   heap::set_limit(size_t{64} << 20);
+  uint64_t rounds = heap::promotion_counters.rounds.load();
   for (int i = 0; i < 3; i++) {
     Object* object = allocate(&bytes_type.table, kBytes);
     ASSERT_NE(object, nullptr) << i;
     EXPECT_EQ(heap::delete_object(object), DeleteResult::kMemoryWaits);
   }
+  EXPECT_EQ(heap::promotion_counters.rounds.load(), rounds);
   heap::set_limit(before);
 }
 
@@ -122,8 +142,8 @@ TEST_F(HugeEndsTest, InDebugModeToo) {
 // The thread that was at it in the parent is not in the child.
 TEST_F(HugeEndsTest, AChildOfAForkEndsWhatWasUnderWay) {
   Object *waits = huge(), *under_way = huge();
-  EXPECT_EQ(heap::delete_object(waits), DeleteResult::kMemoryWaits);
   EXPECT_EQ(heap::delete_object(under_way), DeleteResult::kMemoryWaits);
+  EXPECT_EQ(heap::delete_object(waits), DeleteResult::kMemoryWaits);
   uint32_t block = heap::block_lists.huge_head;
   ASSERT_EQ(block, core::arena.block_index(address(under_way)));
   pid_t child;

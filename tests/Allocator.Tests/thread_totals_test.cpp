@@ -1,5 +1,8 @@
 // Sums over threads that allocate meanwhile (heap/thread_heap.h).
+#include <atomic>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "heap_fixture.h"
 
@@ -22,6 +25,38 @@ TEST_F(HeapTest, AHalfReplacedWindowIsNoNumberOfBytes) {
     heap::thread_heap.context = own;
     EXPECT_EQ(found, others + 4096) << static_cast<void*>(pointer) << " to " << static_cast<void*>(limit);
   }
+}
+
+// Policies ask for each block that is taken: with thousands of threads that was a walk over all of them, under one lock.
+TEST_F(HeapTest, OfManyThreadsSumsMayBeAMillisecondOldButNotOlderThanWhatWasNoted) {
+  auto allocated = []() noexcept { return heap::recent_totals().allocated_bytes; };
+  uint64_t before = allocated();
+  allocate(&small_type.table);
+  EXPECT_GT(allocated(), before) << "of few threads they are exact";
+
+  std::atomic<size_t> ready{0};
+  std::atomic<bool> over{false};
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < heap::kThreadsAddedUp; i++)
+    threads.emplace_back([&] {
+      heap::register_thread();
+      ready++;
+      over.wait(false);
+      heap::unregister_thread();
+    });
+  while (ready != heap::kThreadsAddedUp) std::this_thread::yield();
+  // Each allocation is seen by an exact sum, and by each recent one behind it, however old that may be.
+  for (int i = 0; i < 1000; i++) {
+    allocate(&small_type.table);
+    uint64_t exact = heap::thread_totals().allocated_bytes;
+    EXPECT_GE(allocated(), exact) << i;
+  }
+  uint64_t last = heap::thread_totals().allocated_bytes;
+  allocate(&small_type.table);
+  while (allocated() == last) std::this_thread::yield();
+  over = true;
+  over.notify_all();
+  for (std::thread& thread : threads) thread.join();
 }
 
 }  // namespace

@@ -44,7 +44,8 @@ size_t resident_memory() noexcept {
 }
 
 size_t memory_footprint() noexcept {
-  size_t spare = (block_counters.pooled.load(std::memory_order_relaxed) + block_counters.prefaulted.load(std::memory_order_relaxed)) * kBlockSize,
+  size_t spare = (block_counters.pooled.load(std::memory_order_relaxed) + block_counters.prefaulted.load(std::memory_order_relaxed)) * kBlockSize +
+                 block_counters.huge_bytes_to_go.load(std::memory_order_relaxed),
          resident = resident_memory();
   return resident > spare ? resident - spare : 0;
 }

@@ -20,6 +20,7 @@
 #include "heap/finalization_queue.h"
 #include "heap/giving_back.h"
 #include "heap/history.h"
+#include "heap/huge_ends.h"
 #include "heap/large.h"
 #include "heap/maintenance.h"
 #include "heap/maintenance_signals.h"
@@ -225,6 +226,11 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
   // The other heaps of the process first.
   if (uint64_t wanted = std::max<uint64_t>(size, core::kBlockSize); start == nullptr && size > emergency && is_short_of_budget(wanted)) {
     call_where_threads_stop([](void* bytes) noexcept { ask_for_room(*static_cast<uint64_t*>(bytes)); }, &wanted);
+    start = try_allocate(context, size, flags);
+  }
+  // What was deleted already, and only waits for its memory to go, is nearer than what a round finds.
+  if (start == nullptr && has_listed_huge()) {
+    call_where_threads_stop([](void*) noexcept { end_listed_huge(); }, nullptr);
     start = try_allocate(context, size, flags);
   }
   if (start == nullptr) {

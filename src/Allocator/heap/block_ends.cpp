@@ -89,9 +89,10 @@ void finish_block(size_t block) noexcept {
   block_counters.pinned.fetch_sub(1, std::memory_order_relaxed);
 }
 
+size_t memory_of_huge(size_t block) noexcept { return size_t{arena.blocks[block].huge_pages} * kPageSize; }
+
 namespace {
 
-size_t memory_of_huge(size_t block) noexcept { return size_t{arena.blocks[block].huge_pages} * kPageSize; }
 size_t blocks_of_huge(size_t block) noexcept { return (memory_of_huge(block) + kBlockSize - 1) / kBlockSize; }
 
 }  // namespace

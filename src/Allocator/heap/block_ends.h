@@ -21,6 +21,8 @@ void bury(size_t block) noexcept;
 void forget_pages(core::BlockRecord& record) noexcept;
 // What becomes of a dead block that nothing pins: its frames are pooled, or go. It is in no list.
 void finish_block(size_t block) noexcept;
+// Bytes of a huge object, by its first block.
+size_t memory_of_huge(size_t block) noexcept;
 // The steps of the end of a dead huge object, by its first block (heap/huge_ends.h). Only the second takes long.
 void begin_end_of_huge(size_t block) noexcept;
 void give_memory_of_huge_back(size_t block) noexcept;

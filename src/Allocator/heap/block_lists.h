@@ -27,7 +27,8 @@ struct BlockLists {
   size_t moved_size = 0;
   uint32_t prefaulted_head = kEndOfList;  // fresh blocks that wait with their memory
   uint32_t pinned_head = kEndOfList;      // dead blocks and huge objects that wait for their pins
-  uint32_t huge_head = kEndOfList;        // dead huge objects whose memory is still to go,
+  uint32_t huge_head = kEndOfList;        // dead huge objects whose memory is still to go, the oldest first,
+  uint32_t huge_tail = kEndOfList;        // the newest of them,
   uint32_t huge_ending = kEndOfList;      // and the one whose memory goes now
 };
 extern BlockLists block_lists;

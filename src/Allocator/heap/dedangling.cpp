@@ -1,5 +1,6 @@
 #include "heap/dedangling.h"
 
+#include <algorithm>
 #include <new>
 
 #include "core/arena.h"
@@ -50,6 +51,9 @@ struct State {
   const RemapSupport* support = nullptr;
   std::atomic<uint64_t> last_remap{0};  // nanoseconds; when there were tables to look at first, if no remap has been
   std::atomic<uint64_t> repairs_at_last_remap{0};
+  // After remaps that had to be abandoned, none begins before that time: each is a walk over the heap beside slower barriers. In nanoseconds; so many in a row.
+  std::atomic<uint64_t> not_before{0};
+  uint32_t abandoned = 0;
   // Moves whose destination could not be looked at beside running threads, for the second stop.
   Moved left_over[kLeftOverAtMost];
   std::atomic<size_t> left_over_count{0};
@@ -198,6 +202,7 @@ bool call_where_threads_stop(void (*work)(void* argument), void* argument) noexc
 bool remap(bool scan_addresses) noexcept {
   size_t tables = forwarding_bytes();
   if (state.support == nullptr || (tables == 0 && !scan_addresses)) return false;
+  const uint64_t begun = os::nanoseconds();
   state.left_over_count.store(0, std::memory_order_relaxed);
   state.moved_outside.store(false, std::memory_order_relaxed);
   for (Moved& moved : state.left_over) moved.destination.store(nullptr, std::memory_order_relaxed);
@@ -222,9 +227,15 @@ bool remap(bool scan_addresses) noexcept {
     end_address_scan(stopped && remap.complete);
   }
   if (!stopped || !remap.complete) {
+    constexpr uint64_t kTimesItTook = 10;
+    constexpr uint32_t kDoublings = 6;
     remap_counters.abandoned.fetch_add(1, std::memory_order_relaxed);
+    state.abandoned = std::min(state.abandoned + 1, kDoublings);
+    state.not_before.store(state.last_remap + ((state.last_remap - begun) * kTimesItTook << (state.abandoned - 1)), std::memory_order_relaxed);
     return false;
   }
+  state.abandoned = 0;
+  state.not_before.store(0, std::memory_order_relaxed);
   {
     MaintenancePause pause;  // the verifier counts blocks by their states
     retire_forwarded();
@@ -239,7 +250,7 @@ bool remap(bool scan_addresses) noexcept {
 bool should_remap() noexcept {
   if (are_addresses_short()) return true;
   size_t tables = forwarding_bytes();
-  if (tables == 0) return false;
+  if (tables == 0 || os::nanoseconds() < state.not_before.load(std::memory_order_relaxed)) return false;
   constexpr size_t kTablesAtLeast = size_t{1} << 20;
   // Each keeps a kernel mapping and an entry of every walk over the blocks.
   constexpr uint64_t kForwardedAtMost = 4096;

@@ -5,6 +5,7 @@
 #include "Platform/lock.h"
 #include "core/arena.h"
 #include "core/module_state.h"
+#include "heap/accounting.h"
 #include "heap/block_ends.h"
 #include "heap/block_lists.h"
 #include "heap/maintenance_signals.h"
@@ -24,8 +25,17 @@ FREEHOLD_MODULE_STATE(state);
 
 void put_on_list(size_t block) noexcept {
   os::LockGuard guard(block_lock);
-  arena.blocks[block].next = block_lists.huge_head;
-  block_lists.huge_head = static_cast<uint32_t>(block);
+  auto put = static_cast<uint32_t>(block);
+  arena.blocks[block].next = kEndOfList;
+  if (block_lists.huge_head == kEndOfList) block_lists.huge_head = put;
+  else arena.blocks[block_lists.huge_tail].next = put;
+  block_lists.huge_tail = put;
+  block_counters.huge_bytes_to_go.fetch_add(memory_of_huge(block), std::memory_order_relaxed);
+}
+
+uint32_t newest() noexcept {
+  os::LockGuard guard(block_lock);
+  return block_lists.huge_head == kEndOfList ? kEndOfList : block_lists.huge_tail;
 }
 
 // It is in block_lists.huge_ending from here on.
@@ -54,8 +64,10 @@ bool end_huge(size_t block) noexcept {
 // Who stops the threads takes the lock of maintenance, and sees records that do not change. It does not wait for the memory.
 void end_listed_huge() noexcept {
   os::LockGuard ending(state.lock);
-  while (take_from_list()) {
-    size_t block = block_lists.huge_ending;
+  // What others put there meanwhile is theirs: else this thread might never come back.
+  const uint32_t last = newest();
+  for (size_t block = kEndOfList; block != last && take_from_list();) {
+    block = block_lists.huge_ending;
     {
       os::LockGuard guard(maintenance_lock);
       begin_end_of_huge(block);
@@ -66,14 +78,19 @@ void end_listed_huge() noexcept {
       os::LockGuard lists(block_lock);
       block_lists.huge_ending = kEndOfList;
     }
+    size_t memory = memory_of_huge(block);
     finish_end_of_huge(block);
+    block_counters.huge_bytes_to_go.fetch_sub(memory, std::memory_order_relaxed);
   }
 }
+
+bool has_listed_huge() noexcept { return block_counters.huge_bytes_to_go.load(std::memory_order_relaxed) != 0; }
 
 void forget_ending_threads() noexcept {
   new (&state.lock) os::Lock();
   if (block_lists.huge_ending == kEndOfList) return;
   // All of it again: what is done already stays so.
+  if (block_lists.huge_head == kEndOfList) block_lists.huge_tail = block_lists.huge_ending;
   arena.blocks[block_lists.huge_ending].next = block_lists.huge_head;
   block_lists.huge_head = block_lists.huge_ending;
   block_lists.huge_ending = kEndOfList;

@@ -11,6 +11,8 @@ inline constexpr size_t kEndsAtOnce = size_t{32} << 20;
 
 // A dead huge object that nothing pins, by its first block, which is kPooled. False: it was put on the list.
 bool end_huge(size_t block) noexcept;
+// Whether there is one whose memory is still to go. A hint.
+bool has_listed_huge() noexcept;
 // Ends those on the list. Preemptive mode, without locks. When it returns, all that were on the list when it was called have ended, whichever thread has done it.
 void end_listed_huge() noexcept;
 // In the child of a fork: who was at it is not here.

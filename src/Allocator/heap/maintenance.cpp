@@ -130,6 +130,7 @@ void wait_for_tick() noexcept {
   // Not for ever: the other work is not to starve, such as trimming the pool of what all these rounds have not needed.
   for (uint64_t start = os::nanoseconds(); has_hurry() && os::nanoseconds() - start < kTickNanoseconds;) {
     forget_hurry();
+    end_listed_huge();
     if (should_promote()) {
       promote(PromotionScope::kFragmented);
       phase_done("promotion");
@@ -143,6 +144,7 @@ void* maintenance_thread(void*) noexcept {
     // Once a second without being asked: deletions that kill no page wake nobody, and may have left every page half empty.
     while (!has_work() && !should_promote() && !should_remap() && !should_reclaim() && !is_notice_due()) wait_for_work(1'000'000'000);
     forget_work();
+    end_listed_huge();  // before a round or a marking, which may take long
     start_prefaulting(false);
     // Until two rounds in a row had nothing left to give back.
     do {

@@ -57,7 +57,7 @@ bool process_takes(uint64_t eighths) noexcept {
   return memory != 0 && memory_footprint() + os::held_by_others(budget_owner) > memory / 8 * eighths;
 }
 // That a heap has not given back yet what is dead is no shortage.
-bool is_short() noexcept { return (heap_takes(7) && thread_totals().live_bytes() > limit() / 2) || process_takes(7); }
+bool is_short() noexcept { return (heap_takes(7) && recent_totals().live_bytes() > limit() / 2) || process_takes(7); }
 bool is_short_no_more() noexcept { return !heap_takes(6) && !process_takes(6); }
 
 bool has_grown(uint64_t live) noexcept {
@@ -86,7 +86,7 @@ bool is_notice_due() noexcept {
   if (state.wanted.load(std::memory_order_relaxed) == 0) [[likely]]
     return false;
   if (is_wanted(kPressure) && (state.is_short.load(std::memory_order_relaxed) ? is_short_no_more() : is_short())) return true;
-  return is_wanted(kGrowth) && core::knobs.reports_leaks() && has_grown(thread_totals().live_bytes());
+  return is_wanted(kGrowth) && core::knobs.reports_leaks() && has_grown(recent_totals().live_bytes());
 }
 
 void give_notice() noexcept {

@@ -34,7 +34,7 @@ FREEHOLD_MODULE_STATE(state);
 bool is_fragmented(uint64_t live, uint64_t footprint) noexcept { return footprint >= live / 16 * kFragmentedAt + kSlack; }
 
 bool is_over_budget() noexcept {
-  uint64_t live = thread_totals().live_bytes();
+  uint64_t live = recent_totals().live_bytes();
   return memory_footprint() >= live / 16 * kPacedAt + kSlack / 2 * 3;
 }
 
@@ -45,11 +45,11 @@ size_t bytes_to_win() noexcept {
 
 bool is_too_small_to_promote() noexcept { return memory_footprint() < 2 * kSlack && !should_promote(); }
 
-bool is_heap_fragmented() noexcept { return core::knobs.promotion && !core::knobs.debug && is_fragmented(thread_totals().live_bytes(), memory_footprint()); }
+bool is_heap_fragmented() noexcept { return core::knobs.promotion && !core::knobs.debug && is_fragmented(recent_totals().live_bytes(), memory_footprint()); }
 
 bool should_promote() noexcept {
   if (core::knobs.debug || !core::knobs.promotion) return false;
-  ThreadTotals totals = thread_totals();
+  ThreadTotals totals = recent_totals();
   uint64_t live = totals.live_bytes(), footprint = memory_footprint();
   // A short round costs what was stored since the last one, a walk over the whole heap what lives.
   uint64_t share = footprint / (state.last_round_was_short.load(std::memory_order_relaxed) ? 32 : 8), enough = std::min(share, kEnoughDeleted);

@@ -389,7 +389,6 @@ bool mark_stopped(Request request, bool deletes, void (*run)(void*)) noexcept {
     if (took > reachability_counters.longest_stop.load(std::memory_order_relaxed)) reachability_counters.longest_stop.store(took, std::memory_order_relaxed);
     trace(TraceKind::kReclaimStop, took);
   }
-  if (deletes) end_listed_huge();
   if (deletes && (finalizable_count() != 0 || dead_locks() != 0)) state.support->run_finalizers();
   (request.done ? reachability_counters.markings : reachability_counters.abandoned).fetch_add(1, std::memory_order_relaxed);
   return request.done;
@@ -409,7 +408,9 @@ bool find_unreachable(UnreachableFound found, void (*last)(const Marking& markin
 bool is_reached(const Marking& marking, const Object* object) noexcept { return marking.is_marked(object); }
 
 bool find_graph(const uint64_t* root, GraphFound found, void* argument) noexcept {
-  return mark_stopped(GraphRequest{root, found, argument, false}, true, mark_graph);
+  bool marked = mark_stopped(GraphRequest{root, found, argument, false}, true, mark_graph);
+  end_listed_huge();
+  return marked;
 }
 
 void for_each_reached(void (*found)(Object* object, void* argument) noexcept, void* argument) noexcept {
@@ -480,7 +481,6 @@ void check_marks() noexcept {
 bool mark_beside_threads(ReclaimScope scope, Removed* removed) noexcept {
   if (state.support == nullptr) return false;
   bool done = reclaim_beside_threads(*state.support, scope, remove, note_removed, removed, core::knobs.verify ? check_marks : nullptr);
-  end_listed_huge();
   if (finalizable_count() != 0 || dead_locks() != 0) state.support->run_finalizers();
   (done ? reachability_counters.markings : reachability_counters.abandoned).fetch_add(1, std::memory_order_relaxed);
   return done;
@@ -496,6 +496,7 @@ bool mark_and_remove(ReclaimScope scope, Removed* removed) noexcept {
     // Also where that was abandoned: an allocation may be waiting for it.
     if (!marked && scope == ReclaimScope::kAll) marked = mark_stopped(UnreachableRequest{remove_found, nullptr, removed, true, false}, true, mark_all);
   }
+  end_listed_huge();
   if (state.support != nullptr) state.support->ends(scope, marked);
   return marked;
 }

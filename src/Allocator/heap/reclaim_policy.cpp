@@ -46,14 +46,14 @@ void follow_fall(const ThreadTotals& totals) noexcept {
 }
 
 bool has_outrun(uint64_t bytes) noexcept {
-  return is_reclaiming() && core::knobs.reclaims_by_itself() && thread_totals().live_bytes() >= state.live_then.load(std::memory_order_relaxed) + bytes;
+  return is_reclaiming() && core::knobs.reclaims_by_itself() && recent_totals().live_bytes() >= state.live_then.load(std::memory_order_relaxed) + bytes;
 }
 
 }  // namespace
 
 ReclaimDue reclaim_due() noexcept {
   if (!core::knobs.reclaims_by_itself()) return ReclaimDue::kNothing;
-  ThreadTotals totals = thread_totals();
+  ThreadTotals totals = recent_totals();
   follow_fall(totals);
   uint64_t before = state.live_then.load(std::memory_order_relaxed), live = totals.live_bytes();
   if (live >= before + growth()) return ReclaimDue::kAll;

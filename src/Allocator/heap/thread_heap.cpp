@@ -1,9 +1,12 @@
 #include "heap/thread_heap.h"
 
+#include <algorithm>
+
 #include "Platform/lock.h"
 #include "core/arena.h"
 #include "core/knobs.h"
 #include "core/module_state.h"
+#include "os/kernel.h"
 
 namespace freehold::heap {
 
@@ -13,9 +16,12 @@ namespace {
 
 os::Lock lock;                  // guards the list and the totals of threads that are gone
 ThreadHeap* threads = nullptr;  // those that there are, whatever the heap is
+size_t thread_count = 0;
 
 struct State {
   ThreadTotals gone = {};  // of threads that are gone
+  ThreadTotals recent = {};
+  uint64_t recent_until = 0;  // nanoseconds
 };
 constinit State state;
 FREEHOLD_MODULE_STATE(state);
@@ -43,6 +49,12 @@ void add(ThreadTotals* totals, const ThreadHeap& heap) noexcept {
   totals->dead_pages += heap.dead_pages;
 }
 
+ThreadTotals add_up() noexcept {
+  ThreadTotals totals = state.gone;
+  for (const ThreadHeap* heap = threads; heap != nullptr; heap = heap->next) add(&totals, *heap);
+  return totals;
+}
+
 }  // namespace
 
 void register_thread() noexcept {
@@ -53,6 +65,7 @@ void register_thread() noexcept {
   heap->link = &threads;
   if (threads != nullptr) threads->link = &heap->next;
   threads = heap;
+  thread_count++;
   heap->registered = true;
   heap->direct = core::knobs.debug || core::knobs.stress.deletion != 0 ? 0 : core::arena.size;
 }
@@ -62,6 +75,7 @@ void unregister_thread() noexcept {
   if (!heap->registered) return;
   os::LockGuard guard(lock);
   add(&state.gone, *heap);
+  thread_count--;
   *heap->link = heap->next;
   if (heap->next != nullptr) heap->next->link = heap->link;
   *heap = {};
@@ -73,6 +87,7 @@ void forget_other_threads() noexcept {
     if (heap != own) add(&state.gone, *heap);
   }
   threads = own->registered ? own : nullptr;
+  thread_count = own->registered ? 1 : 0;
   own->next = nullptr;
   own->link = own->registered ? &threads : nullptr;
 }
@@ -92,11 +107,22 @@ void for_each_thread_heap(void (*fn)(const ThreadHeap& heap, void* argument) noe
   for (const ThreadHeap* heap = threads; heap != nullptr; heap = heap->next) fn(*heap, argument);
 }
 
+// Recent sums are never older than these: what a policy has noted is not ahead of them.
 ThreadTotals thread_totals() noexcept {
   os::LockGuard guard(lock);
-  ThreadTotals totals = state.gone;
-  for (const ThreadHeap* heap = threads; heap != nullptr; heap = heap->next) add(&totals, *heap);
-  return totals;
+  return state.recent = add_up();
+}
+
+ThreadTotals recent_totals() noexcept {
+  constexpr uint64_t kNanoseconds = 1'000'000, kTimesItsCost = 32;
+  os::LockGuard guard(lock);
+  if (thread_count <= kThreadsAddedUp) return add_up();
+  uint64_t now = os::nanoseconds();
+  if (now < state.recent_until) return state.recent;
+  state.recent = add_up();
+  uint64_t end = os::nanoseconds();
+  state.recent_until = end + std::max(kNanoseconds, kTimesItsCost * (end - now));
+  return state.recent;
 }
 
 void add_allocated(AllocationContext* context, uint64_t bytes) noexcept { context->alloc_bytes_uoh += static_cast<int64_t>(bytes); }

@@ -65,6 +65,9 @@ void for_each_context(void (*fn)(const AllocationContext& context) noexcept) noe
 void for_each_thread_heap(void (*fn)(const ThreadHeap& heap, void* argument) noexcept, void* argument) noexcept;
 // Sums over all threads, past and present.
 ThreadTotals thread_totals() noexcept;
+// The same for policies that ask for each block that is taken. Of more than kThreadsAddedUp threads it may be a millisecond old, or some times as old as adding them up takes.
+inline constexpr size_t kThreadsAddedUp = 64;
+ThreadTotals recent_totals() noexcept;
 // Memory that was not handed out by a thread's context (large, pinned).
 void add_allocated(AllocationContext* context, uint64_t bytes) noexcept;
 

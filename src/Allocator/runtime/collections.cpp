@@ -115,8 +115,11 @@ void collect_garbage(int32_t generation, int32_t mode) noexcept {
     heap::collect();
     return;
   }
+  // A library may call it for each of its requests: compaction of the whole heap, and giving back all that is kept for new objects, are for who forces it.
+  const bool forced = generation == kOldest && (mode & (kNonBlocking | kOptimized)) == 0;
   if (generation == kOldest) collection_begins(heap::ReclaimScope::kAll);
-  heap::collect();
+  if (forced) heap::collect();
+  else heap::wake_maintenance();
   if (generation == kOldest) collection_ends(heap::ReclaimScope::kAll, true);
   else count_collection(generation);
 }

@@ -3,6 +3,8 @@
 #include <vector>
 
 #include "concurrent_reclaim_fixture.h"
+#include "heap/accounting.h"
+#include "heap/promotion_policy.h"
 
 namespace freehold::testing::beside {
 namespace {
@@ -124,6 +126,28 @@ TEST_F(UnreachedPagesTest, OneObjectOfAPageLives) {
     for (Object* object : made) ASSERT_EQ(heap::is_deleted(object), !kept.contains(object)) << place;
     expect_valid("after the deletion");
   }
+}
+
+// No object of such a page counts as deleted by itself: a heap that nobody deletes from was never compacted.
+TEST_F(UnreachedPagesTest, BlocksOfDeadPagesAreCompacted) {
+  core::knobs.promotion = true;
+  constexpr size_t kBlocks = 24, kPagesBetween = 20;
+  std::vector<Object*> made;
+  for (size_t i = 0; i < kBlocks * core::kBlockSize / 40; i++) made.push_back(node());
+  size_t last = 0;
+  for (Object* object : made) {
+    size_t page = core::arena.page_index(address(object));
+    if (page < last + kPagesBetween) continue;
+    mine_.push_back(object);
+    last = page;
+  }
+  EXPECT_GT(heap::reclaim(), 0);
+  ASSERT_EQ(heap::block_counters.released_pages.load(), 0u);
+  EXPECT_GT(heap::memory_footprint(), (kBlocks - 4) * core::kBlockSize);
+  EXPECT_TRUE(heap::is_heap_fragmented());
+  EXPECT_GT(heap::promote(heap::PromotionScope::kFragmented), mine_.size() / 2);
+  EXPECT_LT(heap::memory_footprint(), heap::kSlack);
+  expect_valid("after the round");
 }
 
 // They move, and are found where they are.

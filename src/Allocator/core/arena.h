@@ -141,6 +141,12 @@ inline bool is_page_dead(size_t page) noexcept {
   return (arena.blocks[page / kPagesPerBlock].dead[in_block / 64].load(std::memory_order_relaxed) >> (in_block % 64) & 1) != 0;
 }
 
+// How many units of a page are dead, as far as is noted: the counter's updates may be lost, and a page that dies as a whole has none (heap/unreached_pages.h).
+inline size_t noted_dead_units(size_t page) noexcept {
+  size_t units = __atomic_load_n(&arena.pages[page].deleted, __ATOMIC_RELAXED);
+  return units < kUnitsPerPage && !is_page_dead(page) ? units : kUnitsPerPage;
+}
+
 inline void note_finalizable(size_t block) noexcept {
   uint64_t bit = uint64_t{1} << (block % 64);
   std::atomic<uint64_t>& word = arena.finalizable[block / 64];

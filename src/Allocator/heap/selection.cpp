@@ -23,12 +23,6 @@ using core::kUnitsPerPage;
 
 namespace {
 
-// The page's counter, which threads that delete write meanwhile (core/arena.h): a choice may be off by what they do, and the evacuation looks at the objects.
-size_t deleted_units_as_noted(size_t page) noexcept {
-  size_t units = __atomic_load_n(&arena.pages[page].deleted, __ATOMIC_RELAXED);
-  return units < kUnitsPerPage ? units : kUnitsPerPage;
-}
-
 constexpr size_t kChosenAtMost = 32768;
 // Sixteenths of a block that are dead before it is worth its copies. Little more than in the average block when a round begins (4.4): a heap whose blocks
 // are all of an age would find none for long, and then all of them at once.
@@ -90,10 +84,9 @@ void Selection::choose(PromotionScope scope, size_t of_copies, RoundMemory& memo
     if (state == BlockState::kForwarded) concerned_[block] = 1;
     if (candidates == kChosenAtMost || state != BlockState::kLive || record.kind != BlockKind::kSmall) return;
     if (record.claimed.load(std::memory_order_acquire) != ~uint64_t{0} || record.initialised.load(std::memory_order_acquire) != ~uint64_t{0}) return;
+    // Threads that delete write the counters meanwhile: a choice may be off by what they do, and the evacuation looks at the objects.
     size_t deleted = 0;
-    for (size_t page = block * kPagesPerBlock; page < (block + 1) * kPagesPerBlock; page++) {
-      deleted += deleted_units_as_noted(page);
-    }
+    for (size_t page = block * kPagesPerBlock; page < (block + 1) * kPagesPerBlock; page++) deleted += core::noted_dead_units(page);
     bool wanted = scope == PromotionScope::kAll || (scope == PromotionScope::kRandom ? next_random() % 2 == 0 : deleted * 16 >= kUnitsPerBlock * kSparseAt);
     if (!wanted || !is_used_up(block)) return;
     size_t live = kUnitsPerBlock - deleted, kind = live * kClasses / (kUnitsPerBlock + 1);

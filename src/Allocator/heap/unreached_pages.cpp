@@ -45,10 +45,7 @@ bool is_used_up_small_block(size_t block) noexcept {
 bool is_reached_whole(size_t block) noexcept {
   // Deletions that meet on a page lose one of their counts: it is too little rather than too much.
   size_t deleted = 0;
-  for (size_t page = block * kPagesPerBlock; page < (block + 1) * kPagesPerBlock; page++) {
-    size_t units = __atomic_load_n(&arena.pages[page].deleted, __ATOMIC_RELAXED);
-    deleted += units < core::kUnitsPerPage && !core::is_page_dead(page) ? units : core::kUnitsPerPage;
-  }
+  for (size_t page = block * kPagesPerBlock; page < (block + 1) * kPagesPerBlock; page++) deleted += core::noted_dead_units(page);
   return shading.found[block] + deleted * core::kUnit >= core::kBlockSize;
 }
 

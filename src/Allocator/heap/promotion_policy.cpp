@@ -18,10 +18,12 @@ constexpr uint64_t kEnoughDeleted = uint64_t{128} << 20;
 // 24, end above 21 and take blocks at least half dead. In the simulator of benchmarks/ less memory took no more time with one thread (new memory has to be
 // touched first), and up to 5% with two on two processors.
 constexpr uint64_t kFragmentedAt = 22, kPacedAt = 24, kEndAt = 19;
+// When short rounds, of young blocks, have left too much in old ones.
+constexpr uint64_t kOldAt = 28;
 
 // Hints for other threads, relaxed: written by the round under way. Nothing is read on the strength of them.
 struct State {
-  std::atomic<uint64_t> deleted_at_last_round{0};
+  std::atomic<uint64_t> deleted_at_last_round{0}, deleted_at_last_whole_round{0};
   std::atomic<bool> candidates_suffice{false};
   std::atomic<bool> last_round_was_short{false};  // so the next one may be cheap too
   uint64_t cards_walked = 0;                      // by the last round; the promoting thread's
@@ -57,6 +59,13 @@ bool should_promote() noexcept {
   return forwarding_bytes() < footprint / 8 + kSlack;
 }
 
+bool are_old_blocks_due() noexcept {
+  ThreadTotals totals = recent_totals();
+  uint64_t live = totals.live_bytes(), footprint = memory_footprint();
+  return footprint >= live / 16 * kOldAt + kSlack &&
+         totals.deleted_bytes - state.deleted_at_last_whole_round.load(std::memory_order_relaxed) >= std::min(footprint / 8, kEnoughDeleted);
+}
+
 bool had_enough_candidates() noexcept { return state.candidates_suffice.load(std::memory_order_relaxed); }
 
 void note_round() noexcept { state.deleted_at_last_round.store(thread_totals().deleted_bytes, std::memory_order_relaxed); }
@@ -64,6 +73,7 @@ void note_candidates(bool suffice) noexcept { state.candidates_suffice.store(suf
 
 void note_walk(bool is_short, uint64_t cards) noexcept {
   state.last_round_was_short.store(is_short, std::memory_order_relaxed);
+  if (!is_short) state.deleted_at_last_whole_round.store(thread_totals().deleted_bytes, std::memory_order_relaxed);
   state.cards_walked = cards;
 }
 

@@ -16,6 +16,9 @@ bool is_heap_fragmented() noexcept;
 // No round is due, and the heap is below 32 MB: what quiet blocks have in dead pages is better released page by page.
 bool is_too_small_to_promote() noexcept;
 
+// Short rounds leave old blocks as they are: whether what these hold has become too much, and a walk over the whole heap is worth it.
+bool are_old_blocks_due() noexcept;
+
 // Whether the last round of kFragmented found as many sparse blocks as it wanted, by what the pages' counters say. A hint.
 bool had_enough_candidates() noexcept;
 

@@ -108,8 +108,9 @@ void Selection::choose(PromotionScope scope, size_t of_copies, RoundMemory& memo
   if (scope == PromotionScope::kFragmented) {
     enough = bytes_to_win();
     note_candidates(gain_of_all >= enough);
-    // Not where the old blocks are worth more, nor when marks have become so many that a whole walk, which clears them, costs as much.
-    short_ = gain_of_young >= (enough < gain_of_all ? enough : gain_of_all) / 2 && cards_of_last_round() < memory_footprint() / core::kPageSize / 2;
+    // Not where the old blocks are worth more or have waited for long, nor when marks have become so many that a whole walk, which clears them, costs as much.
+    short_ = gain_of_young >= (enough < gain_of_all ? enough : gain_of_all) / 2 && cards_of_last_round() < memory_footprint() / core::kPageSize / 2 &&
+             !are_old_blocks_due();
   } else {
     short_ = scope == PromotionScope::kYoung || (scope == PromotionScope::kRandom && next_random() % 2 == 0);
   }

@@ -41,8 +41,8 @@ TEST(StopSpacing, EndsWhenSomethingIsUrgent) {
   core::StopSpacing spacing;
   static std::atomic<int> asked;
   asked = 0;
-  // A stop that took as long as the machine is up: each of the looks would wait for as long as it may.
-  spacing.note(0, os::nanoseconds());
+  // A stop that ends in an hour: each of the looks would wait for as long as it may.
+  spacing.note(0, os::nanoseconds() + 3'600'000 * kMillisecond);
   spacing.set_urgent([]() noexcept { return ++asked == 3; });
   spacing.wait(4);
   EXPECT_EQ(asked.load(), 3);

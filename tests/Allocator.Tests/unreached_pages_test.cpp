@@ -4,6 +4,7 @@
 
 #include "concurrent_reclaim_fixture.h"
 #include "heap/accounting.h"
+#include "heap/dead_pages.h"
 #include "heap/promotion_policy.h"
 
 namespace freehold::testing::beside {
@@ -148,6 +149,33 @@ TEST_F(UnreachedPagesTest, BlocksOfDeadPagesAreCompacted) {
   EXPECT_GT(heap::promote(heap::PromotionScope::kFragmented), mine_.size() / 2);
   EXPECT_LT(heap::memory_footprint(), heap::kSlack);
   expect_valid("after the round");
+}
+
+// What has lost its memory already is not won again: every other run of eight pages dies and is released, the others live as a whole.
+TEST_F(UnreachedPagesTest, PagesWithoutMemoryAreNoGain) {
+  core::knobs.promotion = true;
+  std::vector<Object*> made;
+  for (size_t i = 0; i < 8 * core::kBlockSize / 40; i++) made.push_back(node());
+  for (Object* object : made) {
+    if (core::arena.page_index(address(object)) / 8 % 2 == 0) mine_.push_back(object);
+  }
+  EXPECT_GT(heap::reclaim(), 0);
+  {
+    heap::MaintenancePause pause;
+    for (size_t block = core::arena.block_index(address(made.front())); block <= core::arena.block_index(address(made.back())); block++) {
+      if (core::arena.blocks[block].state.load() == core::BlockState::kLive) heap::release_dead_pages(block, 1);
+    }
+  }
+  ASSERT_GT(heap::block_counters.released_pages.load(), 5 * core::kPagesPerBlock / 2);
+  EXPECT_EQ(heap::promote(heap::PromotionScope::kSparse), 0u) << "copies that give nothing back";
+  expect_valid("after the round");
+  // Now half of what lives dies too.
+  for (size_t i = 0; i < mine_.size(); i++) {
+    if (i % 2 == 0) mine_[i] = nullptr;
+  }
+  EXPECT_GT(heap::reclaim(), 0);
+  EXPECT_GT(heap::promote(heap::PromotionScope::kSparse), 0u);
+  expect_valid("after the second round");
 }
 
 // They move, and are found where they are.

@@ -52,7 +52,7 @@ struct State {
   std::atomic<uint64_t> last_remap{0};  // nanoseconds; when there were tables to look at first, if no remap has been
   std::atomic<uint64_t> repairs_at_last_remap{0};
   // After remaps that had to be abandoned, none begins before that time: each is a walk over the heap beside slower barriers. In nanoseconds; so many in a row.
-  std::atomic<uint64_t> not_before{0};
+  std::atomic<uint64_t> not_before{0}, not_before_if_short{0};
   uint32_t abandoned = 0;
   // Moves whose destination could not be looked at beside running threads, for the second stop.
   Moved left_over[kLeftOverAtMost];
@@ -227,15 +227,18 @@ bool remap(bool scan_addresses) noexcept {
     end_address_scan(stopped && remap.complete);
   }
   if (!stopped || !remap.complete) {
-    constexpr uint64_t kTimesItTook = 10;
+    constexpr uint64_t kTimesItTook = 10, kAtMost = 10'000'000'000;
     constexpr uint32_t kDoublings = 6;
+    const uint64_t took = state.last_remap - begun;
     remap_counters.abandoned.fetch_add(1, std::memory_order_relaxed);
     state.abandoned = std::min(state.abandoned + 1, kDoublings);
-    state.not_before.store(state.last_remap + ((state.last_remap - begun) * kTimesItTook << (state.abandoned - 1)), std::memory_order_relaxed);
+    state.not_before.store(state.last_remap + std::min(took * kTimesItTook << (state.abandoned - 1), kAtMost), std::memory_order_relaxed);
+    state.not_before_if_short.store(state.last_remap + std::min(took, kAtMost), std::memory_order_relaxed);
     return false;
   }
   state.abandoned = 0;
   state.not_before.store(0, std::memory_order_relaxed);
+  state.not_before_if_short.store(0, std::memory_order_relaxed);
   {
     MaintenancePause pause;  // the verifier counts blocks by their states
     retire_forwarded();
@@ -248,7 +251,7 @@ bool remap(bool scan_addresses) noexcept {
 }
 
 bool should_remap() noexcept {
-  if (are_addresses_short()) return true;
+  if (are_addresses_short()) return os::nanoseconds() >= state.not_before_if_short.load(std::memory_order_relaxed);
   size_t tables = forwarding_bytes();
   if (tables == 0 || os::nanoseconds() < state.not_before.load(std::memory_order_relaxed)) return false;
   constexpr size_t kTablesAtLeast = size_t{1} << 20;

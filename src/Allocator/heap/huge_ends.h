@@ -15,6 +15,8 @@ bool end_huge(size_t block) noexcept;
 bool has_listed_huge() noexcept;
 // Ends those on the list. Preemptive mode, without locks. When it returns, all that were on the list when it was called have ended, whichever thread has done it.
 void end_listed_huge() noexcept;
+// The same, unless another thread does it: that may take long, and the caller has other work. What comes behind that thread's is for the next call.
+void end_listed_huge_unless_busy() noexcept;
 // In the child of a fork: who was at it is not here.
 void forget_ending_threads() noexcept;
 

@@ -130,7 +130,7 @@ void wait_for_tick() noexcept {
   // Not for ever: the other work is not to starve, such as trimming the pool of what all these rounds have not needed.
   for (uint64_t start = os::nanoseconds(); has_hurry() && os::nanoseconds() - start < kTickNanoseconds;) {
     forget_hurry();
-    end_listed_huge();
+    end_listed_huge_unless_busy();
     if (should_promote()) {
       promote(PromotionScope::kFragmented);
       phase_done("promotion");
@@ -144,7 +144,7 @@ void* maintenance_thread(void*) noexcept {
     // Once a second without being asked: deletions that kill no page wake nobody, and may have left every page half empty.
     while (!has_work() && !should_promote() && !should_remap() && !should_reclaim() && !is_notice_due()) wait_for_work(1'000'000'000);
     forget_work();
-    end_listed_huge();  // before a round or a marking, which may take long
+    end_listed_huge_unless_busy();  // before a round or a marking, which may take long
     start_prefaulting(false);
     // Until two rounds in a row had nothing left to give back.
     do {
@@ -165,7 +165,7 @@ void* maintenance_thread(void*) noexcept {
 
 bool start_maintenance() noexcept {
   // The thread that would reclaim leaves distance between its rounds; the heap grows meanwhile.
-  core::stop_spacing.set_urgent(should_reclaim);
+  core::stop_spacing.set_urgent([]() noexcept { return !is_reclaiming() && should_reclaim(); });
   bool started = start_background_thread("Freehold", maintenance_thread);
   bool moves = core::knobs.promotion && !core::knobs.debug;
   if (core::knobs.stress.promote != 0 && moves) {

@@ -62,8 +62,7 @@ bool should_promote() noexcept {
 bool are_old_blocks_due() noexcept {
   ThreadTotals totals = recent_totals();
   uint64_t live = totals.live_bytes(), footprint = memory_footprint();
-  return footprint >= live / 16 * kOldAt + kSlack &&
-         totals.deleted_bytes - state.deleted_at_last_whole_round.load(std::memory_order_relaxed) >= std::min(footprint / 8, kEnoughDeleted);
+  return footprint >= live / 16 * kOldAt + kSlack && totals.deleted_bytes - state.deleted_at_last_whole_round.load(std::memory_order_relaxed) >= footprint / 8;
 }
 
 bool had_enough_candidates() noexcept { return state.candidates_suffice.load(std::memory_order_relaxed); }

@@ -547,6 +547,7 @@ void wait_for_finalizers() noexcept {
 void reclaim_for_ever(void (*round_done)(const char*)) noexcept {
   while (true) {
     os::pause(core::knobs.stress.reclaim);
+    core::leave_threads_their_time();
     if (reclaim(core::next_random() % 3 != 0 ? ReclaimScope::kYoung : ReclaimScope::kAll) >= 0) round_done("deletion of what no root reaches");
   }
 }

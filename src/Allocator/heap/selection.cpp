@@ -1,5 +1,8 @@
 #include "heap/selection.h"
 
+#include <algorithm>
+#include <bit>
+
 #include "core/arena.h"
 #include "core/knobs.h"
 #include "core/module_state.h"
@@ -24,7 +27,7 @@ using core::kUnitsPerPage;
 namespace {
 
 constexpr size_t kChosenAtMost = 32768;
-// Sixteenths of a block that are dead before it is worth its copies. Little more than in the average block when a round begins (4.4): a heap whose blocks
+// Sixteenths of a block's memory that are dead before it is worth its copies. Little more than in the average block when a round begins (4.4): a heap whose blocks
 // are all of an age would find none for long, and then all of them at once.
 constexpr size_t kSparseAt = 5;
 
@@ -87,16 +90,20 @@ void Selection::choose(PromotionScope scope, size_t of_copies, RoundMemory& memo
     // Threads that delete write the counters meanwhile: a choice may be off by what they do, and the evacuation looks at the objects.
     size_t deleted = 0;
     for (size_t page = block * kPagesPerBlock; page < (block + 1) * kPagesPerBlock; page++) deleted += core::noted_dead_units(page);
-    bool wanted = scope == PromotionScope::kAll || (scope == PromotionScope::kRandom ? next_random() % 2 == 0 : deleted * 16 >= kUnitsPerBlock * kSparseAt);
+    // Pages without memory are no gain.
+    size_t released = 0;
+    for (const auto& word : record.released) released += static_cast<size_t>(std::popcount(word.load(std::memory_order_relaxed))) * kUnitsPerPage;
+    size_t live = kUnitsPerBlock - deleted, held = kUnitsPerBlock - std::min(released, deleted), gain = held - live;
+    bool wanted = scope == PromotionScope::kAll || (scope == PromotionScope::kRandom ? next_random() % 2 == 0 : gain * 16 >= held * kSparseAt);
     if (!wanted || !is_used_up(block)) return;
-    size_t live = kUnitsPerBlock - deleted, kind = live * kClasses / (kUnitsPerBlock + 1);
+    size_t kind = live * kClasses / (held + 1);
     // The list of its class is linked through `fields` until the blocks are in order.
-    chosen_[candidates] = {static_cast<uint32_t>(block), static_cast<uint32_t>(live), reinterpret_cast<NotedFields*>(uintptr_t{heads[kind]})};
+    chosen_[candidates] = {static_cast<uint32_t>(block), static_cast<uint32_t>(gain), reinterpret_cast<NotedFields*>(uintptr_t{heads[kind]})};
     heads[kind] = static_cast<uint32_t>(candidates++);
   });
   auto* sorted = static_cast<Chosen*>(memory.take(candidates * sizeof(Chosen)));
   if (sorted == nullptr) return;
-  auto gain = [&](size_t i) noexcept { return kBlockSize - chosen_[i].live_units * kUnit; };
+  auto gain = [&](size_t i) noexcept { return size_t{chosen_[i].gain} * kUnit; };
   // Above where this lap of addresses is, blocks are of the lap before (heap/addresses.h), however high their addresses are.
   size_t lap = lap_position();
   auto is_young_block = [lap](size_t block) noexcept { return block < lap && is_young(reinterpret_cast<uintptr_t>(arena.block_start(block))); };
@@ -110,7 +117,7 @@ void Selection::choose(PromotionScope scope, size_t of_copies, RoundMemory& memo
     note_candidates(gain_of_all >= enough);
     // Not where the old blocks are worth more or have waited for long, nor when marks have become so many that a whole walk, which clears them, costs as much.
     short_ = gain_of_young >= (enough < gain_of_all ? enough : gain_of_all) / 2 && cards_of_last_round() < memory_footprint() / core::kPageSize / 2 &&
-             !are_old_blocks_due();
+             !(gain_of_all - gain_of_young >= enough / 4 && are_old_blocks_due());
   } else {
     short_ = scope == PromotionScope::kYoung || (scope == PromotionScope::kRandom && next_random() % 2 == 0);
   }
@@ -120,7 +127,7 @@ void Selection::choose(PromotionScope scope, size_t of_copies, RoundMemory& memo
     for (uint32_t i = head; i != UINT32_MAX && gained < enough; i = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(chosen_[i].fields))) {
       if (short_ && !is_young_block(chosen_[i].block)) continue;
       gained += gain(i);
-      sorted[count_++] = {chosen_[i].block, chosen_[i].live_units, nullptr};
+      sorted[count_++] = {chosen_[i].block, chosen_[i].gain, nullptr};
     }
   }
   chosen_ = sorted;

@@ -14,7 +14,7 @@ struct NotedFields;
 // A block that is to be promoted, and the fields that lead into it (heap/noted_fields.h).
 struct Chosen {
   uint32_t block;
-  uint32_t live_units;
+  uint32_t gain;  // in kUnit: what is dead and has memory
   NotedFields* fields;
 };
 

@@ -116,7 +116,7 @@ ThreadTotals thread_totals() noexcept {
 ThreadTotals recent_totals() noexcept {
   constexpr uint64_t kNanoseconds = 1'000'000, kTimesItsCost = 32;
   os::LockGuard guard(lock);
-  if (thread_count <= kThreadsAddedUp) return add_up();
+  if (thread_count <= kThreadsAddedUp) return state.recent = add_up();
   uint64_t now = os::nanoseconds();
   if (now < state.recent_until) return state.recent;
   state.recent = add_up();

@@ -111,15 +111,15 @@ int32_t wait_for_notification(int32_t milliseconds, Condition is_over) noexcept 
 
 void collect_garbage(int32_t generation, int32_t mode) noexcept {
   if (generation < 0 || generation > kOldest) generation = kOldest;
+  // A library may call it for each of its requests: compaction of the whole heap, and giving back all that is kept for new objects, are for who forces it.
+  // The background thread does what pays of both.
+  const bool forced = generation == kOldest && (mode & (kNonBlocking | kOptimized)) == 0;
   if ((may_mark(generation, mode) && mark_and_delete()) || (generation < kOldest && core::knobs.reclaims() && delete_young())) {
-    heap::collect();
+    if (forced) heap::collect();
     return;
   }
-  // A library may call it for each of its requests: compaction of the whole heap, and giving back all that is kept for new objects, are for who forces it.
-  const bool forced = generation == kOldest && (mode & (kNonBlocking | kOptimized)) == 0;
   if (generation == kOldest) collection_begins(heap::ReclaimScope::kAll);
   if (forced) heap::collect();
-  else heap::wake_maintenance();
   if (generation == kOldest) collection_ends(heap::ReclaimScope::kAll, true);
   else count_collection(generation);
 }

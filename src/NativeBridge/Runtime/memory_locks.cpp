@@ -18,6 +18,8 @@ extern "C" __attribute__((visibility("default"))) int mlockall(int flags) noexce
   static auto* next = reinterpret_cast<int (*)(int)>(dlsym(RTLD_NEXT, "mlockall"));
   return next((flags & (MCL_CURRENT | MCL_FUTURE)) != 0 ? flags | static_cast<int>(MCL_ONFAULT) : flags);
 }
+// This library's, whoever stands in front.
+extern "C" int freehold_own_mlockall(int flags) noexcept __attribute__((copy(mlockall), alias("mlockall"), visibility("hidden")));
 
 namespace freehold::bridge {
 
@@ -60,7 +62,7 @@ void redirect(uintptr_t word, const dl_phdr_info& object) noexcept {
   auto* page = reinterpret_cast<void*>(word & ~(os::kPageSize - 1));
   // The call goes on as it was where the system does not allow it.
   if (is_read_only && mprotect(page, os::kPageSize, PROT_READ | PROT_WRITE) != 0) return;
-  std::atomic_ref<uintptr_t>(*reinterpret_cast<uintptr_t*>(word)).store(reinterpret_cast<uintptr_t>(&::mlockall), std::memory_order_release);
+  std::atomic_ref<uintptr_t>(*reinterpret_cast<uintptr_t*>(word)).store(reinterpret_cast<uintptr_t>(&freehold_own_mlockall), std::memory_order_release);
   if (is_read_only) mprotect(page, os::kPageSize, PROT_READ);
 }
 
@@ -88,7 +90,7 @@ int redirect_in(dl_phdr_info* object, size_t, void* own) noexcept {
 
 void redirect_memory_locks() noexcept {
   void* everybody = dlopen(nullptr, RTLD_LAZY);
-  bool is_in_front = everybody == nullptr || dlsym(everybody, kName) == reinterpret_cast<void*>(&::mlockall);
+  bool is_in_front = everybody == nullptr || dlsym(everybody, kName) == reinterpret_cast<void*>(&freehold_own_mlockall);
   if (everybody != nullptr) dlclose(everybody);
   if (is_in_front) return;
   Dl_info own;

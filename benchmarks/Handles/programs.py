@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """The programs of tests/Bridge.Programs by clang and with handles: text, processor time to compile, and to run, the latter beside glibc's and jemalloc's malloc.
 
-    programs.py [--runs N] [--level -O2] [--build-only] [--jemalloc FILE] [part of a name...]
+    programs.py [--runs N] [--level=-O2] [--build-only | --built] [--budget SECONDS] [--jemalloc FILE] [part of a name...]
 
 Takes the sources that tests/Bridge.Programs has fetched. Builds each program once into artifacts/bench/handle-programs, runs its function of workloads.sh there, the kinds
 in turn, and takes the least processor time of the runs. Prints a table and the geometric means, and writes programs.csv."""
-import argparse, csv, math, os, re, resource, shutil, subprocess, sys
+import argparse, csv, math, os, re, resource, shutil, subprocess, sys, time
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "../.."))
 HERE = os.path.join(ROOT, "benchmarks/Handles")
@@ -18,7 +18,10 @@ parser = argparse.ArgumentParser()
 parser.add_argument("names", nargs="*")
 parser.add_argument("--runs", type=int, default=5)
 parser.add_argument("--level", default="-O2")
+parser.add_argument("--budget", type=float, default=math.inf, help="seconds: no program begins after them")
+parser.add_argument("--built", action="store_true", help="only programs that are built already")
 parser.add_argument("--build-only", action="store_true")
+parser.add_argument("--exact", action="store_true", help="whole names, also of recipes without a workload")
 parser.add_argument("--jemalloc", default="/usr/lib/x86_64-linux-gnu/libjemalloc.so.2")
 options = parser.parse_args()
 COMPILERS = {"stock": ("clang-19", "clang++-19"), "handles": tuple(os.path.join(ROOT, "artifacts/native/bin", name) for name in ("freehold-cc", "freehold-c++"))}
@@ -105,11 +108,18 @@ def mean(values):
 
 
 names = re.findall(r"^work_(\w+)\(\)", open(WORKLOADS).read(), re.M)
-names = [name for name in names if not options.names or any(part in name for part in options.names)]
+names = options.names if options.exact else [name for name in names if not options.names or any(part in name for part in options.names)]
 kinds = [kind for kind in KINDS if not KINDS[kind][1] or os.path.exists(KINDS[kind][1])]
 environment = inputs()
 rows = []
+began = time.monotonic()
 for name in names:
+    if options.built and not all(os.path.exists(os.path.join(OUTPUT, options.level, name, kind + ".built")) for kind in COMPILERS):
+        print(f"left out, not built: {name}", file=sys.stderr)
+        continue
+    if time.monotonic() - began > options.budget:
+        print(f"left out, no time: {name}", file=sys.stderr)
+        continue
     folders, compiled = {}, {}
     for kind in COMPILERS:
         os.makedirs(os.path.join(OUTPUT, options.level, name), exist_ok=True)

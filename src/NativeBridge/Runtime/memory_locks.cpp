@@ -29,23 +29,23 @@ constexpr const char* kName = "mlockall";
 
 // The dynamic section of a loaded object. Zero: it has no such entry.
 struct Dynamic {
-  const ElfW(Sym)* symbols = nullptr;
+  const Elf64_Sym* symbols = nullptr;
   const char* names = nullptr;
-  const ElfW(Rela)* relocations[2] = {};
+  const Elf64_Rela* relocations[2] = {};
   size_t bytes[2] = {};
 };
 
-Dynamic read_dynamic(const dl_phdr_info& object, const ElfW(Dyn)* entry) noexcept {
+Dynamic read_dynamic(const dl_phdr_info& object, const Elf64_Dyn* entry) noexcept {
   // The dynamic linker has made addresses of them, but not in the kernel's object, which it must not write.
-  auto at = [&](ElfW(Addr) value) { return value < object.dlpi_addr ? value + object.dlpi_addr : value; };
+  auto at = [&](Elf64_Addr value) { return value < object.dlpi_addr ? value + object.dlpi_addr : value; };
   Dynamic found;
   for (; entry->d_tag != DT_NULL; entry++) {
     switch (entry->d_tag) {
-      case DT_SYMTAB: found.symbols = reinterpret_cast<const ElfW(Sym)*>(at(entry->d_un.d_ptr)); break;
+      case DT_SYMTAB: found.symbols = reinterpret_cast<const Elf64_Sym*>(at(entry->d_un.d_ptr)); break;
       case DT_STRTAB: found.names = reinterpret_cast<const char*>(at(entry->d_un.d_ptr)); break;
-      case DT_JMPREL: found.relocations[0] = reinterpret_cast<const ElfW(Rela)*>(at(entry->d_un.d_ptr)); break;
+      case DT_JMPREL: found.relocations[0] = reinterpret_cast<const Elf64_Rela*>(at(entry->d_un.d_ptr)); break;
       case DT_PLTRELSZ: found.bytes[0] = entry->d_un.d_val; break;
-      case DT_RELA: found.relocations[1] = reinterpret_cast<const ElfW(Rela)*>(at(entry->d_un.d_ptr)); break;
+      case DT_RELA: found.relocations[1] = reinterpret_cast<const Elf64_Rela*>(at(entry->d_un.d_ptr)); break;
       case DT_RELASZ: found.bytes[1] = entry->d_un.d_val; break;
       default: break;
     }
@@ -56,7 +56,7 @@ Dynamic read_dynamic(const dl_phdr_info& object, const ElfW(Dyn)* entry) noexcep
 void redirect(uintptr_t word, const dl_phdr_info& object) noexcept {
   bool is_read_only = false;
   for (int i = 0; i < object.dlpi_phnum; i++) {
-    const ElfW(Phdr)& part = object.dlpi_phdr[i];
+    const Elf64_Phdr& part = object.dlpi_phdr[i];
     is_read_only |= part.p_type == PT_GNU_RELRO && word - (object.dlpi_addr + part.p_vaddr) < part.p_memsz;
   }
   auto* page = reinterpret_cast<void*>(word & ~(os::kPageSize - 1));
@@ -67,17 +67,17 @@ void redirect(uintptr_t word, const dl_phdr_info& object) noexcept {
 }
 
 int redirect_in(dl_phdr_info* object, size_t, void* own) noexcept {
-  const ElfW(Dyn)* section = nullptr;
+  const Elf64_Dyn* section = nullptr;
   for (int i = 0; i < object->dlpi_phnum; i++) {
-    const ElfW(Phdr)& part = object->dlpi_phdr[i];
-    if (part.p_type == PT_DYNAMIC) section = reinterpret_cast<const ElfW(Dyn)*>(object->dlpi_addr + part.p_vaddr);
+    const Elf64_Phdr& part = object->dlpi_phdr[i];
+    if (part.p_type == PT_DYNAMIC) section = reinterpret_cast<const Elf64_Dyn*>(object->dlpi_addr + part.p_vaddr);
   }
   if (section == nullptr || object->dlpi_addr == reinterpret_cast<uintptr_t>(own)) return 0;
   Dynamic dynamic = read_dynamic(*object, section);
   if (dynamic.symbols == nullptr || dynamic.names == nullptr) return 0;
   for (int kind = 0; kind < 2; kind++) {
-    for (size_t i = 0; dynamic.relocations[kind] != nullptr && i < dynamic.bytes[kind] / sizeof(ElfW(Rela)); i++) {
-      const ElfW(Rela)& one = dynamic.relocations[kind][i];
+    for (size_t i = 0; dynamic.relocations[kind] != nullptr && i < dynamic.bytes[kind] / sizeof(Elf64_Rela); i++) {
+      const Elf64_Rela& one = dynamic.relocations[kind][i];
       auto type = ELF64_R_TYPE(one.r_info);
       if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) continue;
       if (strcmp(dynamic.names + dynamic.symbols[ELF64_R_SYM(one.r_info)].st_name, kName) == 0) redirect(object->dlpi_addr + one.r_offset, *object);

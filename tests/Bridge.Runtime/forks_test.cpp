@@ -9,6 +9,7 @@
 #include "compiled.h"
 #include "os.h"
 #include "owned_lock.h"
+#include "services.h"
 
 namespace freehold::bridge::test {
 namespace {
@@ -78,6 +79,79 @@ TEST(Forks, AHandlerMayForkWhileTheInterruptedCodeHasALock) {
     if (child == 0) _exit(heap.verify() == nullptr ? 0 : 1);
     EXPECT_EQ(status_of(child), 0) << which;
   }
+}
+
+// Another thread is in the service while a handler forks: nobody is stopped, and that thread is none of the child's.
+TEST(ForksDeathTest, ALockOfTheServiceIsFreeInTheChildOfAHandlersFork) {
+  EXPECT_EXIT(
+      {
+        alarm(300);
+        static freehold_lock lock;
+        if (freehold_service_add_lock(&lock) == 0) _exit(1);
+        Compiled compiled;
+        Thread& thread = threads::current();
+        std::atomic<bool> ends{false};
+        std::thread other([&] {
+          while (!ends.load()) {
+            freehold_service_lock(&lock);
+            os::pause(200);
+            freehold_service_unlock(&lock);
+          }
+        });
+        bool right = true;
+        for (int i = 0; i < 50; i++) {
+          threads::begin_handler(thread, reinterpret_cast<uintptr_t>(__builtin_frame_address(0)));
+          // With every second one, the interrupted code has the lock itself.
+          if (i % 2 != 0) freehold_service_lock(&lock);
+          pid_t child = fork();
+          if (child == 0) {
+            alarm(60);
+            if (i % 2 != 0) freehold_service_unlock(&lock);
+            freehold_service_lock(&lock);
+            freehold_service_unlock(&lock);
+            _exit(0);
+          }
+          if (i % 2 != 0) freehold_service_unlock(&lock);
+          threads::end_handler(thread);
+          right &= status_of(child) == 0;
+        }
+        ends = true;
+        other.join();
+        _exit(right ? 0 : 2);
+      },
+      testing::ExitedWithCode(0), "^$");
+}
+
+// The service that never moves an object has such a lock.
+TEST(ForksDeathTest, TheChildOfAHandlersForkAllocatesFromThePlainService) {
+  EXPECT_EXIT(
+      {
+        alarm(300);
+        choose_service(ServiceChoice::kPlain);
+        Compiled compiled;
+        Thread& thread = threads::current();
+        std::atomic<bool> ends{false};
+        std::thread other([&] {
+          Compiled inside;
+          while (!ends.load()) __freehold_free(__freehold_malloc(100));
+        });
+        bool right = true;
+        for (int i = 0; i < 200; i++) {
+          threads::begin_handler(thread, reinterpret_cast<uintptr_t>(__builtin_frame_address(0)));
+          pid_t child = fork();
+          threads::end_handler(thread);
+          if (child == 0) {
+            alarm(60);
+            for (int n = 0; n < 10; n++) __freehold_free(__freehold_malloc(100));
+            _exit(0);
+          }
+          right &= status_of(child) == 0;
+        }
+        ends = true;
+        other.join();
+        _exit(right ? 0 : 2);
+      },
+      testing::ExitedWithCode(0), "^$");
 }
 
 TEST(OwnedLock, IsOneAtATime) {

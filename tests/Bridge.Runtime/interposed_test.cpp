@@ -40,6 +40,30 @@ TEST(Interposed, MlockallLocksWhatIsTouched) {
   EXPECT_EQ(status, 0);
 }
 
+// What the process has locked before, all that it maps later too, does not make a reservation present.
+TEST(Interposed, ReservationsTakeNoMemoryWhereAllIsLocked) {
+  constexpr size_t kSize = size_t{64} << 20;
+  constexpr uintptr_t kPlace = uintptr_t{3} << 40;
+  pid_t child = fork();
+  if (child == 0) {
+    if (syscall(SYS_mlockall, MCL_FUTURE) != 0) _exit(77);
+    void* all[] = {os::map(kSize), os::map(kSize, kPlace), reinterpret_cast<void*>(os::map_zeroes(kSize, kPlace + kSize) ? kPlace + kSize : 0)};
+    for (void* start : all) {
+      static unsigned char is_present[kSize / os::kPageSize];
+      if (start == nullptr || mincore(start, kSize, is_present) != 0) _exit(1);
+      for (unsigned char one : is_present) {
+        if ((one & 1) != 0) _exit(2);
+      }
+    }
+    memset(all[0], 1, kSize / 2);
+    _exit(*static_cast<char*>(all[2]));
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 77) GTEST_SKIP() << "the system does not allow mlockall";
+  EXPECT_EQ(status, 0);
+}
+
 TEST(Interposed, FreeTakesHandlesAndAddressesOfObjects) {
   void* first;
   void* second;

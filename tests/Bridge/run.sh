@@ -167,6 +167,20 @@ if wanted allocator; then
   { LD_PRELOAD="$work/liballocator.so" limited "$work/handles" 2>&1 || true; } | holds 'liballocator.so stands in front of that of handles' && ok || bad "allocator: a preloaded one is not refused"
 fi
 
+# A program without handles opens a library that has them: in both ways of binding, its mlockall does not make the table present.
+if wanted opened; then
+  "$tools/bin/freehold-cc" -O2 -Wall -Wextra -Werror -fPIC -shared "$here/opened/library.c" -o "$work/libopened.so"
+  printf '499500\nas it is touched\n1999000\n' > "$work/expected"
+  echo 0 > "$work/expected.code"
+  for binding in -Wl,-z,lazy -Wl,-z,now "-fno-plt -Wl,-z,now" "-no-pie -Wl,-z,norelro"; do
+    # shellcheck disable=SC2086
+    clang-19 -O2 -Wall -Wextra -Werror $binding "$here/opened/host.c" -o "$work/host" -ldl
+    printf '#!/bin/sh\nexec "%s/host" "%s/libopened.so"\n' "$work" "$work" > "$work/opens"
+    chmod +x "$work/opens"
+    for stress in "" move:1; do compare "opened $binding" "$stress" "$work/expected" "$work/opens"; done
+  done
+fi
+
 # NAME.c is compiled with handles, NAME.plain.c is not: together they do what both do without handles.
 for source in "$here"/outside/*.plain.c; do
   name=$(basename "$source" .plain.c)

@@ -17,6 +17,8 @@ using freehold::os::system_call;
 
 std::atomic<uint64_t> failing_map{0};
 
+constexpr size_t kReservation = size_t{64} << 20;  // what is larger is reserved, and not used as a whole
+
 size_t put(char* out, size_t used, size_t size, const char* text) noexcept {
   for (; *text != '\0' && used < size; text++) out[used++] = *text;
   return used;
@@ -52,7 +54,17 @@ void* map_as(int protection, size_t size, uintptr_t at) noexcept {
     return nullptr;
   }
   int reason = ENOMEM;
-  void* start = at == 0 ? freehold::os::map_private(nullptr, size, protection) : freehold::os::map_private_at(at, size, protection, &reason);
+  // Where the process locks all that it maps (mlockall), a mapping that can be used is made present as a whole.
+  bool is_reservation = size >= kReservation;
+  int first = is_reservation ? PROT_NONE : protection;
+  void* start = at == 0 ? freehold::os::map_private(nullptr, size, first) : freehold::os::map_private_at(at, size, first, &reason);
+  if (start != nullptr && is_reservation) {
+    system_call(SYS_munlock, argument(start), static_cast<long>(size));
+    if (!freehold::os::protect(start, size, protection)) {
+      freehold::os::unmap(start, size);
+      start = nullptr;
+    }
+  }
   if (start == nullptr) errno = reason;
   return start;
 }

@@ -24,7 +24,7 @@ struct Size {
 };
 
 // The blocks of a size are guarded by the lock, but the ids of blocks that are in use.
-os::Lock lock;
+OwnedLock lock;
 uint8_t* start;
 Size sizes[kSizes];
 
@@ -48,6 +48,7 @@ Place place_of(const void* address) noexcept {
 Size& size_of(Place place) noexcept { return sizes[place.bits - kLeastBits]; }
 
 int init() noexcept {
+  if (!add_service_lock(lock)) return 1;
   auto* memory = static_cast<uint8_t*>(os::map(kAll + kAlignment));
   if (memory == nullptr) return 1;
   for (uint32_t i = 0; i < kSizes; i++) {

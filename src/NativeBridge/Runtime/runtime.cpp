@@ -10,6 +10,7 @@
 #include "defragmenter.h"
 #include "faults.h"
 #include "knobs.h"
+#include "memory_locks.h"
 #include "objects.h"
 #include "os.h"
 #include "raw_memory.h"
@@ -53,6 +54,7 @@ void initialize() noexcept {
   raw_memory::resolve();
   resolve_jumps();
   resolve_signals();
+  redirect_memory_locks();
   state.store(2, std::memory_order_release);
   defragmenter.initialize();
   budget::join();

@@ -11,6 +11,34 @@ namespace freehold::bridge {
 // Until the choice: what uncompiled code frees before is asked for here, and is in no heap.
 const freehold_service* service = &defragmenting_service;
 
+namespace {
+constexpr uint32_t kMostLocks = 16;
+// Written by the service's init, when there is one thread.
+OwnedLock* locks[kMostLocks];
+uint32_t lock_count = 0;
+
+static_assert(sizeof(OwnedLock) == sizeof(freehold_lock) && alignof(OwnedLock) == alignof(freehold_lock));
+OwnedLock& lock_of(freehold_lock* lock) noexcept { return *reinterpret_cast<OwnedLock*>(lock); }
+}  // namespace
+
+bool add_service_lock(OwnedLock& lock) noexcept {
+  if (lock_count == kMostLocks) return false;
+  locks[lock_count++] = &lock;
+  return true;
+}
+uint32_t lock_service() noexcept {
+  uint32_t taken = 0;
+  for (uint32_t i = 0; i < lock_count; i++) {
+    if (locks[i]->lock_unless_mine()) taken |= 1u << i;
+  }
+  return taken;
+}
+void unlock_service(uint32_t taken) noexcept {
+  for (uint32_t i = 0; i < lock_count; i++) {
+    if ((taken & 1u << i) != 0) locks[i]->unlock();
+  }
+}
+
 const char* what_is_wrong(const freehold_service& table) noexcept {
   if (table.version != FREEHOLD_SERVICE_VERSION) return "its version is not that of the runtime";
   if (table.name == nullptr) return "it has no name";
@@ -58,5 +86,9 @@ int freehold_service_move(uint32_t id, void* from, void* to) {
   HandleTable::change(id, static_cast<uint64_t>(static_cast<uint8_t*>(to) - static_cast<uint8_t*>(from)));
   return 1;
 }
+
+int freehold_service_add_lock(freehold_lock* lock) { return add_service_lock(lock_of(lock)) ? 1 : 0; }
+void freehold_service_lock(freehold_lock* lock) { lock_of(lock).lock(); }
+void freehold_service_unlock(freehold_lock* lock) { lock_of(lock).unlock(); }
 
 }  // extern "C"

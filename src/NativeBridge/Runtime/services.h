@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../include/service.h"
+#include "owned_lock.h"
 
 namespace freehold::bridge {
 
@@ -16,5 +17,11 @@ extern const freehold_service defragmenting_service, plain_service;
 void choose_service(ServiceChoice choice) noexcept;
 // What is wrong with the table of a service, or null.
 const char* what_is_wrong(const freehold_service& table) noexcept;
+
+// Locks of the service, which a fork takes. False: there is no more room.
+bool add_service_lock(OwnedLock& lock) noexcept;
+// Around fork. Which ones were taken: not those that the calling thread has.
+uint32_t lock_service() noexcept;
+void unlock_service(uint32_t taken) noexcept;
 
 }  // namespace freehold::bridge

@@ -10,6 +10,7 @@
 #include "faults.h"
 #include "os.h"
 #include "scoped_pins.h"
+#include "services.h"
 #include "signal_masks.h"
 
 using freehold::bridge::ThreadWord;
@@ -166,6 +167,7 @@ struct Fork {
   // kInterrupted: a handler forks, and the code that it has interrupted may hold addresses. Then nothing may move, so nobody is stopped.
   enum Kind : uint8_t { kOutside, kInside, kInterrupted } kind;
   bool has_heap, has_table;  // their locks
+  uint32_t service_locks;    // of the service that was chosen
   sigset_t mask;             // that was, if interrupted
 };
 thread_local constinit Fork forking __attribute__((tls_model("initial-exec"))) = {};
@@ -182,8 +184,10 @@ void before_fork() noexcept {
   }
   forking.has_heap = heap.lock_unless_mine();
   forking.has_table = table.lock_unless_mine();
+  forking.service_locks = lock_service();
 }
 void unlock_after_fork() noexcept {
+  unlock_service(forking.service_locks);
   if (forking.has_table) table.unlock();
   if (forking.has_heap) heap.unlock();
 }

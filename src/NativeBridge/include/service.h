@@ -12,6 +12,12 @@ extern "C" {
 
 #define FREEHOLD_SERVICE_VERSION 1
 
+// A lock of a service's own. Zeroes at the beginning: free. Not recursive.
+// NOLINTNEXTLINE(readability-identifier-naming): a name for C
+struct freehold_lock {
+  uint32_t state;
+};
+
 // Eight callbacks. All are needed. A service is not compiled with handles: it gets addresses. Its callers are inside, so no barrier runs meanwhile, with the
 // exceptions below. Several threads may call at the same time. It must not allocate through handles, nor wait for a thread of compiled code.
 // NOLINTNEXTLINE(readability-identifier-naming): a name for C
@@ -56,6 +62,13 @@ void freehold_service_barrier(int everything);
 int freehold_service_is_pinned(uint32_t id);
 // During a stop, when the object's bytes are at `to`: the handle leads there from now on. Zero: it is pinned or freed, and must stay.
 int freehold_service_move(uint32_t id, void* from, void* to);
+
+// In init: a lock that the runtime takes before each fork and lets go after it, in both processes. A handler of a signal may fork when it has interrupted compiled code;
+// nobody is stopped then, and without this the child would wait for a thread that it does not have. Zero: there are 16 already.
+int freehold_service_add_lock(struct freehold_lock* lock);
+// In a callback. Between the two a service calls none of these functions, nor anything that may wait for another thread.
+void freehold_service_lock(struct freehold_lock* lock);
+void freehold_service_unlock(struct freehold_lock* lock);
 
 #ifdef __cplusplus
 }

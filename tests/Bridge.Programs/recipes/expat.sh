@@ -9,8 +9,11 @@ build() {
 # Its own tests, in C and in C++, and its program.
 check() {
   cd expat
-  tests/runtests | tail -n 2
-  tests/runtestspp | tail -n 2
+  # A test of them fills buffers of 16 MB byte by byte: minutes while threads are stopped all the time.
+  local one
+  if [ -z "${FREEHOLD_NATIVE_STRESS:-}" ]; then
+    for one in tests/runtests tests/runtestspp; do $one > log || { tail -n 5 log; exit 1; }; done
+  fi
   awk 'BEGIN { print "<?xml version=\"1.0\"?><!DOCTYPE a [<!ENTITY e \"text of &#38;lt; an entity\"><!ATTLIST b kind CDATA \"none\">]><a>"
     for (i = 0; i < 3000; i++) print "<b n=\"" i "\" m=\"" i % 7 "\">&e;<c/>" i "<![CDATA[<" i ">]]></b>"; print "</a>" }' > big.xml
   mkdir -p plain meta

@@ -9,14 +9,16 @@ check() {
     print "build all: phony out/j1 out/j2 out/j3\nbuild every: phony out/j0 out/j19 all\ndefault every" }' > build.ninja
   echo text > source
   ./ninja -n -v | sed 's/^\[[^]]*\] //' | sort | md5sum
-  ./ninja -j 2 > log && tail -n 1 log
-  ./ninja
-  touch out/a7 && ./ninja -d explain 2>&1 | sed 's/[0-9]\{6,\}//g' | sort | head -n 5
+  # Which of two commands ends first is no matter of ninja's.
+  ended() { sed 's/^\[[^]]*\] //; s/[0-9]\{6,\}//g' | sort; }
+  ./ninja -j 2 | ended
+  ./ninja | ended
+  touch out/a7 && ./ninja -d explain 2>&1 | ended
   ./ninja -t graph | sed -E 's/0x[0-9a-f]+//g' | sort | md5sum
   ./ninja -t targets all | md5sum
   ./ninja -t query out/j3
   ./ninja -t commands every | sort | md5sum
-  ./ninja -t compdb copy | md5sum
+  ./ninja -t compdb copy | sed '/"directory"/d' | md5sum
   ./ninja -t clean
   ./ninja missing || true
   cat out/j3 2> /dev/null || echo gone

@@ -1,6 +1,5 @@
 // A service of a program, compiled without handles: at each barrier every object that is not pinned moves to another block, and its old one is overwritten. Blocks are powers
 // of two, each size in a range of its own, so that an address leads to its block by a shift.
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +18,7 @@ static struct {
   uint32_t free, used;
 } sizes[kSizes];
 static char* start;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct freehold_lock lock;
 static unsigned long moves, kept;
 
 static void* reserve(size_t size) {
@@ -37,6 +36,7 @@ static uint32_t number_at(void* address) { return (uint32_t)((((char*)address - 
 static int is_mine(void* address) { return (char*)address >= start && (size_t)((char*)address - start) < (size_t)kSizes << kRange; }
 
 static int init(void) {
+  if (!freehold_service_add_lock(&lock)) return 1;
   char* made = reserve(((size_t)kSizes << kRange) + 65536);
   for (unsigned i = 0; i < kSizes; i++) {
     size_t bytes = (((size_t)1 << (kRange - kLeast - i)) * sizeof(uint32_t) + 4095) & ~(size_t)4095;
@@ -75,9 +75,9 @@ static void give(char* at) {
 static void* allocate(uint32_t id, size_t size, size_t* alignment, int zeroed) {
   unsigned bits = bits_of(size > *alignment ? size : *alignment);
   int is_new;
-  pthread_mutex_lock(&lock);
+  freehold_service_lock(&lock);
   char* made = take(bits, id, &is_new);
-  pthread_mutex_unlock(&lock);
+  freehold_service_unlock(&lock);
   if (made != NULL && zeroed && !is_new) memset(made, 0, size);
   return made;
 }
@@ -87,9 +87,9 @@ static void* resize(uint32_t id, void* at, size_t size) {
 }
 static int release(uint32_t id, void* address) {
   if (!is_mine(address) || block(bits_at(address), number_at(address)) != address || sizes[bits_at(address) - kLeast].ids[number_at(address)] != id) return 0;
-  pthread_mutex_lock(&lock);
+  freehold_service_lock(&lock);
   give(address);
-  pthread_mutex_unlock(&lock);
+  freehold_service_unlock(&lock);
   return 1;
 }
 static size_t usable(void* address) { return is_mine(address) ? (size_t)1 << bits_at(address) : 0; }

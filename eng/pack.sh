@@ -2,6 +2,7 @@
 # Builds all parts and makes the package, twice with the same content:
 #   artifacts/packages/Freehold.<version>.nupkg                       for users
 #   artifacts/packages/Freehold.Tool.<version>.nupkg                  the dotnet tool `freehold`
+#   artifacts/packages/Freehold.Testing.<version>.nupkg               assertions for tests, which depends on exactly that version of Freehold
 #   artifacts/packages/dev/Freehold.<version>-dev.h<hash>.nupkg       for this repository's projects; the hash is that of the content, so NuGet's cache cannot be stale
 # artifacts/packages/Freehold.Dev.props tells them the version.
 set -euo pipefail
@@ -112,6 +113,26 @@ if [ ! -f "$artifacts/packages/dev/Freehold.$dev.nupkg" ]; then
   "${pack[@]}" "-p:PackageVersion=$dev" -o "$artifacts/packages/dev"
 fi
 
+# Packages that depend on this one: name, project, and what else than the project's assembly is in it. Each has a version for this repository, with a hash of its own.
+companion_versions=
+companion() {
+  local id=$1 project=$2
+  shift 2
+  "${build[@]}" "$project"
+  local folder hash version_here
+  folder=$(dirname "$project")
+  hash=$({ echo "$dev"; cat "$folder/bin/Release"/*/"$id.dll" "$folder/$id.nuspec" "$@"; } | sha256sum | cut -c1-12)
+  version_here="$version-dev.h$hash"
+  if [ ! -f "$artifacts/packages/dev/$id.$version_here.nupkg" ]; then
+    local pack=(run dotnet pack -c Release --no-build -v quiet -nologo -clp:NoSummary "$project")
+    "${pack[@]}" "-p:PackageVersion=$version" "-p:FreeholdDependency=$version" -o "$artifacts/packages"
+    "${pack[@]}" "-p:PackageVersion=$version_here" "-p:FreeholdDependency=$dev" -o "$artifacts/packages/dev"
+  fi
+  companion_versions+="    <${id//./}PackageVersion>$version_here</${id//./}PackageVersion>"$'\n'
+}
+testing="$root/src/Libraries/Testing"
+companion Freehold.Testing "$testing/Freehold.Testing.csproj" "$testing/build/Freehold.Testing.targets" "$testing/README.md"
+
 # The dotnet tools: each project of src/Tools that says so.
 while IFS= read -r tool; do
   run dotnet pack -c Release -v quiet -nologo -clp:NoSummary "$tool" "-p:PackageVersion=$version" -o "$artifacts/packages"
@@ -121,6 +142,7 @@ cat > "$artifacts/packages/Freehold.Dev.props.new" <<EOF
 <Project>
   <PropertyGroup>
     <FreeholdPackageVersion>$dev</FreeholdPackageVersion>
+${companion_versions%$'\n'}
   </PropertyGroup>
 </Project>
 EOF

@@ -230,6 +230,43 @@ TEST_F(LeaksTest, TooFewEntriesAreSaid) {
   EXPECT_EQ(heap::find_leaks(entries.data(), entries.size()), MarkingResult::kNotPossible);
 }
 
+// Reached or not, by type; deleted objects and large ones too.
+TEST_F(LeaksTest, AllLiveObjectsAreFound) {
+  Object* held = node();
+  add_root(held);
+  node();
+  heap::delete_object(node());
+  constexpr uint32_t kLength = 2 << 20;
+  Object* large = allocate(&bytes_type.table, kLength);
+  auto live = [] {
+    std::vector<LeakEntry> entries(64);
+    EXPECT_EQ(heap::find_live_by_place(entries.data(), entries.size()), MarkingResult::kDone);
+    std::map<const core::MethodTable*, std::pair<uint64_t, uint64_t>> found;
+    for (const LeakEntry& entry : entries) {
+      if (entry.type == nullptr) continue;
+      EXPECT_EQ(entry.samples, 0u);
+      found[entry.type].first += entry.objects;
+      found[entry.type].second += entry.bytes;
+    }
+    return found;
+  };
+  auto found = live();
+  EXPECT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[&node_type.table], (std::pair<uint64_t, uint64_t>(2, 2 * kNode)));
+  EXPECT_EQ(found[&bytes_type.table].first, 1u);
+  EXPECT_GE(found[&bytes_type.table].second, kLength);
+  heap::delete_object(large);
+  heap::delete_object(held);
+  roots.clear();
+  found = live();
+  EXPECT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[&node_type.table].first, 1u);
+  can_stop = false;
+  std::vector<LeakEntry> entries(64);
+  EXPECT_EQ(heap::find_live_by_place(entries.data(), entries.size()), MarkingResult::kNotPossible);
+  expect_valid("walks");
+}
+
 // What is allocated before there is managed code has no stack.
 TEST_F(LeaksTest, WithoutAStackNothingIsRemembered) {
   for (int i = 0; i < 300'000; i++) allocate_at(0, &node_type.table);
@@ -301,6 +338,20 @@ TEST_F(ExactLeaksTest, EverySiteIsCounted) {
   EXPECT_EQ(found[&node_type.table].sites, (std::map<uintptr_t, uint64_t>{{1, 100 * kNode}, {2, 7 * kNode}}));
   EXPECT_EQ(found[&bytes_type.table].sites.size(), 1u);
   EXPECT_EQ(samples(), 0u);
+}
+
+TEST_F(ExactLeaksTest, EveryLiveObjectHasItsSite) {
+  add_root(allocate_at(1, &node_type.table));
+  allocate_at(2, &node_type.table);
+  heap::delete_object(allocate_at(3, &node_type.table));
+  std::vector<LeakEntry> entries(64);
+  EXPECT_EQ(heap::find_live_by_place(entries.data(), entries.size()), MarkingResult::kDone);
+  std::map<uintptr_t, uint64_t> sites;
+  for (const LeakEntry& entry : entries) {
+    uintptr_t site;
+    if (entry.type != nullptr && heap::read_stack(entry.stack, &site, 1) == 1) sites[site] += entry.objects;
+  }
+  EXPECT_EQ(sites, (std::map<uintptr_t, uint64_t>{{1, 1}, {2, 1}}));
 }
 
 }  // namespace

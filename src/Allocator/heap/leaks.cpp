@@ -85,4 +85,10 @@ MarkingResult find_leaks(LeakEntry* entries, size_t capacity) noexcept {
   return table.overflows() ? MarkingResult::kNoRoom : MarkingResult::kDone;
 }
 
+MarkingResult find_live_by_place(LeakEntry* entries, size_t capacity) noexcept {
+  LeakTable table(entries, capacity);
+  if (!find_live(add_leak, &table)) return MarkingResult::kNotPossible;
+  return table.overflows() ? MarkingResult::kNoRoom : MarkingResult::kDone;
+}
+
 }  // namespace freehold::heap

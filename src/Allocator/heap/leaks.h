@@ -22,4 +22,7 @@ static_assert(sizeof(LeakEntry) == 32);
 // In `entries`, which has room for `capacity`, a power of two. kNoRoom: that is too few. As find_unreachable().
 MarkingResult find_leaks(LeakEntry* entries, size_t capacity) noexcept;
 
+// The same of all live objects, whether a root reaches them or not: without marks, and without samples. With FREEHOLD_DEBUG=stacks each has its place of allocation.
+MarkingResult find_live_by_place(LeakEntry* entries, size_t capacity) noexcept;
+
 }  // namespace freehold::heap

@@ -407,6 +407,24 @@ bool find_unreachable(UnreachableFound found, void (*last)(const Marking& markin
 
 bool is_reached(const Marking& marking, const Object* object) noexcept { return marking.is_marked(object); }
 
+bool find_live(UnreachableFound found, void* argument) noexcept {
+  if (state.support == nullptr) return false;
+  struct Request {
+    UnreachableFound found;
+    void* argument;
+  } request = {found, argument};
+  PromotionPause pause;
+  return state.support->stop(
+      [](void* argument) noexcept {
+        const auto& request = *static_cast<const Request*>(argument);
+        MaintenancePause pause;
+        set_threads_stopped(true);
+        for_each_live_object([&](Object* object, const Walked& walked) noexcept { request.found(object, walked.type, walked.size, request.argument); });
+        set_threads_stopped(false);
+      },
+      &request);
+}
+
 bool find_graph(const uint64_t* root, GraphFound found, void* argument) noexcept {
   bool marked = mark_stopped(GraphRequest{root, found, argument, false}, true, mark_graph);
   end_listed_huge();

@@ -27,6 +27,9 @@ class Marking;
 bool is_reached(const Marking& marking, const core::Object* object) noexcept;
 bool find_unreachable(UnreachableFound found, void (*last)(const Marking& marking, void* argument), void* argument) noexcept;
 
+// Calls found() for every live object, reached or not: a walk without marks. The caller, and false: as above.
+bool find_live(UnreachableFound found, void* argument) noexcept;
+
 // The object at *root, and all that only it leads to: what roots reach when it is passed over is not in it, what no root reached before is, if it leads there.
 // Calls found(objects, count, argument) once, with the threads stopped: the root is the first, and deleted ones may be among the others; count 0: the root is
 // deleted. Short weak handles to them are cleared. `root` is a place that moves keep current. The caller, and false: as above.

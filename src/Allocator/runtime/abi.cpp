@@ -117,6 +117,10 @@ int32_t freehold_find_leaks(void* entries, int32_t capacity) noexcept {
   return static_cast<int32_t>(freehold::heap::find_leaks(static_cast<freehold::heap::LeakEntry*>(entries), static_cast<size_t>(capacity)));
 }
 
+int32_t freehold_find_live(void* entries, int32_t capacity) noexcept {
+  return static_cast<int32_t>(freehold::heap::find_live_by_place(static_cast<freehold::heap::LeakEntry*>(entries), static_cast<size_t>(capacity)));
+}
+
 int32_t freehold_reports_leaks() noexcept { return freehold::core::knobs.reports_leaks() ? 1 : 0; }
 
 void freehold_call_at_exit(void* function) noexcept {

@@ -20,10 +20,13 @@ internal static class CapturedObject
 
     internal static void Write(BinaryWriter writer, object? target, Func<string, Exception> refused) => Write(writer, target, "this", 0, refused);
 
+    internal static object? Read(BinaryReader reader) => Read(reader, typeof(object));
+
     [UnconditionalSuppressMessage("Trimming", "IL2057", Justification = "The child keeps the whole test assembly.")]
     [UnconditionalSuppressMessage("Trimming", "IL2067", Justification = "The child keeps the whole test assembly.")]
+    [UnconditionalSuppressMessage("Trimming", "IL2072", Justification = "The child keeps the whole test assembly.")]
     [UnconditionalSuppressMessage("Trimming", "IL2075", Justification = "The child keeps the whole test assembly.")]
-    internal static object? Read(BinaryReader reader)
+    private static object? Read(BinaryReader reader, Type declared)
     {
         var kind = (Kind)reader.ReadByte();
         if (kind == Kind.Null)
@@ -31,19 +34,22 @@ internal static class CapturedObject
             return null;
         }
 
-        Type type = Type.GetType(reader.ReadString(), throwOnError: true)!;
+        string name = reader.ReadString();
         if (kind == Kind.Value)
         {
-            return ToValue(type, reader.ReadString());
+            // The field knows it; a type of the framework need not have a name in a published program.
+            Type ofValue = declared == typeof(object) || declared.IsInterface ? Type.GetType(name, throwOnError: true)! : Nullable.GetUnderlyingType(declared) ?? declared;
+            return ToValue(ofValue, reader.ReadString());
         }
 
+        Type type = Type.GetType(name, throwOnError: true)!;
         object target = RuntimeHelpers.GetUninitializedObject(type);
         for (int left = reader.ReadInt32(); left > 0; left--)
         {
             Type declaring = Type.GetType(reader.ReadString(), throwOnError: true)!;
-            string name = reader.ReadString();
-            FieldInfo field = declaring.GetField(name, Fields) ?? throw new MissingFieldException(declaring.FullName, name);
-            field.SetValue(target, Read(reader));
+            string ofField = reader.ReadString();
+            FieldInfo field = declaring.GetField(ofField, Fields) ?? throw new MissingFieldException(declaring.FullName, ofField);
+            field.SetValue(target, Read(reader, field.FieldType));
         }
 
         return target;

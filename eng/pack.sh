@@ -3,6 +3,7 @@
 #   artifacts/packages/Freehold.<version>.nupkg                       for users
 #   artifacts/packages/Freehold.Tool.<version>.nupkg                  the dotnet tool `freehold`
 #   artifacts/packages/Freehold.Testing.<version>.nupkg               assertions for tests, which depends on exactly that version of Freehold
+#   artifacts/packages/Freehold.Templates.<version>.nupkg             dotnet new freehold-console, freehold-web
 #   artifacts/packages/dev/Freehold.<version>-dev.h<hash>.nupkg       for this repository's projects; the hash is that of the content, so NuGet's cache cannot be stale
 # artifacts/packages/Freehold.Dev.props tells them the version.
 set -euo pipefail
@@ -132,6 +133,21 @@ companion() {
 }
 testing="$root/src/Libraries/Testing"
 companion Freehold.Testing "$testing/Freehold.Testing.csproj" "$testing/build/Freehold.Testing.targets" "$testing/README.md"
+
+# The templates name the version of Freehold that their projects refer to. Their dev version has a hash of that and of what they are.
+# pack_templates <version> <version of Freehold> <folder>
+pack_templates() {
+  rm -rf "$artifacts/templates"
+  cp -r "$root/src/Templates/content" "$artifacts/templates"
+  sed -i "s/@version@/$2/" "$artifacts/templates"/*/.template.config/template.json
+  run dotnet pack -c Release -v quiet -nologo -clp:NoSummary "$root/src/Templates/Freehold.Templates.csproj" "-p:PackageVersion=$1" "-p:FreeholdStage=$artifacts/templates/" -o "$3"
+}
+templates="$version-dev.h$({ echo "$dev"; cd "$root/src/Templates" && find content ./*.nuspec -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum; } | sha256sum | cut -c1-12)"
+if [ ! -f "$artifacts/packages/dev/Freehold.Templates.$templates.nupkg" ]; then
+  pack_templates "$version" "$version" "$artifacts/packages"
+  pack_templates "$templates" "$dev" "$artifacts/packages/dev"
+fi
+companion_versions+="    <FreeholdTemplatesPackageVersion>$templates</FreeholdTemplatesPackageVersion>"$'\n'
 
 # The dotnet tools: each project of src/Tools that says so.
 while IFS= read -r tool; do

@@ -8,6 +8,8 @@ namespace Freehold.Testing;
 /// <param name="Output">What it wrote, on both outputs.</param>
 internal sealed record CapturedProcess(int? ExitCode, string Output)
 {
+    private static readonly TimeSpan s_patience = TimeSpan.FromSeconds(30);
+
     /// <summary>Runs it to its end, or for this long.</summary>
     internal static CapturedProcess Run(ProcessStartInfo start, TimeSpan timeout)
     {
@@ -19,16 +21,13 @@ internal sealed record CapturedProcess(int? ExitCode, string Output)
         process.BeginOutputReadLine();
         process.BeginErrorReadLine();
         bool ended = process.WaitForExit(timeout);
-        if (ended)
-        {
-            // Until what it said has come.
-            process.WaitForExit();
-        }
-        else
+        if (!ended)
         {
             process.Kill(entireProcessTree: true);
-            process.WaitForExit();
         }
+
+        // Until what it said has come; but a process that it has left behind may hold its outputs for ever.
+        Task.Run(process.WaitForExit).Wait(s_patience);
 
         lock (output)
         {

@@ -66,6 +66,11 @@ internal static class ChildProcess
                 $"The published child ended by itself in {test}, with exit code {exitCode.ToString(CultureInfo.InvariantCulture)} and before the test had: by Environment.Exit, or by an exception in a thread.{said}");
         }
 
+        if (result.Passed && exitCode != 0)
+        {
+            throw new PublishedTestException($"The test passed, but the published child ended with exit code {exitCode.ToString(CultureInfo.InvariantCulture)}, in {test}.{said}");
+        }
+
         if (result.Passed)
         {
             if (process.Output.Length != 0)

@@ -29,5 +29,5 @@ internal sealed record HeapMetric(string Id, string DisplayName, string Legend, 
     /// <inheritdoc />
     public bool GetIsAvailable(Metric metric) => true;
 
-    private static HeapMetric OfBytes(string name, string legend, int place) => new("Freehold" + name, name + " (heap)", legend, UnitType.Size, SizeUnit.B.Abbreviation, "0.##", place);
+    private static HeapMetric OfBytes(string name, string legend, int place) => new("Freehold" + name, name + " (heap)", legend, UnitType.Size, "B", "0.##", place);
 }

@@ -60,7 +60,7 @@ public class ChildTests
 
         Assert.Equal("System.FormatException", failure.ExceptionType);
         Assert.Contains("System.FormatException: of the child", failure.Message);
-        Assert.Contains("ChildTests.Throw(String)", failure.Message);
+        Assert.True(failure.Message.Contains("ChildTests.Throw(String", StringComparison.Ordinal), failure.Message);
         Assert.Contains("a last word", failure.Message);
     }
 

@@ -52,9 +52,6 @@ for project in System.Heap/System.Heap Collections/Freehold.Collections Testing/
   cp "src/Libraries/${project%%/*}/bin/Release"/*/"$assembly".{dll,xml} "$site/assemblies/"
   assemblies+=("\"$assembly.dll\"")
 done
-benchmark_dot_net=$(sed -n 's/.*"BenchmarkDotNet" Version="\(.*\)" .*/\1/p' Directory.Packages.props)
-nuget=$(dotnet nuget locals global-packages --list | sed 's/^global-packages: //')
-cp "$nuget/benchmarkdotnet/$benchmark_dot_net/lib/net8.0/BenchmarkDotNet.dll" "$nuget/benchmarkdotnet.annotations/$benchmark_dot_net/lib/netstandard2.0/BenchmarkDotNet.Annotations.dll" "$site/assemblies/"
 
 # The report of the last ./build.sh bench, without its own head: it gets the site's.
 report="$artifacts/bench/report.html"
@@ -96,7 +93,7 @@ EOF
 cat > "$site/source/docfx.json" <<EOF
 {
   "metadata": [
-    { "src": [ { "src": "../assemblies", "files": [ $(IFS=,; echo "${assemblies[*]}") ] } ], "dest": "api", "references": [ "../assemblies/BenchmarkDotNet*.dll" ] }
+    { "src": [ { "src": "../assemblies", "files": [ $(IFS=,; echo "${assemblies[*]}") ] } ], "dest": "api" }
   ],
   "build": {
     "content": [ { "files": [ "**/*.md", "toc.yml", "docs/toc.yml", "api/*.yml" ], "exclude": [ "src/Templates/content/**" ] } ],
@@ -108,7 +105,10 @@ cat > "$site/source/docfx.json" <<EOF
   }
 }
 EOF
-run env DOTNET_ROLL_FORWARD=Major "$tools/docfx" "$site/source/docfx.json" --warningsAsErrors > "$site/docfx.log" 2>&1 || {
+export DOTNET_ROLL_FORWARD=Major
+# What an assembly of others is made of need not be there: that is a warning, and none of a page.
+run "$tools/docfx" metadata "$site/source/docfx.json" > "$site/docfx.log" 2>&1
+run "$tools/docfx" build "$site/source/docfx.json" --warningsAsErrors >> "$site/docfx.log" 2>&1 || {
   grep -E 'warning|error' "$site/docfx.log" | head -40 >&2
   echo "error: the site could not be made; $site/docfx.log has all of it" >&2
   exit 1

@@ -6,7 +6,6 @@
 #   ./build.sh native   the native half: the handle compiler freehold-cc and freehold-c++ in artifacts/native/bin, the meshing malloc in artifacts/native/lib
 #   ./build.sh bench    Freehold beside the stock collectors
 #   ./build.sh stress   long random runs
-#   ./build.sh site     the documentation as a site, with the API and a search: artifacts/site/html
 #   ./build.sh check    what is quick: native tests, golden IL, layers, words; --sanitize address|undefined|thread: the native tests under it
 #   ./build.sh fuzz     the fuzzers, ten minutes each
 #   ./build.sh coverage which lines of src/Allocator no native test runs
@@ -24,12 +23,11 @@ case "$verb" in
   demo) eng/pack.sh; exec samples/demo.sh "$@" ;;
   bench) eng/pack.sh; exec benchmarks/bench.sh "$@" ;;
   check) exec eng/check.sh "$@" ;;
-  site) exec eng/site.sh "$@" ;;
   fuzz) exec tests/Fuzz/fuzz.sh "$@" ;;
   coverage) exec eng/coverage.sh "$@" ;;
   stress) eng/pack.sh; exec tests/Stress/stress.sh "$@" ;;
   *)
-    sed -n 's/^# \{0,1\}//;2,13p' "$0"
+    sed -n 's/^# \{0,1\}//;2,12p' "$0"
     if [ "$verb" = help ]; then exit 0; fi
     echo "error: unknown verb '$verb'" >&2
     exit 2

@@ -75,6 +75,15 @@ TEST_F(HugeEndsTest, MaintenanceEndsWhatNobodyCameFor) {
   expect_gone(object);
 }
 
+TEST_F(HugeEndsTest, WhoHasOtherWorkEndsWhatNobodyElseDoes) {
+  Object* object = huge();
+  heap::end_listed_huge_unless_busy();
+  EXPECT_EQ(heap::delete_object(object), DeleteResult::kMemoryWaits);
+  EXPECT_TRUE(heap::has_listed_huge());
+  heap::end_listed_huge_unless_busy();
+  expect_gone(object);
+}
+
 TEST_F(HugeEndsTest, TheOldestGoesFirst) {
   Object* objects[] = {huge(), huge(), huge()};
   for (Object* object : objects) EXPECT_EQ(heap::delete_object(object), DeleteResult::kMemoryWaits);

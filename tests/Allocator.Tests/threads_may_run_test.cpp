@@ -49,6 +49,20 @@ TEST_F(StandingThreadsTest, AreMissedFromTheSecondStopOn) {
   EXPECT_EQ(through_.load(), 1);
 }
 
+TEST_F(StandingThreadsTest, AreForgotten) {
+  stop();
+  std::thread thread = stand();
+  standing_.begin_stop();
+  EXPECT_TRUE(standing_.missed_interval());
+  StandingThreads others;
+  others.begin_stop();
+  others.forget();
+  EXPECT_FALSE(others.missed_interval());
+  EXPECT_FALSE(others.stands());
+  threads_may_run.set();
+  thread.join();
+}
+
 TEST_F(StandingThreadsTest, AreNotMissedInTheChildOfAFork) {
   stop();
   std::thread thread = stand();

@@ -52,7 +52,7 @@ class DiagnosticSocketTest : public ::testing::Test {
       for (Command command = diag::next_request(); command != Command::kNone; command = diag::next_request()) {
         verified += command == Command::kVerify;
         std::string text = "command " + std::to_string(static_cast<int>(command));
-        if (command == Command::kLeaks) text.assign(size_t{8} << 20, 'x');  // more than the kernel's buffers
+        if (command == Command::kLeaks) text.assign(large, 'x');
         diag::answer(Status::kDone, text.data(), text.size());
       }
     });
@@ -125,6 +125,7 @@ class DiagnosticSocketTest : public ::testing::Test {
 
   std::string folder_, path_;
   std::thread server_;
+  static inline std::atomic<size_t> large = size_t{8} << 20;  // more than the kernel's buffers
   static inline std::atomic<int> verified;  // requests that the server has carried out
 };
 
@@ -169,6 +170,41 @@ TEST_F(DiagnosticSocketTest, a_link_or_a_file_in_place_of_the_folder_is_not_take
   EXPECT_TRUE(files::is_empty(elsewhere));
   close(file.listener);
   unlink(file.path);
+}
+
+// Between a check and a use of a path, whoever can write to a folder above may put another folder there.
+TEST_F(DiagnosticSocketTest, a_folder_below_one_that_others_can_exchange_is_not_taken) {
+  std::string parent = folder_ + "/open", below = parent + "/below";
+  ASSERT_EQ(mkdir(parent.c_str(), 0700), 0);
+  ASSERT_EQ(mkdir(below.c_str(), 0700), 0);
+  auto made_below = [&](mode_t mode, uid_t owner) {
+    EXPECT_EQ(chown(parent.c_str(), owner, static_cast<gid_t>(-1)), 0);
+    EXPECT_EQ(chmod(parent.c_str(), mode), 0);
+    setenv("TMPDIR", below.c_str(), 1);
+    diag::SocketFile file;
+    char error[512];
+    EXPECT_TRUE(diag::make_socket_file(&file, error, sizeof error)) << error;
+    bool is_below = std::string(file.path).rfind(below, 0) == 0;
+    EXPECT_TRUE(is_below || files::is_empty(below)) << file.path;
+    close(file.listener);
+    diag::remove_socket_file(file);
+    EXPECT_FALSE(files::exists(file.path));
+    files::remove_all(own_folder());
+    return is_below;
+  };
+  EXPECT_FALSE(made_below(0777, geteuid()));
+  EXPECT_FALSE(made_below(0775, geteuid()));
+  EXPECT_TRUE(made_below(01777, geteuid()));
+  EXPECT_TRUE(made_below(0755, geteuid()));
+  if (geteuid() == 0) EXPECT_FALSE(made_below(01777, 65534));
+}
+
+TEST_F(DiagnosticSocketTest, what_is_no_socket_of_its_own_is_not_removed_at_the_end) {
+  serve();
+  ASSERT_EQ(unlink(path_.c_str()), 0);
+  close(open(path_.c_str(), O_CREAT | O_CLOEXEC, 0600));
+  stop();
+  EXPECT_TRUE(files::exists(path_));
 }
 
 TEST_F(DiagnosticSocketTest, the_folder_of_the_session_comes_first) {
@@ -294,6 +330,24 @@ TEST_F(DiagnosticSocketTest, a_request_of_who_has_gone_is_not_carried_out) {
   EXPECT_EQ(verified, before + 1);
 }
 
+// Who takes a little now and then always makes progress.
+TEST_F(DiagnosticSocketTest, who_takes_an_answer_slowly_is_dropped) {
+  diag::set_time_to_take(1'000'000'000);
+  large = size_t{3} << 20;
+  serve();
+  Frame leaks = {{'F', 'H', 'D', 'G'}, 1, 2, 0};
+  int slow = connect_to(path_);
+  ASSERT_EQ(send(slow, &leaks, sizeof leaks, MSG_NOSIGNAL), static_cast<ssize_t>(sizeof leaks));
+  std::vector<char> some(size_t{64} << 10);
+  size_t taken = 0;
+  // At most 64 KB in 0.2 s: in the 4 s that it has, not half of it.
+  for (ssize_t got; (got = recv(slow, some.data(), some.size(), 0)) > 0; usleep(200'000)) taken += static_cast<size_t>(got);
+  close(slow);
+  EXPECT_LT(taken, large + sizeof leaks);
+  large = size_t{8} << 20;
+  expect_alive();
+}
+
 TEST_F(DiagnosticSocketTest, who_says_nothing_is_waited_for_five_seconds_only) {
   serve();
   int silent = connect_to(path_);
@@ -355,6 +409,34 @@ TEST_F(DiagnosticSocketTest, a_descriptor_that_the_program_closed_and_got_again_
   EXPECT_EQ(diag::next_request(), Command::kNone);
   close(other);
   close(number);
+  diag::close_diagnostics();
+}
+
+// As the listener's: the answer is none of what the program has under that number now.
+TEST_F(DiagnosticSocketTest, a_connection_that_the_program_closed_and_got_again_is_not_answered) {
+  char error[512] = {};
+  ASSERT_TRUE(diag::open_diagnostics(error, sizeof error)) << error;
+  path_ = diag::diagnostics_path();
+  int client = connect_to(path_), number = -1;
+  Frame stat = {{'F', 'H', 'D', 'G'}, 1, 1, 0};
+  ASSERT_EQ(send(client, &stat, sizeof stat, MSG_NOSIGNAL), static_cast<ssize_t>(sizeof stat));
+  ASSERT_EQ(diag::next_request(), Command::kStat);
+  // The end that the process has of the connection.
+  for (int i = 3; i < 1024 && number < 0; i++) {
+    sockaddr_un address = {};
+    socklen_t size = sizeof address;
+    if (i != listener() && getsockname(i, reinterpret_cast<sockaddr*>(&address), &size) == 0 && address.sun_family == AF_UNIX && path_ == address.sun_path) number = i;
+  }
+  ASSERT_GE(number, 0);
+  int pair[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+  ASSERT_EQ(dup2(pair[0], number), number);
+  diag::answer(Status::kDone, "text", 4);
+  char some[64];
+  EXPECT_LT(recv(pair[1], some, sizeof some, MSG_DONTWAIT), 0);
+  EXPECT_EQ(fcntl(number, F_GETFD), 0);  // still the program's
+  int left = listener();
+  for (int descriptor : {client, number, pair[0], pair[1], left}) close(descriptor);
   diag::close_diagnostics();
 }
 

@@ -13,6 +13,7 @@ public sealed class MetricsTests
     [Theory]
     [InlineData("opentelemetry")]
     [InlineData("only-when-asked")]
+    [InlineData("throwing-listener")]
     [InlineData("one-moment")]
     [InlineData("runtime-meter")]
     public void WithoutEventSources(string verb) => Passes(Published.Plain, verb);

@@ -67,7 +67,7 @@ public sealed class ProtocolTests : IDisposable
     {
         string path = Path.Combine(_folder.FullName, "silent.sock");
         using Socket listener = Listen(path);
-        ToolException failure = await Assert.ThrowsAsync<ToolException>(() => DiagnosticClient.AskAsync(path, Command.Stat, TimeSpan.FromMilliseconds(200), CancellationToken.None));
+        ToolException failure = await Assert.ThrowsAsync<ToolException>(() => DiagnosticClient.AskAsync(path, Environment.ProcessId, Command.Stat, TimeSpan.FromMilliseconds(200), CancellationToken.None));
         Assert.Contains("--timeout", failure.Message);
     }
 
@@ -75,8 +75,76 @@ public sealed class ProtocolTests : IDisposable
     public async Task ASocketThatIsNotThereIsToldOf()
     {
         foreach (string path in new[] { Path.Combine(_folder.FullName, "none.sock"), "/" + new string('x', 200) })
-            Assert.Contains(path, (await Assert.ThrowsAsync<ToolException>(() => DiagnosticClient.AskAsync(path, Command.Stat, s_limit, CancellationToken.None))).Message);
+            Assert.Contains(path, (await Assert.ThrowsAsync<ToolException>(() => DiagnosticClient.AskAsync(path, Environment.ProcessId, Command.Stat, s_limit, CancellationToken.None))).Message);
     }
+
+    [Fact]
+    public async Task WhoIsNotTheProcessIsNotAsked()
+    {
+        string path = Path.Combine(_folder.FullName, "other.sock");
+        using Socket listener = Listen(path);
+        ToolException failure = await Assert.ThrowsAsync<ToolException>(() => DiagnosticClient.AskAsync(path, 1, Command.Stat, s_limit, CancellationToken.None));
+        Assert.Contains($"process {Environment.ProcessId} listens", failure.Message);
+        using Socket client = await listener.AcceptAsync();
+        Assert.Equal(0, await client.ReceiveAsync(new byte[Frame.Size]));
+    }
+
+    [Fact]
+    public async Task AFullQueueIsWaitedFor()
+    {
+        string path = Path.Combine(_folder.FullName, "full.sock");
+        using Socket listener = Listen(path, backlog: 0);
+        using var before = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        before.Connect(new UnixDomainSocketEndPoint(path));
+        Task<JsonDocument> asking = DiagnosticClient.AskAsync(path, Environment.ProcessId, Command.Stat, s_limit, CancellationToken.None);
+        // As the queue is full, it cannot have been refused otherwise than by now.
+        await Task.Delay(200);
+        Assert.False(asking.IsCompleted);
+        using Socket first = await listener.AcceptAsync();
+        using Socket second = await listener.AcceptAsync();
+        await second.SendAsync(Answer(0, """{"process":7}"""));
+        Assert.Equal(7, (await asking).RootElement.GetProperty("process").GetInt32());
+    }
+
+    /// <summary>A title, a link, a clipboard, a line that hides the one before, text from right to left: nothing of it reaches the terminal.</summary>
+    [Theory]
+    [InlineData("\u001b]0;title\u0007", @"\u001b]0;title\u0007")]
+    [InlineData("a\rb\u009b2Jc\u007f", @"a\u000db\u009b2Jc\u007f")]
+    [InlineData("\u202egnp.exe\u2066\u2028", @"\u202egnp.exe\u2066\u2028")]
+    [InlineData("\ud800", @"\ud800")]
+    [InlineData("List`1[Größe]\n  at \U0001f600", "List`1[Größe]\n  at \U0001f600")]
+    public void HiddenCharactersAreShown(string text, string shown) => Assert.Equal(shown, PlainText.Of(text));
+
+    [Fact]
+    public void WhatAProcessSaysIsPrintedAsText()
+    {
+        const string Hostile = "\\u001b[2J\\u009bX\\u202e";
+        JsonElement leaks = JsonDocument.Parse($$"""{"count":1,"bytes":24,"reports":true,"leaks":[{"type":"{{Hostile}}","count":1,"bytes":24,"sites":[{"count":1,"bytes":24,"samples":0,"stack":"{{Hostile}}"}]}]}""").RootElement;
+        StringWriter output = new();
+        LeaksView.Write(leaks, 10, output);
+        var stat = new StatView(7, all: true);
+        stat.Take(Figure.ReadAll(JsonDocument.Parse($$"""{"figures":[{"name":"{{Hostile}}","unit":"bytes","total":true,"value":1},{"name":"{{Hostile}}","unit":"bytes","total":true,"value":1}]}""").RootElement), PlainText.Of("\u001b[2J"), 1);
+        stat.Take([], "", 2);
+        Tool.Program.On(output).Write(stat.Render());
+        Assert.DoesNotContain(output.ToString(), character => character is '\u001b' or '\u009b' or '\u202e');
+        Assert.Contains(@"\u001b[2J", output.ToString());
+        string json = JsonSerializer.Serialize(leaks);
+        Assert.DoesNotContain(json, character => character is '\u001b' or '\u009b' or '\u202e');
+    }
+
+    [Theory]
+    [InlineData("""{"count":"many"}""")]
+    [InlineData("""{"count":1e400}""")]
+    [InlineData("""{"count":true}""")]
+    [InlineData("[]")]
+    [InlineData("7")]
+    public void AnOddNumberIsToldOf(string answer) => Assert.Contains("'count'", Assert.Throws<ToolException>(() => Tool.Views.Answer.Number(JsonDocument.Parse(answer).RootElement, "count")).Message);
+
+    [Theory]
+    [InlineData("""{"type":"\ud800"}""")]
+    [InlineData("""{"type":7}""")]
+    [InlineData("{}")]
+    public void AnOddTextIsToldOf(string answer) => Assert.Contains("'type'", Assert.Throws<ToolException>(() => Tool.Views.Answer.Text(JsonDocument.Parse(answer).RootElement, "type")).Message);
 
     [Fact]
     public void TheSocketIsFoundByItsInode()
@@ -163,7 +231,7 @@ public sealed class ProtocolTests : IDisposable
         });
         try
         {
-            return await DiagnosticClient.AskAsync(path, Command.Stat, s_limit, CancellationToken.None);
+            return await DiagnosticClient.AskAsync(path, Environment.ProcessId, Command.Stat, s_limit, CancellationToken.None);
         }
         finally
         {
@@ -171,11 +239,11 @@ public sealed class ProtocolTests : IDisposable
         }
     }
 
-    private static Socket Listen(string path)
+    private static Socket Listen(string path, int backlog = 100)
     {
         var listener = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
         listener.Bind(new UnixDomainSocketEndPoint(path));
-        listener.Listen();
+        listener.Listen(backlog);
         return listener;
     }
 

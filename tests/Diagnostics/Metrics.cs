@@ -72,6 +72,36 @@ internal static class Metrics
         Expect.True(found > 50, $"instruments afterwards, not {found}");
     }
 
+    /// <summary>A listener that throws while instruments are made: no meter with a part of them, and the next who asks gets all.</summary>
+    public static void ThrowingListener()
+    {
+        int made = 0;
+        bool throws = true;
+        using var listener = new MeterListener
+        {
+            InstrumentPublished = (instrument, _) =>
+            {
+                if (instrument.Meter.Name == "Freehold.Heap" && ++made == 20 && throws)
+                    throw new InvalidOperationException("a listener");
+            },
+        };
+        listener.Start();
+        bool thrown = false;
+        try
+        {
+            _ = HeapMetrics.MeterName;
+        }
+        catch (InvalidOperationException)
+        {
+            thrown = true;
+        }
+        Expect.True(thrown && made == 20, $"the exception of the listener, after 20 instruments, not {made}");
+        throws = false;
+        _ = HeapMetrics.MeterName;
+        Expect.True(made > 70, $"all instruments, not {made - 20}");
+        _ = HeapMetrics.MeterName;
+    }
+
     /// <summary>A program with event sources has the meter from its start, for tools from outside.</summary>
     public static void FromTheStart()
     {
@@ -84,8 +114,6 @@ internal static class Metrics
     /// <summary>What is collected together belongs together, while other threads allocate and delete; and each collection is a new one.</summary>
     public static void OneMoment()
     {
-        var values = new Dictionary<string, double>();
-        using MeterListener listener = Listen(HeapMetrics.MeterName, (instrument, value) => values[instrument.Name] = value);
         using var stop = new CancellationTokenSource();
         Thread[] others = [.. Enumerable.Range(0, 3).Select(_ => new Thread(() =>
         {
@@ -94,20 +122,50 @@ internal static class Metrics
         }))];
         foreach (Thread other in others)
             other.Start();
-        double before = 0;
-        for (int i = 0; i < 200; i++)
+        // Two collectors at once, each of which has figures of one moment.
+        Exception? failure = null;
+        var second = new Thread(() =>
         {
-            Heap.Delete(new byte[100_000]);
-            listener.RecordObservableInstruments();
-            double allocated = values["freehold.heap.allocated_bytes"];
-            Expect.True(allocated >= before + 100_000, $"{allocated} allocated, after {before}: collection {i} gave old figures");
-            double live = Math.Max(0, allocated - values["freehold.heap.deleted_bytes"]);
-            Expect.True(values["freehold.heap.live_bytes"] == live, $"{values["freehold.heap.live_bytes"]} live of {allocated}, {live} expected");
-            before = allocated;
-        }
+            try
+            {
+                CollectOften();
+            }
+            catch (Exception exception)
+            {
+                failure = exception;
+            }
+        });
+        second.Start();
+        CollectOften();
+        second.Join();
         stop.Cancel();
         foreach (Thread other in others)
             other.Join();
+        Expect.True(failure is null, $"no failure of the second collector: {failure}");
+    }
+
+    private static void CollectOften()
+    {
+        var values = new Dictionary<string, double>();
+        using MeterListener listener = Listen(HeapMetrics.MeterName, (instrument, value) => values[instrument.Name] = value);
+        double before = 0, deleted = 0;
+        for (int i = 0; i < 200; i++)
+        {
+            Heap.Delete(new byte[100_000]);
+            long start = System.Diagnostics.Stopwatch.GetTimestamp();
+            listener.RecordObservableInstruments();
+            double allocated = values["freehold.heap.allocated_bytes"];
+            Expect.True(allocated >= before, $"{allocated} allocated, after {before}: a counter has gone back");
+            // That of the object above, which this thread has counted.
+            Expect.True(values["freehold.heap.deleted_objects"] >= deleted + 1, $"{values["freehold.heap.deleted_objects"]} deleted, after {deleted}: collection {i} gave old figures");
+            before = allocated;
+            deleted = values["freehold.heap.deleted_objects"];
+            // A collection that takes longer than a second, since the machine is busy, gets new figures on the way.
+            if (System.Diagnostics.Stopwatch.GetElapsedTime(start).TotalSeconds > 0.5)
+                continue;
+            double live = Math.Max(0, allocated - values["freehold.heap.deleted_bytes"]);
+            Expect.True(values["freehold.heap.live_bytes"] == live, $"{values["freehold.heap.live_bytes"]} live of {allocated}, {live} expected");
+        }
     }
 
     /// <summary>The runtime's own meter tells the truth.</summary>

@@ -5,6 +5,7 @@ var verbs = new Dictionary<string, Action>
     ["instruments"] = Metrics.Instruments,
     ["opentelemetry"] = Metrics.OpenTelemetry,
     ["only-when-asked"] = Metrics.OnlyWhenAsked,
+    ["throwing-listener"] = Metrics.ThrowingListener,
     ["from-the-start"] = Metrics.FromTheStart,
     ["one-moment"] = Metrics.OneMoment,
     ["runtime-meter"] = Metrics.OfTheRuntime,

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
+
 #include "Platform/time.h"
 #include "core/module_state.h"
 #include "diag/socket_file.h"
@@ -18,13 +20,17 @@ namespace {
 
 constexpr uint64_t kSecond = 1'000'000'000;
 constexpr uint64_t kToAsk = 5 * kSecond, kToTake = 30 * kSecond;
+constexpr uint64_t kSlowest = 1'000'000;  // bytes that a client takes in a second
 
 // Written before the thread that serves begins, and in the child of a fork; else that thread's.
 struct State {
   SocketFile file;
-  int client = -1;
+  // Of the thread that serves; a child of a fork may begin while that one closes it.
+  std::atomic<int> client{-1};
+  std::atomic<ino_t> client_number{0};
   pid_t owner = 0;
   ino_t listener = 0;  // the socket's number
+  uint64_t to_take = kToTake;
 };
 constinit State state;
 FREEHOLD_MODULE_STATE(state);
@@ -53,14 +59,15 @@ size_t receive(int socket, void* bytes, size_t size) noexcept {
   return got;
 }
 
+// For all of it, not for each part: who takes a byte now and then must not keep the thread.
 bool send_all(int socket, const char* bytes, size_t size) noexcept {
-  uint64_t end = os::nanoseconds() + kToTake;
+  uint64_t end = os::nanoseconds() + state.to_take + size / kSlowest * kSecond;
   while (size != 0) {
     ssize_t sent = send(socket, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent > 0) {
       bytes += sent;
       size -= static_cast<size_t>(sent);
-      end = os::nanoseconds() + kToTake;
+      if (size != 0 && os::nanoseconds() >= end) return false;
     } else if ((sent < 0 && errno != EAGAIN && errno != EINTR) || !wait_for(socket, POLLOUT, end)) {
       return false;
     }
@@ -68,9 +75,16 @@ bool send_all(int socket, const char* bytes, size_t size) noexcept {
   return true;
 }
 
+// A program that closes all descriptors, as daemons do, may get a number again for a socket of its own.
+bool is_socket(int descriptor, ino_t number) noexcept {
+  struct stat status;
+  return descriptor >= 0 && fstat(descriptor, &status) == 0 && S_ISSOCK(status.st_mode) && status.st_ino == number;
+}
+
+// The number is taken out first: in the child of a fork that begins in between, it may be the program's by then.
 void hang_up() noexcept {
-  if (state.client >= 0) close(state.client);
-  state.client = -1;
+  int client = state.client.exchange(-1);
+  if (is_socket(client, state.client_number)) close(client);
 }
 
 // What is refused is not read to its end: the kernel would then take the answer back with a reset.
@@ -125,15 +139,11 @@ Command read_request() noexcept {
   return Command::kNone;
 }
 
-// A program that closes all descriptors, as daemons do, may get the number again for a socket of its own, whose connections are none of this.
-bool is_listener() noexcept {
-  struct stat status;
-  return state.file.listener >= 0 && fstat(state.file.listener, &status) == 0 && S_ISSOCK(status.st_mode) && status.st_ino == state.listener;
-}
+bool is_listener() noexcept { return is_socket(state.file.listener, state.listener); }
 
 void remove_file() noexcept {
   // A child of a fork that exits leaves its parent's.
-  if (getpid() == state.owner && state.file.path[0] != 0) unlink(state.file.path);
+  if (getpid() == state.owner && state.file.path[0] != 0) remove_socket_file(state.file);
 }
 
 }  // namespace
@@ -152,6 +162,8 @@ Command next_request() noexcept {
     hang_up();
     int client = accept4(state.file.listener, nullptr, nullptr, SOCK_CLOEXEC);
     if (client >= 0) {
+      struct stat status;
+      state.client_number = fstat(client, &status) == 0 ? status.st_ino : 0;
       state.client = client;
       if (Command command = read_request(); command != Command::kNone) return command;
     } else if (errno == EBADF || errno == EINVAL || errno == ENOTSOCK) {
@@ -165,7 +177,8 @@ Command next_request() noexcept {
 
 void answer(Status status, const char* text, size_t length) noexcept {
   Frame frame = {{kMagic[0], kMagic[1], kMagic[2], kMagic[3]}, kProtocolVersion, static_cast<uint16_t>(status), length};
-  if (send_all(state.client, reinterpret_cast<const char*>(&frame), sizeof frame)) send_all(state.client, text, length);
+  int client = state.client;
+  if (is_socket(client, state.client_number) && send_all(client, reinterpret_cast<const char*>(&frame), sizeof frame)) send_all(client, text, length);
   hang_up();
 }
 
@@ -173,10 +186,14 @@ void leave_diagnostics_to_parent() noexcept {
   if (state.file.listener < 0) return;
   close(state.file.listener);
   state.file.listener = -1;
+  // Nor does it remove its parent's file, which has the same number in another namespace of processes.
+  state.file.path[0] = 0;
   hang_up();
 }
 
 const char* diagnostics_path() noexcept { return state.file.path; }
+
+void set_time_to_take(uint64_t nanoseconds) noexcept { state.to_take = nanoseconds; }
 
 void close_diagnostics() noexcept {
   remove_file();

@@ -35,7 +35,7 @@ bool open_diagnostics(char* error, size_t capacity) noexcept;
 
 // Waits for a request that is right, and answers the others itself. kNone: there is no socket (any more). One thread.
 Command next_request() noexcept;
-// Answers the request, and ends its connection. What the client does not take within 30 s is dropped.
+// Answers the request, and ends its connection. What the client has not taken after 30 s, and a second more for each MB, is dropped.
 void answer(Status status, const char* text, size_t length) noexcept;
 
 // In the child of a fork: the requests are the parent's.
@@ -43,7 +43,9 @@ void leave_diagnostics_to_parent() noexcept;
 
 // The path of the socket's file; empty before it is open.
 const char* diagnostics_path() noexcept;
-// For tests: removes the file and closes the socket, so that next_request() returns.
+// Removes the file and closes the socket, so that next_request() returns: where there is no thread to answer, and for tests.
 void close_diagnostics() noexcept;
+// For tests: in place of the 30 s. Before requests are waited for.
+void set_time_to_take(uint64_t nanoseconds) noexcept;
 
 }  // namespace freehold::diag

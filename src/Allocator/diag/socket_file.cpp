@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +61,31 @@ bool is_own_folder(int folder) noexcept {
   return fstat(folder, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid();
 }
 
+// Whether nobody else can put another folder in the place of this one, or of one above: each belongs to root, to this user or to whom "/" belongs (root of the user namespace above, who has no
+// number in this one), and others cannot write to it, or only as to /tmp. `path` has no links.
+bool is_trusted_path(const char* path) noexcept {
+  struct stat root, status;
+  if (stat("/", &root) != 0) return false;
+  char part[4096];
+  for (size_t length = 1;; length++) {
+    if (path[length] != '/' && path[length] != 0) continue;
+    if (length >= sizeof part) return false;
+    memcpy(part, path, length);
+    part[length] = 0;
+    if (lstat(part, &status) != 0 || !S_ISDIR(status.st_mode)) return false;
+    if (status.st_uid != 0 && status.st_uid != geteuid() && status.st_uid != root.st_uid) return false;
+    if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0 && (status.st_mode & S_ISVTX) == 0) return false;
+    if (path[length] == 0) return true;
+  }
+}
+
+bool is_own_socket(int folder, const char* name) noexcept {
+  struct stat status;
+  return fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISSOCK(status.st_mode) && status.st_uid == geteuid();
+}
+
+int open_folder(const char* path) noexcept { return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); }
+
 bool is_name_of_ours(const char* name) noexcept {
   size_t digits = strspn(name, "0123456789");
   if (digits == 0 || name[digits] != '-') return false;
@@ -73,10 +99,16 @@ void lock_folder(int folder) noexcept {
   for (int i = 0; i < kTries && flock(folder, LOCK_EX | LOCK_NB) != 0; i++) os::pause(10'000);
 }
 
-bool listen_in(const char* path, SocketFile* file, Reason fails) noexcept {
+bool listen_in(const char* parent, const char* name, SocketFile* file, Reason fails) noexcept {
+  char real[PATH_MAX], path[PATH_MAX];
+  if (realpath(parent, real) == nullptr) return fails(parent, strerror(errno));
+  // What is done by its path later must still lead there.
+  if (!is_trusted_path(real)) return fails(parent, "another user can exchange this folder, or one above");
+  int fits = snprintf(path, sizeof path, "%s/%s", strcmp(real, "/") == 0 ? "" : real, name);
+  if (fits < 0 || static_cast<size_t>(fits) >= sizeof path) return fails(parent, "the path is too long for a socket");
   if (mkdir(path, 0700) != 0 && errno != EEXIST) return fails(path, strerror(errno));
   // Not through a link that somebody else has put there.
-  Descriptor folder(open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  Descriptor folder(open_folder(path));
   if (!folder.is_open()) return fails(path, strerror(errno));
   if (!is_own_folder(folder.get())) return fails(path, "it belongs to another user");
   if (fchmod(folder.get(), 0700) != 0) return fails(path, strerror(errno));
@@ -123,10 +155,7 @@ void remove_stale_sockets(int folder, const char* path) noexcept {
     size_t length = strlen(entry->d_name);
     if (length < sizeof kEnding || strcmp(entry->d_name + length - (sizeof kEnding - 1), kEnding) != 0) continue;
     // Only what this file makes: a socket of the user's, with the number of a process and a time for a name.
-    struct stat status;
-    if (!is_name_of_ours(entry->d_name) || fstatat(folder, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISSOCK(status.st_mode) ||
-        status.st_uid != geteuid())
-      continue;
+    if (!is_name_of_ours(entry->d_name) || !is_own_socket(folder, entry->d_name)) continue;
     sockaddr_un address = {};
     address.sun_family = AF_UNIX;
     int written = snprintf(address.sun_path, sizeof address.sun_path, "%s/%s", path, entry->d_name);
@@ -139,15 +168,24 @@ void remove_stale_sockets(int folder, const char* path) noexcept {
   closedir(entries);
 }
 
+void remove_socket_file(const SocketFile& file) noexcept {
+  const char* name = strrchr(file.path, '/');
+  if (name == nullptr) return;
+  char path[sizeof file.path];
+  memcpy(path, file.path, sizeof path);
+  path[name - file.path] = 0;
+  Descriptor folder(open_folder(path));
+  if (folder.is_open() && is_own_folder(folder.get()) && is_own_socket(folder.get(), name + 1)) unlinkat(folder.get(), name + 1, 0);
+}
+
 bool make_socket_file(SocketFile* file, char* error, size_t capacity) noexcept {
   Reason fails = {error, capacity};
-  char path[4096];
-  auto fits = [&path](int length) noexcept { return length > 0 && static_cast<size_t>(length) < sizeof path; };
+  char name[32];
+  snprintf(name, sizeof name, "freehold-%u", static_cast<unsigned>(geteuid()));
   if (const char* folder = folder_of("XDG_RUNTIME_DIR"))
-    if (fits(snprintf(path, sizeof path, "%s/freehold", folder)) && listen_in(path, file, fails)) return true;
+    if (listen_in(folder, "freehold", file, fails)) return true;
   for (const char* folder : {folder_of("TMPDIR"), "/tmp"})
-    if (folder != nullptr && fits(snprintf(path, sizeof path, "%s/freehold-%u", folder, static_cast<unsigned>(geteuid()))) && listen_in(path, file, fails))
-      return true;
+    if (folder != nullptr && listen_in(folder, name, file, fails)) return true;
   return false;
 }
 

@@ -12,8 +12,11 @@ struct SocketFile {
   char path[sizeof(sockaddr_un::sun_path)] = {};
 };
 
-// In the first of $XDG_RUNTIME_DIR/freehold, $TMPDIR/freehold-<uid> and /tmp/freehold-<uid> where that can be. False: in none of them; `error` says why, of the last. Uses malloc.
+// In the first of $XDG_RUNTIME_DIR/freehold, $TMPDIR/freehold-<uid> and /tmp/freehold-<uid> where that can be, and where no other user can exchange a folder above. False: in none of them; `error` says why, of the last. Uses malloc.
 bool make_socket_file(SocketFile* file, char* error, size_t capacity) noexcept;
+
+// Removes its file, if that is still the socket of this user that was made there.
+void remove_socket_file(const SocketFile& file) noexcept;
 
 // Removes files of sockets on which nobody listens any more. `folder` is a descriptor, which stays open; `path` its name.
 void remove_stale_sockets(int folder, const char* path) noexcept;

@@ -175,6 +175,8 @@ int32_t freehold_open_diagnostics() noexcept {
   return 0;
 }
 
+void freehold_close_diagnostics() noexcept { freehold::diag::close_diagnostics(); }
+
 int32_t freehold_next_request() noexcept { return static_cast<int32_t>(freehold::diag::next_request()); }
 
 void freehold_answer_request(int32_t status, const char* text, int64_t length) noexcept {

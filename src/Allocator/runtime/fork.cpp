@@ -17,6 +17,7 @@
 #include "heap/fork.h"
 #include "heap/phases.h"
 #include "heap/thread_heap.h"
+#include "heap/trace.h"
 #include "runtime/runtime_imports.h"
 #include "runtime/suspension.h"
 #include "runtime/threads_may_run.h"
@@ -63,6 +64,7 @@ void own_thread_list() noexcept {
 
 void in_child() noexcept {
   diag::leave_diagnostics_to_parent();
+  heap::set_tracing(false);  // its reader is the parent's
   go_on_without_other_threads(stopped_others);
   heap::go_on_in_child();
   if (stopped_others) {

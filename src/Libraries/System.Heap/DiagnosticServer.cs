@@ -33,9 +33,20 @@ internal static class DiagnosticServer
     [SuppressMessage("Usage", "CA2255:The 'ModuleInitializer' attribute should not be used in libraries", Justification = "The setting is enough; the program need not call the library for it.")]
     internal static void Initialize()
     {
-        if (Heap.IsManual && NativeHeap.OpenDiagnostics() != 0)
+        if (!Heap.IsManual || NativeHeap.OpenDiagnostics() == 0)
+        {
+            return;
+        }
+
+        try
         {
             new Thread(Run) { IsBackground = true, Name = "Freehold diagnostics" }.Start();
+        }
+        catch (Exception exception) when (exception is OutOfMemoryException or ThreadStartException)
+        {
+            // There are no threads, or there is no memory: no reason to end a program that somebody may want to look into.
+            NativeHeap.CloseDiagnostics();
+            Telemetry.SayThatThereIsNone("a thread that answers FREEHOLD_DIAGNOSTICS");
         }
     }
 

@@ -9,16 +9,21 @@ internal static class HeapMeter
 {
     internal const string Name = "Freehold.Heap";
 
-    // One collection asks each instrument once, one after the other, and gets the figures of one moment; the next one, or one that comes later than this, new ones.
-    private const long MostMilliseconds = 50;
+    // A collection runs on one thread, and asks each of its instruments once: it gets the figures of one moment. Who asks for the same again, or later than this, gets new ones.
+    private const long MostMilliseconds = 1_000;
 
     private static readonly Lock s_lock = new();
-    private static readonly ulong[] s_values = new ulong[HeapStatistics.All];
+    private static readonly ulong[] s_most = new ulong[HeapStatistics.All];
     private static readonly bool[] s_grows = new bool[HeapStatistics.All];
-    private static readonly bool[] s_given = new bool[HeapStatistics.All];
-    private static long s_read = -MostMilliseconds - 1;
+    private static readonly int s_allocated = IndexOf(nameof(HeapStatistics.AllocatedBytes));
+    private static readonly int s_deleted = IndexOf(nameof(HeapStatistics.DeletedBytes));
+    private static readonly int s_live = IndexOf(nameof(HeapStatistics.LiveBytes));
     private static int s_isCreated;
     private static Meter? s_meter;
+
+    // Of the thread: two may collect at once.
+    [ThreadStatic]
+    private static Snapshot? t_snapshot;
 
     /// <summary>Once, and not under a garbage collector, where each figure would be a guess.</summary>
     internal static void Create()
@@ -26,10 +31,21 @@ internal static class HeapMeter
         // Not under a lock: each instrument calls the listeners that there are, and one of them may ask for the name.
         if (Heap.IsManual && Interlocked.Exchange(ref s_isCreated, 1) == 0)
         {
-            s_meter = new Meter(Name, typeof(Heap).Assembly.GetName().Version?.ToString(3));
-            Add(s_meter, FigureRows.Heap, FigureDescriptions.Heap, 0, always: true);
-            Add(s_meter, FigureRows.Native, FigureDescriptions.Native, HeapStatistics.Count, always: false);
-            Add(s_meter, FigureRows.Handles, FigureDescriptions.Handles, HeapStatistics.Count + NativeHeapStatistics.Count, always: false);
+            var meter = new Meter(Name, typeof(Heap).Assembly.GetName().Version?.ToString(3));
+            try
+            {
+                Add(meter, FigureRows.Heap, FigureDescriptions.Heap, 0, always: true);
+                Add(meter, FigureRows.Native, FigureDescriptions.Native, HeapStatistics.Count, always: false);
+                Add(meter, FigureRows.Handles, FigureDescriptions.Handles, HeapStatistics.Count + NativeHeapStatistics.Count, always: false);
+                s_meter = meter;
+            }
+            catch
+            {
+                // A listener has thrown, or there is no memory: no meter with a part of the instruments. The next who asks for it may have more luck.
+                meter.Dispose();
+                Volatile.Write(ref s_isCreated, 0);
+                throw;
+            }
         }
     }
 
@@ -44,43 +60,53 @@ internal static class HeapMeter
         }
     }
 
-    private static ulong Read(int index)
+    private static int IndexOf(string figure) => Array.FindIndex(FigureRows.Heap, row => row.Name == figure);
+
+    private static Snapshot Of(int index)
     {
-        lock (s_lock)
-        {
-            Refresh(index);
-            s_given[index] = true;
-            return s_values[index];
-        }
+        Snapshot snapshot = t_snapshot ??= new Snapshot();
+        snapshot.Refresh(index);
+        return snapshot;
     }
 
-    // The other heaps are not in every process.
-    private static bool IsPresent(int index, int first, int count)
+    private sealed class Snapshot
     {
-        lock (s_lock)
-        {
-            Refresh(index);
-            return s_values.AsSpan(first, count).ContainsAnyExcept(0UL);
-        }
-    }
+        private readonly ulong[] _values = new ulong[HeapStatistics.All];
+        private readonly bool[] _given = new bool[HeapStatistics.All];
+        private long _read = -MostMilliseconds - 1;
 
-    private static unsafe void Refresh(int index)
-    {
-        if (!s_given[index] && Environment.TickCount64 - s_read <= MostMilliseconds)
+        internal unsafe void Refresh(int index)
         {
-            return;
+            if (!_given[index] && Environment.TickCount64 - _read <= MostMilliseconds)
+            {
+                return;
+            }
+
+            // Not under the lock: the heap of handles asks the loader, whose lock a constructor of a library may hold that waits for this one.
+            ulong* now = stackalloc ulong[HeapStatistics.All];
+            HeapStatistics.Fill(now);
+            lock (s_lock)
+            {
+                for (int i = 0; i < _values.Length; i++)
+                {
+                    // A sum over running threads may be a few objects less than before, and another thread may have read later. A counter that goes back is taken for a process that began again.
+                    _values[i] = s_grows[i] ? s_most[i] = Math.Max(s_most[i], now[i]) : now[i];
+                }
+            }
+
+            _values[s_live] = _values[s_allocated] - Math.Min(_values[s_allocated], _values[s_deleted]);
+            Array.Clear(_given);
+            _read = Environment.TickCount64;
         }
 
-        ulong* now = stackalloc ulong[HeapStatistics.All];
-        HeapStatistics.Fill(now);
-        for (int i = 0; i < s_values.Length; i++)
+        internal ulong Read(int index)
         {
-            // A sum over running threads may be a few objects less than before. A counter that goes back is taken for a process that began again.
-            s_values[i] = s_grows[i] ? Math.Max(s_values[i], now[i]) : now[i];
+            _given[index] = true;
+            return _values[index];
         }
 
-        Array.Clear(s_given);
-        s_read = Environment.TickCount64;
+        // The other heaps are not in every process.
+        internal bool HasAny(int first, int count) => _values.AsSpan(first, count).ContainsAnyExcept(0UL);
     }
 
     private sealed class Instrument(int index, int first, int count)
@@ -112,10 +138,18 @@ internal static class HeapMeter
             }
         }
 
-        private bool IsPresent() => count == 0 || HeapMeter.IsPresent(index, first, count);
+        private bool IsPresent(Snapshot snapshot) => count == 0 || snapshot.HasAny(first, count);
 
-        private IEnumerable<Measurement<long>> Number() => IsPresent() ? [new Measurement<long>((long)Read(index))] : [];
+        private IEnumerable<Measurement<long>> Number()
+        {
+            Snapshot now = Of(index);
+            return IsPresent(now) ? [new Measurement<long>((long)now.Read(index))] : [];
+        }
 
-        private IEnumerable<Measurement<double>> Seconds() => IsPresent() ? [new Measurement<double>(Read(index) / 1e9)] : [];
+        private IEnumerable<Measurement<double>> Seconds()
+        {
+            Snapshot now = Of(index);
+            return IsPresent(now) ? [new Measurement<double>(now.Read(index) / 1e9)] : [];
+        }
     }
 }

@@ -13,8 +13,44 @@ internal static class Telemetry
     {
         if (Heap.IsManual && HeapEventSource.IsPossible)
         {
-            HeapMeter.Create();
-            HeapEventSource.Create();
+            Try(HeapMeter.Create, "the meter Freehold.Heap");
+            Try(HeapEventSource.Create, "the event source Freehold-Heap");
+        }
+    }
+
+    /// <summary>On standard error, without an object: there may be no memory.</summary>
+    internal static unsafe void SayThatThereIsNone(string what)
+    {
+        ReadOnlySpan<char> begin = "Freehold: the process has no room for ", end = "; it goes on without.\n";
+        byte* text = stackalloc byte[256];
+        int length = 0;
+        Append(begin, text, ref length);
+        Append(what, text, ref length);
+        Append(end, text, ref length);
+        text[length] = 0;
+        NativeHeap.WriteError(text);
+    }
+
+    // A listener is called while they are made, and may throw too. An exception of a module initializer would end the program.
+    [SuppressMessage("Design", "CA1031:Do not catch general exception types", Justification = "Whatever it is, the program goes on without.")]
+    private static void Try(Action create, string what)
+    {
+        try
+        {
+            create();
+        }
+        catch (Exception)
+        {
+            SayThatThereIsNone(what);
+        }
+    }
+
+    // ASCII.
+    private static unsafe void Append(ReadOnlySpan<char> part, byte* text, ref int length)
+    {
+        foreach (char next in part)
+        {
+            text[length++] = (byte)next;
         }
     }
 }

@@ -31,7 +31,7 @@ internal static class Program
         }
         catch (ToolException exception)
         {
-            error.WriteLine($"freehold: {exception.Message}");
+            error.WriteLine($"freehold: {Views.PlainText.Of(exception.Message)}");
             return ExitCode.NoAnswer;
         }
         catch (OperationCanceledException)

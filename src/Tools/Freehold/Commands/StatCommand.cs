@@ -77,6 +77,6 @@ internal static class StatCommand
     private static async Task LookAsync(StatView view, int process, TimeSpan limit, CancellationToken cancellation)
     {
         using JsonDocument answer = await DiagnosticClient.AskAsync(process, Protocol.Command.Stat, limit, cancellation).ConfigureAwait(false);
-        view.Take(Figure.ReadAll(answer.RootElement), answer.RootElement.TryGetProperty("heldUpBy", out JsonElement by) ? by.GetString() ?? "" : "", TimeProvider.System.GetTimestamp());
+        view.Take(Figure.ReadAll(answer.RootElement), Answer.Text(answer.RootElement, "heldUpBy"), TimeProvider.System.GetTimestamp());
     }
 }

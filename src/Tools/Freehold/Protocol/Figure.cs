@@ -15,7 +15,7 @@ internal sealed record Figure(string Name, string Unit, bool IsTotal, long Value
         try
         {
             return [.. answer.GetProperty("figures").EnumerateArray().Select(figure => new Figure(
-                figure.GetProperty("name").GetString()!, figure.GetProperty("unit").GetString()!, figure.GetProperty("total").GetBoolean(), figure.GetProperty("value").GetInt64()))];
+                Views.Answer.Text(figure, "name"), Views.Answer.Text(figure, "unit"), figure.GetProperty("total").GetBoolean(), figure.GetProperty("value").GetInt64()))];
         }
         catch (Exception exception) when (exception is KeyNotFoundException or InvalidOperationException or FormatException)
         {

@@ -14,10 +14,10 @@ internal static class FindingsView
         foreach (Finding finding in findings)
         {
             string mark = finding.Severity switch { Severity.Good => "[green]ok[/]     ", Severity.Note => "note   ", Severity.Warning => "[yellow]warning[/]", _ => "[red]problem[/]" };
-            console.MarkupLine($"{mark}  [bold]{Markup.Escape(finding.Subject)}[/]: {Markup.Escape(finding.Message)}");
+            console.MarkupLine($"{mark}  [bold]{Markup.Escape(PlainText.Of(finding.Subject))}[/]: {Markup.Escape(PlainText.Of(finding.Message))}");
             if (finding.Cure is not null)
             {
-                console.MarkupLine($"         cure: {Markup.Escape(finding.Cure)}");
+                console.MarkupLine($"         cure: {Markup.Escape(PlainText.Of(finding.Cure))}");
             }
         }
 

@@ -27,7 +27,12 @@ internal sealed class StatView(int process, bool all)
     /// <param name="time">When, as <see cref="TimeProvider.GetTimestamp"/> says it.</param>
     public void Take(IReadOnlyList<Figure> figures, string heldUpBy, long time)
     {
-        _before = _figures.ToDictionary(figure => figure.Name, figure => figure.Value);
+        _before = [];
+        foreach (Figure figure in _figures)
+        {
+            _before[figure.Name] = figure.Value;
+        }
+
         _seconds = _looked == 0 ? 0 : TimeProvider.System.GetElapsedTime(_looked, time).TotalSeconds;
         _looked = time;
         _figures = figures;

@@ -1,6 +1,7 @@
 #include "diag/diagnostic_socket.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@ namespace freehold::diag {
 namespace {
 
 constexpr uint64_t kSecond = 1'000'000'000;
-constexpr uint64_t kToAsk = 5 * kSecond, kToTake = 30 * kSecond;
+constexpr uint64_t kToAsk = 5 * kSecond;
 constexpr uint64_t kSlowest = 1'000'000;  // bytes that a client takes in a second
 
 // Written before the thread that serves begins, and in the child of a fork; else that thread's.
@@ -30,7 +31,7 @@ struct State {
   std::atomic<ino_t> client_number{0};
   pid_t owner = 0;
   ino_t listener = 0;  // the socket's number
-  uint64_t to_take = kToTake;
+  uint64_t to_take = kTimeToTake;
 };
 constinit State state;
 FREEHOLD_MODULE_STATE(state);
@@ -129,7 +130,7 @@ Command read_request() noexcept {
     refuse(Status::kOtherVersion, "The process speaks version 1 of the protocol. Use the tool 'freehold' of the version that the program was published with.");
   } else if (frame.length != 0) {
     refuse(Status::kBadRequest, "No command has data, and the request announces some.");
-  } else if (frame.code < static_cast<uint16_t>(Command::kStat) || frame.code > static_cast<uint16_t>(Command::kVerify)) {
+  } else if (frame.code < static_cast<uint16_t>(Command::kStat) || frame.code > static_cast<uint16_t>(Command::kDump)) {
     refuse(Status::kUnknownCommand, "The process does not know this command. Use the tool 'freehold' of the version that the program was published with.");
   } else if (!is_gone(state.client)) {
     return static_cast<Command>(frame.code);
@@ -181,6 +182,13 @@ void answer(Status status, const char* text, size_t length) noexcept {
   if (is_socket(client, state.client_number) && send_all(client, reinterpret_cast<const char*>(&frame), sizeof frame)) send_all(client, text, length);
   hang_up();
 }
+
+int answering_socket() noexcept {
+  int client = state.client;
+  return is_socket(client, state.client_number) ? fcntl(client, F_DUPFD_CLOEXEC, 0) : -1;
+}
+
+void end_answer() noexcept { hang_up(); }
 
 void leave_diagnostics_to_parent() noexcept {
   if (state.file.listener < 0) return;

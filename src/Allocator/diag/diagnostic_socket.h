@@ -1,4 +1,4 @@
-// The socket on which the tool `freehold` asks a running program (FREEHOLD_DIAGNOSTICS=1): stat, leaks, verify. docs/internals/diagnostics.md has the reasons.
+// The socket on which the tool `freehold` asks a running program (FREEHOLD_DIAGNOSTICS=1): stat, leaks, verify, dump. docs/internals/diagnostics.md has the reasons.
 //
 // A file of a folder that only the user can enter: $XDG_RUNTIME_DIR/freehold, else $TMPDIR/freehold-<uid>, else /tmp/freehold-<uid>. One request for each connection, one connection at a time;
 // who is neither this user nor root is refused. A thread of the managed half waits for requests, and answers. Everything that arrives is bounded in size and in time.
@@ -9,7 +9,7 @@
 //   0       4     "FHDG"                     "FHDG"
 //   4       2     version: 1                 1
 //   6       2     command (enum Command)     status (enum Status)
-//   8       8     0: no command has data     bytes of UTF-8 that follow
+//   8       8     0: no command has data     bytes of UTF-8 that follow; of a dump kStreamed, and a stream that says itself where it ends (diag/dump_stream.h)
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace freehold::diag {
 
-enum class Command : uint16_t { kNone = 0, kStat = 1, kLeaks = 2, kVerify = 3 };
+enum class Command : uint16_t { kNone = 0, kStat = 1, kLeaks = 2, kVerify = 3, kDump = 4 };
 enum class Status : uint16_t { kDone = 0, kBadRequest = 1, kOtherVersion = 2, kUnknownCommand = 3, kFailed = 4, kNotAllowed = 5 };
 
 struct Frame {
@@ -29,6 +29,8 @@ struct Frame {
 static_assert(sizeof(Frame) == 16);
 inline constexpr char kMagic[4] = {'F', 'H', 'D', 'G'};
 inline constexpr uint16_t kProtocolVersion = 1;
+inline constexpr uint64_t kStreamed = UINT64_MAX;
+inline constexpr uint64_t kTimeToTake = 30'000'000'000;  // nanoseconds that a client has for its answer, and a second more for each megabyte
 
 // Makes the folder and the socket, removes what dead processes have left there, and removes the socket's file when the process exits. False: it cannot be, and `error` says why. Once.
 bool open_diagnostics(char* error, size_t capacity) noexcept;
@@ -37,6 +39,10 @@ bool open_diagnostics(char* error, size_t capacity) noexcept;
 Command next_request() noexcept;
 // Answers the request, and ends its connection. What the client has not taken after 30 s, and a second more for each MB, is dropped.
 void answer(Status status, const char* text, size_t length) noexcept;
+
+// For an answer that is made of several parts: another descriptor of its connection, which is the caller's; negative: there is none. Then its end.
+int answering_socket() noexcept;
+void end_answer() noexcept;
 
 // In the child of a fork: the requests are the parent's.
 void leave_diagnostics_to_parent() noexcept;

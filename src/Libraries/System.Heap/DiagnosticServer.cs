@@ -14,6 +14,7 @@ internal static class DiagnosticServer
     private const int Stat = 1;
     private const int Leaks = 2;
     private const int Verify = 3;
+    private const int Dump = 4;
 
     // diag::Status.
     private const int Done = 0;
@@ -56,6 +57,16 @@ internal static class DiagnosticServer
         {
             try
             {
+                if (command == Dump)
+                {
+                    if (HeapDump.Answer() is { } reason)
+                    {
+                        Reply(Failed, reason);
+                    }
+
+                    continue;
+                }
+
                 // What an answer is made of is not the program's. It is sent when the scope has ended: a client that does not read must not keep it open.
                 int status;
                 using (Heap.Scope())

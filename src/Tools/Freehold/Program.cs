@@ -23,6 +23,8 @@ internal static class Program
         root.Subcommands.Add(StatCommand.Create(output));
         root.Subcommands.Add(LeaksCommand.Create(output));
         root.Subcommands.Add(VerifyCommand.Create(output));
+        root.Subcommands.Add(DumpCommand.Create(output));
+        root.Subcommands.Add(AnalyzeCommand.Create(output));
         ParseResult result = root.Parse(args);
         try
         {

@@ -6,6 +6,7 @@ internal enum Command : ushort
     Stat = 1,
     Leaks = 2,
     Verify = 3,
+    Dump = 4,
 }
 
 /// <summary>How it went: enum Status there.</summary>

@@ -20,6 +20,46 @@ internal static class DiagnosticClient
     /// <summary>The same of a socket's path, on which that process must listen.</summary>
     public static async Task<JsonDocument> AskAsync(string path, int process, Command command, TimeSpan limit, CancellationToken cancellation)
     {
+        try
+        {
+            return await TalkAsync(path, process, command, limit, cancellation, async (socket, frame, stop) =>
+                JsonDocument.Parse(await ReceiveTextAsync(socket, frame, stop).ConfigureAwait(false))).ConfigureAwait(false);
+        }
+        catch (JsonException exception)
+        {
+            throw new ToolException($"the answer of the process cannot be read: {exception.Message}");
+        }
+    }
+
+    /// <summary>Writes a dump of its heap, which is whole.</summary>
+    /// <exception cref="ToolException">There is none.</exception>
+    public static async Task DumpAsync(int process, Stream file, TimeSpan limit, CancellationToken cancellation) =>
+        await DumpAsync(SocketFinder.Find(process), process, file, limit, cancellation).ConfigureAwait(false);
+
+    /// <summary>The same of a socket's path.</summary>
+    public static async Task DumpAsync(string path, int process, Stream file, TimeSpan limit, CancellationToken cancellation)
+    {
+        await TalkAsync(path, process, Command.Dump, limit, cancellation, async (socket, frame, stop) =>
+        {
+            if (frame.Length != Frame.Streamed)
+            {
+                throw new ToolException("the process answers with something else than a dump.");
+            }
+
+            byte[] bytes = new byte[1 << 16];
+            for (int got; (got = await socket.ReceiveAsync(bytes, stop).ConfigureAwait(false)) != 0;)
+            {
+                await file.WriteAsync(bytes.AsMemory(0, got), stop).ConfigureAwait(false);
+            }
+
+            return true;
+        }).ConfigureAwait(false);
+        file.Position = 0;
+        new Dumps.DumpFrames(file, "what the process has sent").CheckAll();
+    }
+
+    private static async Task<T> TalkAsync<T>(string path, int process, Command command, TimeSpan limit, CancellationToken cancellation, Func<Socket, Frame, CancellationToken, Task<T>> receive)
+    {
         using var timer = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
         timer.CancelAfter(limit);
         try
@@ -28,15 +68,9 @@ internal static class DiagnosticClient
             CheckWhoListens(socket, process);
             await socket.SendAsync(Frame.Request(command).ToBytes(), timer.Token).ConfigureAwait(false);
             var frame = Frame.Parse(await ReceiveAsync(socket, Frame.Size, timer.Token).ConfigureAwait(false));
-            if (frame.Length > MostBytes)
-            {
-                throw new ToolException($"the process announces an answer of {frame.Length} bytes, which cannot be.");
-            }
-
-            byte[] text = await ReceiveAsync(socket, (int)frame.Length, timer.Token).ConfigureAwait(false);
             return frame.Code == (ushort)Status.Done
-                ? JsonDocument.Parse(text)
-                : throw new ToolException($"the process refuses: {System.Text.Encoding.UTF8.GetString(text)}");
+                ? await receive(socket, frame, timer.Token).ConfigureAwait(false)
+                : throw new ToolException($"the process refuses: {System.Text.Encoding.UTF8.GetString(await ReceiveTextAsync(socket, frame, timer.Token).ConfigureAwait(false))}");
         }
         catch (OperationCanceledException) when (!cancellation.IsCancellationRequested)
         {
@@ -50,11 +84,12 @@ internal static class DiagnosticClient
         {
             throw new ToolException($"the path {path} is none for a socket: {exception.Message}");
         }
-        catch (JsonException exception)
-        {
-            throw new ToolException($"the answer of the process cannot be read: {exception.Message}");
-        }
     }
+
+    private static async Task<byte[]> ReceiveTextAsync(Socket socket, Frame frame, CancellationToken cancellation) =>
+        frame.Length <= MostBytes
+            ? await ReceiveAsync(socket, (int)frame.Length, cancellation).ConfigureAwait(false)
+            : throw new ToolException($"the process announces an answer of {frame.Length} bytes, which cannot be.");
 
     private static async Task<Socket> ConnectAsync(string path, CancellationToken cancellation)
     {

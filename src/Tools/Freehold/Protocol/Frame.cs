@@ -11,6 +11,9 @@ internal readonly record struct Frame(ushort Version, ushort Code, ulong Length)
     public const int Size = 16;
     public const ushort CurrentVersion = 1;
 
+    /// <summary>As <see cref="Length"/> of an answer: a stream follows that says itself where it ends.</summary>
+    public const ulong Streamed = ulong.MaxValue;
+
     private static ReadOnlySpan<byte> Magic => "FHDG"u8;
 
     public static Frame Request(Command command) => new(CurrentVersion, (ushort)command, 0);

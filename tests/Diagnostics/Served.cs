@@ -22,6 +22,17 @@ internal static partial class Served
                     for (int i = 0; i < number; i++)
                         Heap.Delete(new byte[1_000]);
                     break;
+                case "graph":
+                    s_tree = MakeTree(number);
+                    break;
+                case "change":
+                    new Thread(ChangeForEver) { IsBackground = true }.Start();
+                    break;
+                case "forget":
+                    // Its payloads stay where they are, and the tree has references to what is gone.
+                    foreach (Branch branch in s_tree!.Branches.AsSpan(0, number))
+                        Heap.Delete(branch.Payload);
+                    break;
                 case "fork":
                     Console.WriteLine(Fork());
                     break;
@@ -92,6 +103,53 @@ internal static partial class Served
 
     [LibraryImport("libc", EntryPoint = "exit")]
     private static partial void Exit(int code);
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static Tree MakeTree(int branches)
+    {
+        var shared = new Shared();
+        var tree = new Tree { Branches = new Branch[branches] };
+        for (int i = 0; i < branches; i++)
+            tree.Branches[i] = new Branch { Payload = new byte[100], Shared = shared };
+        return tree;
+    }
+
+    // What a dump must not be confused by.
+    private static void ChangeForEver()
+    {
+        var random = new Random(1);
+        var kept = new Branch?[10_000];
+        var shared = new Shared();
+        while (true)
+        {
+            ref Branch? place = ref kept[random.Next(kept.Length)];
+            if (place is not null)
+            {
+                Heap.Delete(place.Payload);
+                Heap.Delete(place);
+            }
+            place = new Branch { Payload = new byte[random.Next(300)], Shared = shared };
+        }
+    }
+
+    private static Tree? s_tree;
+
+    private sealed class Tree
+    {
+        public required Branch[] Branches { get; init; }
+    }
+
+    private sealed class Branch
+    {
+        public required byte[] Payload { get; init; }
+
+        public required Shared Shared { get; init; }
+    }
+
+    private sealed class Shared
+    {
+        public long Number { get; set; }
+    }
 
     private sealed class Lost
     {

@@ -13,6 +13,7 @@ internal static unsafe class HeapDump
     private const int MostBytes = 256 << 20;
 
     /// <summary>Answers the request that is under way. Null: done, or cut off; else why there is no dump, in UTF-8.</summary>
+    [SuppressMessage("Design", "CA1031:Do not catch general exception types", Justification = "Whatever a question comes to, the process goes on.")]
     internal static byte[]? Answer()
     {
         nint* types;
@@ -38,10 +39,10 @@ internal static unsafe class HeapDump
 
             NativeHeap.EndDump(count < 0 ? null : names, (long)length);
         }
-        catch
+        catch (Exception)
         {
+            // Memory, mostly: the client sees that it was cut off, and the program goes on.
             NativeHeap.EndDump(null, 0);
-            throw;
         }
         finally
         {

@@ -126,7 +126,7 @@ class DiagnosticSocketTest : public ::testing::Test {
   std::string folder_, path_;
   std::thread server_;
   static inline std::atomic<size_t> large = size_t{8} << 20;  // more than the kernel's buffers
-  static inline std::atomic<int> verified;  // requests that the server has carried out
+  static inline std::atomic<int> verified;                    // requests that the server has carried out
 };
 
 TEST_F(DiagnosticSocketTest, requests_are_answered_one_after_the_other) {
@@ -425,7 +425,8 @@ TEST_F(DiagnosticSocketTest, a_connection_that_the_program_closed_and_got_again_
   for (int i = 3; i < 1024 && number < 0; i++) {
     sockaddr_un address = {};
     socklen_t size = sizeof address;
-    if (i != listener() && getsockname(i, reinterpret_cast<sockaddr*>(&address), &size) == 0 && address.sun_family == AF_UNIX && path_ == address.sun_path) number = i;
+    if (i != listener() && getsockname(i, reinterpret_cast<sockaddr*>(&address), &size) == 0 && address.sun_family == AF_UNIX && path_ == address.sun_path)
+      number = i;
   }
   ASSERT_GE(number, 0);
   int pair[2];

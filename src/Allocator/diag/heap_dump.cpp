@@ -119,7 +119,8 @@ void write_blocks(Writer& writer) noexcept {
     if (!writer.is_complete() || record.state.load(std::memory_order_acquire) != BlockState::kLive || record.kind != BlockKind::kHuge) return;
     heap::Walked walked = heap::look_at(arena.block_start(block));
     if (walked.step == heap::Step::kObject)
-      writer.write_object(Object::at(arena.block_start(block)), walked.type, walked.size, (walked.header & core::kDeletedBit) != 0 ? State::kDeleted : State::kLive);
+      writer.write_object(Object::at(arena.block_start(block)), walked.type, walked.size,
+                          (walked.header & core::kDeletedBit) != 0 ? State::kDeleted : State::kLive);
   });
 }
 
@@ -163,18 +164,18 @@ bool write_heap(DumpStream& stream, const DumpSupport& support, DumpedTypes& typ
   write_blocks(writer);
   support.for_each_frozen(
       [](uint8_t* first, uint8_t* end, void* argument) {
-        heap::walk_frozen(first, end,
-                          [argument](Object* object, size_t size) noexcept { static_cast<Writer*>(argument)->write_object(object, object->type, size, State::kFrozen); });
+        heap::walk_frozen(first, end, [argument](Object* object, size_t size) noexcept {
+          static_cast<Writer*>(argument)->write_object(object, object->type, size, State::kFrozen);
+        });
       },
       &writer);
-  support.for_each_root(
-      [](DumpedRoot kind, uint64_t thread, uintptr_t address, bool interior, void* argument) {
-        static_cast<Writer*>(argument)->write_root(kind, thread, address, interior);
-      },
-      &writer);
-  heap::for_each_finalizable([](uint64_t* slot, void* argument) { static_cast<Writer*>(argument)->write_root(DumpedRoot::kFinalizer, 0, *slot, false); }, &writer);
-  support.for_each_dependent([](uintptr_t primary, uintptr_t secondary, void* argument) { static_cast<Writer*>(argument)->write_dependent(primary, secondary); },
+  support.for_each_root([](DumpedRoot kind, uint64_t thread, uintptr_t address, bool interior,
+                           void* argument) { static_cast<Writer*>(argument)->write_root(kind, thread, address, interior); },
+                        &writer);
+  heap::for_each_finalizable([](uint64_t* slot, void* argument) { static_cast<Writer*>(argument)->write_root(DumpedRoot::kFinalizer, 0, *slot, false); },
                              &writer);
+  support.for_each_dependent(
+      [](uintptr_t primary, uintptr_t secondary, void* argument) { static_cast<Writer*>(argument)->write_dependent(primary, secondary); }, &writer);
   stream.flush();
   counts->types = types.count();
   return writer.is_complete();

@@ -196,7 +196,9 @@ TEST_F(DiagnosticSocketTest, a_folder_below_one_that_others_can_exchange_is_not_
   EXPECT_FALSE(made_below(0775, geteuid()));
   EXPECT_TRUE(made_below(01777, geteuid()));
   EXPECT_TRUE(made_below(0755, geteuid()));
-  if (geteuid() == 0) EXPECT_FALSE(made_below(01777, 65534));
+  if (geteuid() == 0) {
+    EXPECT_FALSE(made_below(01777, 65534));
+  }
 }
 
 TEST_F(DiagnosticSocketTest, what_is_no_socket_of_its_own_is_not_removed_at_the_end) {

@@ -111,9 +111,12 @@ public sealed class ProtocolTests : IDisposable
     [InlineData("\u001b]0;title\u0007", @"\u001b]0;title\u0007")]
     [InlineData("a\rb\u009b2Jc\u007f", @"a\u000db\u009b2Jc\u007f")]
     [InlineData("\u202egnp.exe\u2066\u2028", @"\u202egnp.exe\u2066\u2028")]
-    [InlineData("\ud800", @"\ud800")]
     [InlineData("List`1[Größe]\n  at \U0001f600", "List`1[Größe]\n  at \U0001f600")]
     public void HiddenCharactersAreShown(string text, string shown) => Assert.Equal(shown, PlainText.Of(text));
+
+    // An attribute has no room for half of a pair.
+    [Fact]
+    public void HalvesOfPairsAreShown() => Assert.Equal(@"a\ud800\udc00b", PlainText.Of("a" + (char)0xd800 + @"\udc00b"));
 
     [Fact]
     public void WhatAProcessSaysIsPrintedAsText()

@@ -189,7 +189,7 @@ TEST_F(DiagnosticSocketTest, a_folder_below_one_that_others_can_exchange_is_not_
     close(file.listener);
     diag::remove_socket_file(file);
     EXPECT_FALSE(files::exists(file.path));
-    files::remove_all(own_folder());
+    files::remove_all(below + "/freehold-" + std::to_string(geteuid()));
     return is_below;
   };
   EXPECT_FALSE(made_below(0777, geteuid()));

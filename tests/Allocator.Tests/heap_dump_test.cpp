@@ -57,7 +57,8 @@ class Parser {
     while (framed_ && next_ < records_.size()) {
       switch (records_[next_++]) {
         case 'P':
-          for (int i = 0; i < 5; i++) number();
+          EXPECT_EQ(number(), 4242u);
+          for (int i = 0; i < 4; i++) number();
           break;
         case 'O': {
           uint64_t type = number(), address = last + static_cast<uint64_t>(difference()) * 8, size = number() * 8;
@@ -121,7 +122,8 @@ class HeapDumpTest : public ReachabilityTest {
     knobs.promotion = true;
   }
 
-  static constexpr diag::DumpSupport kSupport = {[](diag::RootDumped fn, void* argument) {
+  static constexpr diag::DumpSupport kSupport = {[]() -> int32_t { return 4242; },
+                                                 [](diag::RootDumped fn, void* argument) {
                                                    for (const Root& root : roots) fn(DumpedRoot::kHandle, 7, root.address, root.interior, argument);
                                                  },
                                                  [](diag::DependentDumped fn, void* argument) {

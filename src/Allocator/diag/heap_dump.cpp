@@ -1,7 +1,6 @@
 #include "diag/heap_dump.h"
 
 #include <time.h>
-#include <unistd.h>
 
 #include "core/arena.h"
 #include "core/fault_recovery.h"
@@ -32,11 +31,11 @@ class Writer {
 
   bool is_complete() const noexcept { return !failed_ && !stream_.has_failed(); }
 
-  void write_process() noexcept {
+  void write_process(int32_t process) noexcept {
     uint64_t figures[kFigureCount] = {};
     collect_statistics(figures, kFigureCount);
     begin(Record::kProcess);
-    stream_.number(static_cast<uint64_t>(getpid()));
+    stream_.number(static_cast<uint64_t>(process));
     stream_.number(static_cast<uint64_t>(time(nullptr)));
     stream_.number(figures[kAllocatedBytes]);
     stream_.number(figures[kDeletedBytes]);
@@ -160,7 +159,7 @@ bool write_heap(DumpStream& stream, const DumpSupport& support, DumpedTypes& typ
   __builtin_memcpy(header.magic, kDumpMagic, sizeof header.magic);
   stream.raw(&header, sizeof header);
   Writer writer(stream, types, *counts);
-  writer.write_process();
+  writer.write_process(support.process());
   write_blocks(writer);
   support.for_each_frozen(
       [](uint8_t* first, uint8_t* end, void* argument) {

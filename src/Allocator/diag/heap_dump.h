@@ -48,6 +48,7 @@ class DumpedTypes {
 using RootDumped = void (*)(DumpedRoot kind, uint64_t thread, uintptr_t address, bool interior, void* argument);
 using DependentDumped = void (*)(uintptr_t primary, uintptr_t secondary, void* argument);
 struct DumpSupport {
+  int32_t (*process)();  // whose heap it is: a child of a fork writes
   void (*for_each_root)(RootDumped fn, void* argument);
   void (*for_each_dependent)(DependentDumped fn, void* argument);
   void (*for_each_frozen)(void (*fn)(uint8_t* first, uint8_t* end, void* argument), void* argument);

@@ -86,8 +86,8 @@ void for_each_dumped_root(diag::RootDumped fn, void* argument) noexcept {
   scan_pinning_handles(kOldest, kOldest, &scan, report_pinned_handle);
 }
 
-constexpr diag::DumpSupport kSupport = {for_each_dumped_root, [](diag::DependentDumped fn, void* argument) { root_support.for_each_dependent(fn, argument); },
-                                        for_each_frozen_segment};
+constexpr diag::DumpSupport kSupport = {
+    getppid, for_each_dumped_root, [](diag::DependentDumped fn, void* argument) { root_support.for_each_dependent(fn, argument); }, for_each_frozen_segment};
 
 // What the child tells the parent when it is through; the types follow.
 struct Done {

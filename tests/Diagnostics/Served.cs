@@ -29,9 +29,7 @@ internal static partial class Served
                     new Thread(ChangeForEver) { IsBackground = true }.Start();
                     break;
                 case "forget":
-                    // Its payloads stay where they are, and the tree has references to what is gone.
-                    foreach (Branch branch in s_tree!.Branches.AsSpan(0, number))
-                        Heap.Delete(branch.Payload);
+                    DeletePayloads(number);
                     break;
                 case "fork":
                     Console.WriteLine(Fork());
@@ -112,6 +110,14 @@ internal static partial class Served
         for (int i = 0; i < branches; i++)
             tree.Branches[i] = new Branch { Payload = new byte[100], Shared = shared };
         return tree;
+    }
+
+    // The branches have references to what is gone then. A method of its own, whose frame is no root any more.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static void DeletePayloads(int branches)
+    {
+        for (int i = 0; i < branches; i++)
+            Heap.Delete(s_tree!.Branches[i].Payload);
     }
 
     // What a dump must not be confused by.

@@ -288,7 +288,7 @@ TEST_F(DiagnosticSocketTest, what_is_no_request_is_refused_with_a_reason) {
   refused(ask(1, 1, 1), Status::kBadRequest, "data");
   refused(ask(1, 1, UINT64_MAX), Status::kBadRequest, "data");
   refused(ask(1, 0, 0), Status::kUnknownCommand, "does not know");
-  refused(ask(1, 5, 0), Status::kUnknownCommand, "does not know");
+  refused(ask(1, 6, 0), Status::kUnknownCommand, "does not know");
   refused(ask(1, UINT16_MAX, 0), Status::kUnknownCommand, "does not know");
   // More than is read, and it is refused all the same.
   std::string flood(size_t{64} << 10, 'F');

@@ -47,6 +47,33 @@ public sealed class DumpFileTests : IDisposable
         Assert.Equal([new DanglingSum("Tree", null, 1)], analysis.Dangling);
     }
 
+    /// <summary>Literals never go: neither they nor what they hold is what would go with the objects of a type.</summary>
+    [Fact]
+    public void WhatIsFrozenRetainsNothing()
+    {
+        var analysis = new HeapAnalysis(Read(Known().Object(0x2000, "System.String", 32).Object(0x2100, "Leaf", 24).Object(0x9100, "Leaf", 40, 2, 0x2100).Root(2, 0, 0x2000).ToBytes()));
+        Assert.Contains(new TypeSum("System.String", 1, 32, 32), analysis.Live);
+        Assert.Contains(new TypeSum("Leaf", 4, 24 + 24 + 32 + 40, 24 + 24 + 32 + 40), analysis.Live);
+    }
+
+    /// <summary>In whatever parts it comes.</summary>
+    [Theory]
+    [InlineData(1)]
+    [InlineData(7)]
+    [InlineData(100_000)]
+    public void TheEndIsFoundWhileItComes(int part)
+    {
+        byte[] whole = Known().ToBytes(frame: 40);
+        var end = new DumpEnd();
+        foreach (byte[] next in whole.Chunk(part))
+        {
+            Assert.False(end.IsReached);
+            end.Take(next);
+        }
+        Assert.True(end.IsReached);
+        Assert.Throws<ToolException>(() => end.Take([0]));
+    }
+
     [Fact]
     public async Task TheCommandPrintsTablesAPathAndJson()
     {

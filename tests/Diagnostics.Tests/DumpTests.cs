@@ -1,4 +1,5 @@
 using System.Net.Sockets;
+using System.Runtime.InteropServices;
 using Freehold.Tool.Dumps;
 using Freehold.Tool.Protocol;
 
@@ -136,6 +137,88 @@ public sealed class DumpTests : IDisposable
         Assert.Empty(ChildrenOf(program.Id));
     }
 
+    /// <summary>It has the connection, too, and ends when the program does.</summary>
+    [Fact]
+    public async Task AChildThatTheProgramForksMeanwhileHoldsNobodyUp()
+    {
+        using var program = new RunningProgram();
+        program.Order("graph 200000");
+        using Socket client = program.Connect();
+        client.Send(Frame.Request(Command.Dump).ToBytes());
+        byte[] some = new byte[1 << 16];
+        using var stream = new MemoryStream();
+        stream.Write(some, 0, client.Receive(some));
+        // The dump's child waits for this client.
+        program.Order("fork");
+        for (int got; (got = client.Receive(some)) != 0;)
+            stream.Write(some, 0, got);
+        stream.Position = Frame.Size;
+        Assert.True(DumpReader.Read(stream, "the dump").Count > 400_000);
+        Assert.Equal(0, program.Quit());
+    }
+
+    /// <summary>Where memory is short, it is the copy that the kernel ends; and no file with all contents is left of it.</summary>
+    [Fact]
+    public async Task TheChildIsWhatTheKernelEndsFirst()
+    {
+        using var program = new RunningProgram();
+        program.Order("graph 200000");
+        using Socket client = program.Connect();
+        client.Send(Frame.Request(Command.Dump).ToBytes());
+        Assert.True(client.Receive(new byte[1_000]) > 0);
+        string[] children = [.. ChildrenOf(program.Id)];
+        if (children.Length == 0)
+            return;  // the kernel does not say
+        string child = Assert.Single(children);
+        Assert.Equal("1000", File.ReadAllText($"/proc/{child}/oom_score_adj").Trim());
+        Assert.Contains(File.ReadLines($"/proc/{child}/limits"), line => line.StartsWith("Max core file size", StringComparison.Ordinal) && line.Split(' ', StringSplitOptions.RemoveEmptyEntries)[4] == "0");
+        // Ended in the middle, it is told of, and the program goes on.
+        Assert.Equal(0, Kill(int.Parse(child), 9));
+        byte[] some = new byte[1 << 16];
+        while (client.Receive(some) != 0)
+        {
+        }
+        Assert.True((await DumpAsync(program)).Count > 400_000);
+    }
+
+    /// <summary>As daemons do. What the process opens then has the numbers of the standard streams.</summary>
+    [Fact]
+    public async Task AProgramWithoutStandardStreamsIsDumped()
+    {
+        DirectoryInfo folder = Directory.CreateTempSubdirectory("freehold-");
+        var start = new System.Diagnostics.ProcessStartInfo("/bin/sh", ["-c", "exec \"$0\" stay 0<&- 1>&- 2>&-", Published.Plain.Path]);
+        foreach (string name in start.Environment.Keys.Where(name => name.StartsWith("FREEHOLD_", StringComparison.Ordinal) || name == "XDG_RUNTIME_DIR").ToList())
+            start.Environment.Remove(name);
+        start.Environment["TMPDIR"] = folder.FullName;
+        start.Environment["FREEHOLD_DIAGNOSTICS"] = "1";
+        using var process = System.Diagnostics.Process.Start(start)!;
+        try
+        {
+            for (int i = 0; i < 12_000 && Directory.GetFiles(folder.FullName, "*.sock", SearchOption.AllDirectories).Length == 0; i++)
+                await Task.Delay(10);
+            int descriptors = -1;
+            for (int i = 0; i < 3; i++)
+            {
+                string file = Path.Combine(_folder.FullName, $"{i}.fhdump");
+                (int code, _, string error) = await RunningProgram.ToolAsync("dump", process.Id.ToString(), "-o", file);
+                Assert.True(code == 0, error);
+                Assert.True(DumpReader.Read(file).Count > 100);
+                // The next answer is behind what the process does for this one.
+                Assert.Equal(0, (await RunningProgram.ToolAsync("stat", process.Id.ToString(), "--once", "--json")).Code);
+                if (i == 1)
+                    descriptors = Directory.GetFiles($"/proc/{process.Id}/fd").Length;
+            }
+            // The last connection may not be closed yet.
+            Assert.InRange(Directory.GetFiles($"/proc/{process.Id}/fd").Length, descriptors - 1, descriptors + 1);
+        }
+        finally
+        {
+            process.Kill();
+            process.WaitForExit();
+            folder.Delete(recursive: true);
+        }
+    }
+
     [Fact]
     public async Task ADumpThatIsCutOffLeavesNoFile()
     {
@@ -151,19 +234,34 @@ public sealed class DumpTests : IDisposable
             await client.SendAsync(new Frame(1, 0, Frame.Streamed).ToBytes());
             await client.SendAsync(whole.AsMemory(0, whole.Length - 3));
         });
-        using var stream = new MemoryStream();
         Assert.Contains("cut off", (await Assert.ThrowsAsync<Tool.ToolException>(() =>
-            DiagnosticClient.DumpAsync(path, Environment.ProcessId, stream, TimeSpan.FromMinutes(5), CancellationToken.None))).Message);
+            NewFile.WriteAsync(file, stream => DiagnosticClient.DumpAsync(path, Environment.ProcessId, Command.Dump, stream, TimeSpan.FromMinutes(5), CancellationToken.None)))).Message);
         await serving;
-        Assert.False(File.Exists(file));
+        Assert.Equal([path], Directory.GetFiles(_folder.FullName));
     }
+
+    [DllImport("libc", EntryPoint = "kill")]
+    private static extern int Kill(int process, int signal);
 
     private static int Single(HeapGraph graph, string type) =>
         Assert.Single(Enumerable.Range(0, graph.Count), node => graph.States[node] == ObjectState.Live && graph.TypeOf(node) == Program + type);
 
     // Of all its threads, where the kernel says it.
     private static IEnumerable<string> ChildrenOf(int process) =>
-        Directory.GetDirectories($"/proc/{process}/task").Select(thread => Path.Combine(thread, "children")).Where(File.Exists).SelectMany(file => File.ReadAllText(file).Split(' ', StringSplitOptions.RemoveEmptyEntries));
+        Directory.GetDirectories($"/proc/{process}/task").SelectMany(thread => ReadOrNothing(Path.Combine(thread, "children")).Split(' ', StringSplitOptions.RemoveEmptyEntries));
+
+    // A thread may end meanwhile.
+    private static string ReadOrNothing(string file)
+    {
+        try
+        {
+            return File.ReadAllText(file);
+        }
+        catch (IOException)
+        {
+            return "";
+        }
+    }
 
     private async Task<HeapGraph> DumpAsync(RunningProgram program)
     {

@@ -111,6 +111,7 @@ public sealed class ProtocolTests : IDisposable
     [InlineData("\u001b]0;title\u0007", @"\u001b]0;title\u0007")]
     [InlineData("a\rb\u009b2Jc\u007f", @"a\u000db\u009b2Jc\u007f")]
     [InlineData("\u202egnp.exe\u2066\u2028", @"\u202egnp.exe\u2066\u2028")]
+    [InlineData("\U000e0041\U0001d173", @"\udb40\udc41\ud834\udd73")]
     [InlineData("List`1[Größe]\n  at \U0001f600", "List`1[Größe]\n  at \U0001f600")]
     public void HiddenCharactersAreShown(string text, string shown) => Assert.Equal(shown, PlainText.Of(text));
 

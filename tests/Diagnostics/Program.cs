@@ -11,6 +11,7 @@ var verbs = new Dictionary<string, Action>
     ["runtime-meter"] = Metrics.OfTheRuntime,
     ["cost"] = Metrics.Cost,
     ["serve"] = Served.Run,
+    ["stay"] = () => Thread.Sleep(Timeout.Infinite),
     ["events"] = Events.OfTheHeap,
     ["leak-events"] = Events.Leaks,
     ["pressure-events"] = Events.Pressure,

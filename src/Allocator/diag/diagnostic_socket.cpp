@@ -130,7 +130,7 @@ Command read_request() noexcept {
     refuse(Status::kOtherVersion, "The process speaks version 1 of the protocol. Use the tool 'freehold' of the version that the program was published with.");
   } else if (frame.length != 0) {
     refuse(Status::kBadRequest, "No command has data, and the request announces some.");
-  } else if (frame.code < static_cast<uint16_t>(Command::kStat) || frame.code > static_cast<uint16_t>(Command::kDump)) {
+  } else if (frame.code < static_cast<uint16_t>(Command::kStat) || frame.code > static_cast<uint16_t>(Command::kDumpAnyway)) {
     refuse(Status::kUnknownCommand, "The process does not know this command. Use the tool 'freehold' of the version that the program was published with.");
   } else if (!is_gone(state.client)) {
     return static_cast<Command>(frame.code);
@@ -185,7 +185,7 @@ void answer(Status status, const char* text, size_t length) noexcept {
 
 int answering_socket() noexcept {
   int client = state.client;
-  return is_socket(client, state.client_number) ? fcntl(client, F_DUPFD_CLOEXEC, 0) : -1;
+  return is_socket(client, state.client_number) ? fcntl(client, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : -1;
 }
 
 void end_answer() noexcept { hang_up(); }

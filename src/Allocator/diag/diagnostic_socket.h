@@ -17,7 +17,7 @@
 
 namespace freehold::diag {
 
-enum class Command : uint16_t { kNone = 0, kStat = 1, kLeaks = 2, kVerify = 3, kDump = 4 };
+enum class Command : uint16_t { kNone = 0, kStat = 1, kLeaks = 2, kVerify = 3, kDump = 4, kDumpAnyway = 5 };
 enum class Status : uint16_t { kDone = 0, kBadRequest = 1, kOtherVersion = 2, kUnknownCommand = 3, kFailed = 4, kNotAllowed = 5 };
 
 struct Frame {
@@ -40,7 +40,7 @@ Command next_request() noexcept;
 // Answers the request, and ends its connection. What the client has not taken after 30 s, and a second more for each MB, is dropped.
 void answer(Status status, const char* text, size_t length) noexcept;
 
-// For an answer that is made of several parts: another descriptor of its connection, which is the caller's; negative: there is none. Then its end.
+// For an answer that is made of several parts: another descriptor of its connection, which is the caller's, above those of standard streams; negative: there is none. Then its end.
 int answering_socket() noexcept;
 void end_answer() noexcept;
 

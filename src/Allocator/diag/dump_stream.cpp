@@ -14,7 +14,7 @@ namespace freehold::diag {
 namespace {
 
 constexpr uint64_t kSecond = 1'000'000'000, kMillisecond = 1'000'000;
-constexpr uint64_t kSlowest = 1'000'000;  // bytes in a second
+constexpr uint64_t kSlowest = 10'000'000;  // bytes in a second
 
 constexpr std::array<uint32_t, 256> kChecksums = [] {
   std::array<uint32_t, 256> table = {};

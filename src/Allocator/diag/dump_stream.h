@@ -13,7 +13,7 @@ namespace freehold::diag {
 // Allocates nothing, so that the child of a fork can use it. One thread.
 class DumpStream {
  public:
-  // Who reads has `patience` nanoseconds for all of it, and a second more for each megabyte. What it takes to make the dump does not count.
+  // Who reads has `patience` nanoseconds for all of it, and a second more for each 10 MB: the snapshot costs the program memory meanwhile. What it takes to make the dump does not count.
   void begin(int socket, uint64_t patience) noexcept;
   bool has_failed() const noexcept { return failed_; }
   uint64_t sent() const noexcept { return sent_; }

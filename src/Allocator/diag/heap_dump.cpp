@@ -43,6 +43,12 @@ class Writer {
   }
 
   void write_object(const Object* object, const MethodTable* type, size_t size, State state) noexcept {
+    // In a damaged heap the word may lead anywhere. Nobody is asked for the name of such a type, and nothing is read by its description.
+    bool known = is_plausible(type);
+    if (!known) {
+      type = nullptr;
+      size = core::kMinimumObjectSize;
+    }
     size_t number = types_.number_of(type);
     if (number == DumpedTypes::kMost) failed_ = true;
     if (!is_complete()) return;
@@ -50,7 +56,7 @@ class Writer {
     uint64_t references = 0;
     // What was deleted leads nowhere: nobody may follow it.
     auto for_each = [&](auto function) noexcept {
-      if (state == State::kDeleted) return;
+      if (!known || state == State::kDeleted) return;
       core::for_each_reference(object, type, size, [&](const uint64_t* slot) noexcept {
         uint64_t value;
         if (core::try_load(slot, &value) && value != 0) function(arena.contains(value) ? heap::current_address(value) : value);
@@ -92,6 +98,18 @@ class Writer {
   }
 
  private:
+  // Neighbours mostly have one type.
+  bool is_plausible(const MethodTable* type) noexcept {
+    if (type == plausible_) return true;
+    auto table = reinterpret_cast<uintptr_t>(type);
+    uint64_t head;
+    if (table == 0 || table % alignof(MethodTable) != 0 || arena.contains(table) || !core::try_load(reinterpret_cast<const uint64_t*>(table), &head))
+      return false;
+    constexpr uint32_t kMostBytes = 1u << 30;
+    if (type->base_size < core::kMinimumObjectSize - 4 || type->base_size >= kMostBytes) return false;
+    plausible_ = type;
+    return true;
+  }
   static uint64_t words_from(uint64_t from, uint64_t to) noexcept { return static_cast<uint64_t>(static_cast<int64_t>(to - from) >> 3); }
   void begin(Record record) noexcept { stream_.byte(static_cast<uint8_t>(record)); }
 
@@ -99,6 +117,7 @@ class Writer {
   DumpedTypes& types_;
   DumpCounts& counts_;
   uint64_t last_address_ = 0;
+  const MethodTable* plausible_ = nullptr;
   bool failed_ = false;
 };
 
@@ -138,7 +157,7 @@ DumpedTypes::~DumpedTypes() {
 
 size_t DumpedTypes::number_of(const MethodTable* type) noexcept {
   // Neighbours mostly have one type.
-  if (type == last_) return last_number_;
+  if (type == last_ && count_ != 0) return last_number_;
   if (slots_ == nullptr) return kMost;
   size_t slot = (reinterpret_cast<uintptr_t>(type) / sizeof(uint64_t) * 0x9e3779b97f4a7c15) >> 32;
   for (slot %= kSlots; slots_[slot] != 0 && types()[slots_[slot] - 1] != type; slot = (slot + 1) % kSlots) {}

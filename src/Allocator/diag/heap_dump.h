@@ -30,6 +30,7 @@ class DumpedTypes {
   DumpedTypes(const DumpedTypes&) = delete;
   DumpedTypes& operator=(const DumpedTypes&) = delete;
 
+  bool has_memory() const noexcept { return slots_ != nullptr && list_.start() != nullptr; }
   // kMost: there is no memory, or there are too many.
   size_t number_of(const core::MethodTable* type) noexcept;
   const core::MethodTable* const* types() noexcept { return reinterpret_cast<const core::MethodTable* const*>(list_.start()); }

@@ -86,11 +86,11 @@ void give_back_locks_of_fork() noexcept {
   block_lock.unlock();
 }
 
-void go_on_in_child() noexcept {
+void go_on_in_child(ChildOfFork child) noexcept {
   os::leave_parents_budget();
   if (stop_watching()) {
     os::forget_userfaultfd();
-    forbid_dead_memory();
+    if (child == ChildOfFork::kGoesOn) forbid_dead_memory();
   }
   forget_other_threads();
   forget_barrier_writer();

@@ -178,8 +178,8 @@ int32_t freehold_open_diagnostics() noexcept {
 
 void freehold_close_diagnostics() noexcept { freehold::diag::close_diagnostics(); }
 
-int32_t freehold_dump_heap(const void* const** types, char* reason, int32_t capacity) noexcept {
-  return freehold::runtime::dump_heap(types, reason, static_cast<size_t>(capacity));
+int32_t freehold_dump_heap(int32_t anyway, const void* const** types, char* reason, int32_t capacity) noexcept {
+  return freehold::runtime::dump_heap(anyway != 0, types, reason, static_cast<size_t>(capacity));
 }
 int32_t freehold_is_type(const void* type) noexcept { return static_cast<const MethodTable*>(type)->is_type() ? 1 : 0; }
 void freehold_end_dump(const char* names, int64_t length) noexcept { freehold::runtime::end_dump(names, static_cast<size_t>(length)); }

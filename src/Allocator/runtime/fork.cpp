@@ -18,6 +18,7 @@
 #include "heap/phases.h"
 #include "heap/thread_heap.h"
 #include "heap/trace.h"
+#include "runtime/heap_dump.h"
 #include "runtime/runtime_imports.h"
 #include "runtime/suspension.h"
 #include "runtime/threads_may_run.h"
@@ -29,7 +30,7 @@ namespace {
 // Of the thread that forks; one does at a time.
 alignas(heap::PromotionPause) unsigned char promotion[sizeof(heap::PromotionPause)];
 alignas(heap::MaintenancePause) unsigned char maintenance[sizeof(heap::MaintenancePause)];
-[[gnu::tls_model("initial-exec")]] thread_local constinit bool stopped_others = false;
+[[gnu::tls_model("initial-exec")]] thread_local constinit bool stopped_others = false, only_reads = false;
 
 bool may_stop_others() noexcept {
   if (!can_stop_others()) return false;
@@ -64,9 +65,10 @@ void own_thread_list() noexcept {
 
 void in_child() noexcept {
   diag::leave_diagnostics_to_parent();
+  if (!only_reads) leave_dump_to_parent();
   heap::set_tracing(false);  // its reader is the parent's
   go_on_without_other_threads(stopped_others);
-  heap::go_on_in_child();
+  heap::go_on_in_child(only_reads ? heap::ChildOfFork::kOnlyReads : heap::ChildOfFork::kGoesOn);
   if (stopped_others) {
     own_thread_list();
     heap::keep_pauses_in_child();
@@ -82,6 +84,13 @@ void in_child() noexcept {
 }
 
 }  // namespace
+
+pid_t fork_to_read() noexcept {
+  only_reads = true;
+  pid_t child = fork();
+  if (child != 0) only_reads = false;
+  return child;
+}
 
 bool watch_forks() noexcept { return pthread_atfork(before_fork, after_fork, in_child) == 0; }
 

@@ -7,9 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <atomic>
 
 #include "core/module_state.h"
 #include "diag/diagnostic_socket.h"
@@ -17,6 +21,8 @@
 #include "heap/phases.h"
 #include "heap/walk.h"
 #include "os/growing_memory.h"
+#include "os/meshing.h"
+#include "runtime/fork.h"
 #include "runtime/frozen_segments.h"
 #include "runtime/runtime_imports.h"
 #include "runtime/suspension.h"
@@ -27,17 +33,30 @@ namespace {
 
 constexpr uint32_t kOldest = 2;
 
-// Of the thread of requests, and in the child of that one thread.
+// Of the thread of requests, and in the child of that one thread. The descriptors: in another child of a fork, which the program makes meanwhile, they are closed.
 struct State {
   diag::DumpStream stream;
   diag::DumpCounts counts;
-  int socket = 0;  // 0: no dump is under way
+  std::atomic<int> connection{0}, results{0}, result{0};  // above standard error; 0, and -1: none
   os::GrowingMemory types{diag::DumpedTypes::kMost * sizeof(void*), size_t{64} << 10};
 
   void release() noexcept { types.release(); }
 };
 constinit State state;
 FREEHOLD_MODULE_STATE(state);
+
+// The number is taken out first: in the child of a fork that begins in between, it may be the program's by then.
+void close_end(std::atomic<int>& end) noexcept {
+  if (int number = end.exchange(0); number > 0) close(number);
+}
+
+// Whoever has a copy of it, the client sees the end.
+void end_connection() noexcept {
+  if (int number = state.connection.exchange(0); number > 0) {
+    shutdown(number, SHUT_RDWR);
+    close(number);
+  }
+}
 
 struct DumpScan : ScanContext {
   diag::RootDumped fn;
@@ -55,8 +74,11 @@ void report_thread_root(void** slot, ScanContext* context, uint32_t flags) noexc
   constexpr uint32_t kInterior = 1;
   if (slot == nullptr || *slot == nullptr) return;
   auto* scan = static_cast<DumpScan*>(context);
-  bool is_static = false;
-  for (const Thread* thread = *runtime_instance()->threads; thread != nullptr && !is_static; thread = thread->next) is_static = is_thread_static(thread, slot);
+  bool is_static = context->thread != nullptr && is_thread_static(context->thread, slot);
+  if (context->thread == nullptr) {
+    for (const Thread* thread = *runtime_instance()->threads; thread != nullptr && !is_static; thread = thread->next)
+      is_static = is_thread_static(thread, slot);
+  }
   scan->fn(is_static ? diag::DumpedRoot::kThreadStatic : diag::DumpedRoot::kStack, context->thread == nullptr ? 0 : context->thread->thread_id,
            reinterpret_cast<uintptr_t>(*slot), (flags & kInterior) != 0, scan->argument);
 }
@@ -89,25 +111,36 @@ void for_each_dumped_root(diag::RootDumped fn, void* argument) noexcept {
 constexpr diag::DumpSupport kSupport = {
     getppid, for_each_dumped_root, [](diag::DependentDumped fn, void* argument) { root_support.for_each_dependent(fn, argument); }, for_each_frozen_segment};
 
-// What the child tells the parent when it is through; the types follow.
+// What the child tells the parent: that it has begun to write to the client, then how it went; the types follow.
+constexpr uint64_t kBegun = 0x4e55474542504d44, kDone = 0x454e4f44504d5544;
 struct Done {
   uint64_t magic;
   diag::DumpCounts counts;
 };
-constexpr uint64_t kDone = 0x454e4f44504d5544;
+// Why it has not begun.
+enum Exit : int { kComplete = 0, kCutOff = 1, kNoMemory = 2, kCannotStop = 3 };
 
 struct Dump {
   diag::DumpStream& stream;
   diag::DumpedTypes& types;
   Done done;
+  int result;
   bool complete;
 };
+
+bool write_all(int descriptor, const void* bytes, size_t size) noexcept;
 
 void write_stopped(void* argument) noexcept {
   auto& dump = *static_cast<Dump*>(argument);
   heap::MaintenancePause pause;
   heap::set_threads_stopped(true);
-  dump.complete = diag::write_heap(dump.stream, kSupport, dump.types, &dump.done.counts);
+  uint64_t begun = kBegun;
+  diag::Frame frame = {{}, diag::kProtocolVersion, static_cast<uint16_t>(diag::Status::kDone), diag::kStreamed};
+  memcpy(frame.magic, diag::kMagic, sizeof frame.magic);
+  if (write_all(dump.result, &begun, sizeof begun)) {
+    dump.stream.raw(&frame, sizeof frame);
+    dump.complete = diag::write_heap(dump.stream, kSupport, dump.types, &dump.done.counts);
+  }
   heap::set_threads_stopped(false);
 }
 
@@ -122,12 +155,8 @@ bool write_all(int descriptor, const void* bytes, size_t size) noexcept {
   return true;
 }
 
-// Clients of the program wait for the end of their connections, and who signals the program means that one. Standard error stays, for what the heap says when it must end.
+// Clients of the program wait for the end of their connections. Standard error stays, for what the heap says when it must end.
 void keep_only(int one, int other) noexcept {
-  sigset_t all;
-  sigfillset(&all);
-  for (int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) sigdelset(&all, signal);
-  sigprocmask(SIG_SETMASK, &all, nullptr);
   int low = one < other ? one : other, high = one < other ? other : one;
   auto close_between = [](int first, int last) noexcept {
     if (first > last) return;
@@ -142,25 +171,49 @@ void keep_only(int one, int other) noexcept {
   close_between(high + 1, INT32_MAX);
 }
 
-[[noreturn]] void dump_in_child(int socket, int result, pid_t parent) noexcept {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(1);
-  keep_only(socket, result);
-  diag::Frame frame = {{}, diag::kProtocolVersion, static_cast<uint16_t>(diag::Status::kDone), diag::kStreamed};
-  memcpy(frame.magic, diag::kMagic, sizeof frame.magic);
-  state.stream.raw(&frame, sizeof frame);
-  diag::DumpedTypes types;
-  Dump dump = {state.stream, types, {kDone, {}}, false};
-  {
-    heap::PromotionPause pause;
-    if (!root_support.stop(write_stopped, &dump)) _exit(1);
+// A copy of the program must cost it nothing more than pages: where memory is short, it is the copy that the kernel ends, and a crash of it leaves no file with all contents.
+void be_expendable() noexcept {
+  int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (file >= 0) {
+    write_all(file, "1000", 4);
+    close(file);
   }
-  bool told = dump.complete && write_all(result, &dump.done, sizeof dump.done) && write_all(result, types.types(), types.count() * sizeof(void*));
-  _exit(told ? 0 : 1);
+  rlimit none = {0, 0};
+  setrlimit(RLIMIT_CORE, &none);
+  prctl(PR_SET_DUMPABLE, 0);
 }
 
+[[noreturn]] void dump_in_child(int socket, int result, pid_t parent) noexcept {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(kCutOff);
+  be_expendable();
+  keep_only(socket, result);
+  diag::DumpedTypes types;
+  if (!types.has_memory()) _exit(kNoMemory);
+  Dump dump = {state.stream, types, {kDone, {}}, result, false};
+  {
+    heap::PromotionPause pause;
+    if (!root_support.stop(write_stopped, &dump)) _exit(kCannotStop);
+  }
+  bool told = dump.complete && write_all(result, &dump.done, sizeof dump.done) && write_all(result, types.types(), types.count() * sizeof(void*));
+  _exit(told ? kComplete : kCutOff);
+}
+
+// The child, whose end is waited for once.
+struct Child {
+  pid_t number;
+  bool ended;
+  int status;  // as waitpid() says it; 0 where somebody else has waited, who waits for all children of the program
+
+  void look(int options) noexcept {
+    if (ended) return;
+    pid_t waited = waitpid(number, &status, options);
+    ended = waited == number || (waited < 0 && errno == ECHILD);
+  }
+};
+
 // Until the child has told all, or is not there any more: another child of a fork may have the other end of the pipe, so that there is no end to be waited for.
-bool read_all(int descriptor, pid_t child, bool* ended, void* bytes, size_t size) noexcept {
+bool read_all(int descriptor, Child& child, void* bytes, size_t size) noexcept {
   constexpr int kMilliseconds = 100;
   for (auto* next = static_cast<char*>(bytes); size != 0;) {
     pollfd pipe = {descriptor, POLLIN, 0};
@@ -170,72 +223,132 @@ bool read_all(int descriptor, pid_t child, bool* ended, void* bytes, size_t size
       if (got <= 0) return false;
       next += got;
       size -= static_cast<size_t>(got);
-    } else if (*ended) {
+    } else if (child.ended) {
       return false;
     } else {
-      // Perhaps somebody else has waited for it, who waits for all children of the program.
-      pid_t waited = waitpid(child, nullptr, WNOHANG);
-      *ended = waited == child || (waited < 0 && errno == ECHILD);
+      child.look(WNOHANG);
     }
   }
   return true;
 }
 
-bool read_result(int descriptor, pid_t child, bool* ended) noexcept {
+bool read_result(int descriptor, Child& child) noexcept {
   Done done;
-  if (!read_all(descriptor, child, ended, &done, sizeof done) || done.magic != kDone || done.counts.types >= diag::DumpedTypes::kMost) return false;
+  if (!read_all(descriptor, child, &done, sizeof done) || done.magic != kDone || done.counts.types >= diag::DumpedTypes::kMost) return false;
   size_t size = done.counts.types * sizeof(void*);
   state.counts = done.counts;
-  return (state.types.start() != nullptr || state.types.reserve()) && state.types.reach(size) && read_all(descriptor, child, ended, state.types.start(), size);
+  return (state.types.start() != nullptr || state.types.reserve()) && state.types.reach(size) && read_all(descriptor, child, state.types.start(), size);
+}
+
+// A pipe above the standard streams: a program may have closed those, and the child keeps standard error.
+bool make_pipe() noexcept {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return false;
+  state.results = fcntl(ends[0], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  state.result = fcntl(ends[1], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  int failure = errno;
+  close(ends[0]);
+  close(ends[1]);
+  if (state.results > 0 && state.result > 0) return true;
+  close_end(state.results);
+  close_end(state.result);
+  errno = failure;
+  return false;
+}
+
+// Signals that are sent to the program, or to its group, are not for the child, nor for handlers that run in it.
+pid_t fork_without_signals() noexcept {
+  sigset_t all, before;
+  sigfillset(&all);
+  for (int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) sigdelset(&all, signal);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pid_t child = fork_to_read();
+  int failure = errno;
+  if (child != 0) pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = failure;
+  return child;
+}
+
+void describe_end(const Child& child, char* reason, size_t capacity) noexcept {
+  if (WIFSIGNALED(child.status)) {
+    snprintf(reason, capacity, "The child of the process that takes the dump was ended by signal %d%s.", WTERMSIG(child.status),
+             WTERMSIG(child.status) == SIGKILL ? ": memory may be short" : "");
+  } else if (WIFEXITED(child.status) && WEXITSTATUS(child.status) == kNoMemory) {
+    snprintf(reason, capacity, "There is no memory for the table of types that a dump needs: 8 MB.");
+  } else {
+    snprintf(reason, capacity, "The child of the process that takes the dump has ended before it began.");
+  }
 }
 
 }  // namespace
 
-int32_t dump_heap(const void* const** types, char* reason, size_t capacity) noexcept {
+int32_t dump_heap(bool anyway, const void* const** types, char* reason, size_t capacity) noexcept {
   auto fails = [&](const char* what) noexcept {
     snprintf(reason, capacity, "%s: %s.", what, strerror(errno));
     return -1;
   };
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return fails("The process has no descriptors for a dump");
-  int socket = diag::answering_socket();
-  if (socket < 0) {
-    close(ends[0]);
-    close(ends[1]);
-    return fails("The process has no descriptors for a dump");
+  if (os::has_meshing_malloc() && !anyway) {
+    // src/NativeBridge/Meshing/forks.cpp.
+    snprintf(reason, capacity,
+             "The process has the meshing malloc, and a fork, which a dump needs, ends the meshing of all native memory that it has until now. 'freehold dump "
+             "--anyway' takes it all the same.");
+    return -1;
   }
-  state.stream.begin(socket, diag::kTimeToTake);
-  pid_t parent = getpid(), child = fork();
-  if (child == 0) dump_in_child(socket, ends[1], parent);
+  if (!make_pipe()) return fails("The process has no descriptors for a dump");
+  state.connection = diag::answering_socket();
+  if (state.connection < 0) {
+    close_end(state.results);
+    close_end(state.result);
+    snprintf(reason, capacity, "The process has no descriptor for a dump.");
+    return -1;
+  }
+  state.stream.begin(state.connection, diag::kTimeToTake);
+  pid_t parent = getpid();
+  Child child = {fork_without_signals(), false, 0};
+  if (child.number == 0) dump_in_child(state.connection, state.result, parent);
   int failure = errno;
-  close(ends[1]);
-  bool ended = false, complete = child > 0 && read_result(ends[0], child, &ended);
-  close(ends[0]);
-  while (child > 0 && !ended && waitpid(child, nullptr, 0) < 0 && errno == EINTR) {}
+  close_end(state.result);
+  uint64_t begun = 0;
+  bool has_begun = child.number > 0 && read_all(state.results, child, &begun, sizeof begun) && begun == kBegun;
+  bool complete = has_begun && read_result(state.results, child);
+  close_end(state.results);
+  // It may still wait for a client, or for this pipe.
+  if (child.number > 0 && !complete && !child.ended && has_begun) kill(child.number, SIGKILL);
+  while (child.number > 0 && !child.ended) child.look(0);
   if (complete) {
-    state.socket = socket;
     *types = reinterpret_cast<const void* const*>(state.types.start());
     return static_cast<int32_t>(state.counts.types);
   }
-  close(socket);
-  if (child > 0) return -2;
+  if (has_begun) {
+    end_connection();
+    return -2;
+  }
+  // The answer is a refusal, over the connection itself.
+  close_end(state.connection);
+  if (child.number > 0) {
+    describe_end(child, reason, capacity);
+    return -1;
+  }
   errno = failure;
   return fails("The process cannot fork, and a child of it takes the dump");
 }
 
+void leave_dump_to_parent() noexcept {
+  close_end(state.connection);
+  close_end(state.results);
+  close_end(state.result);
+}
+
 void end_dump(const char* names, size_t length) noexcept {
-  if (state.socket > 0) {
-    if (names != nullptr) {
-      for (const char *next = names, *end = names + length; next < end;) {
-        size_t size = strnlen(next, static_cast<size_t>(end - next));
-        diag::write_type_name(state.stream, next, size);
-        next += size + 1;
-      }
-      diag::write_end(state.stream, state.counts);
+  if (state.connection > 0 && names != nullptr) {
+    for (const char *next = names, *end = names + length; next < end;) {
+      size_t size = strnlen(next, static_cast<size_t>(end - next));
+      diag::write_type_name(state.stream, next, size);
+      next += size + 1;
     }
-    close(state.socket);
-    state.socket = 0;
+    diag::write_end(state.stream, state.counts);
   }
+  end_connection();
   diag::end_answer();
 }
 

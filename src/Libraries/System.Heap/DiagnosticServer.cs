@@ -15,6 +15,7 @@ internal static class DiagnosticServer
     private const int Leaks = 2;
     private const int Verify = 3;
     private const int Dump = 4;
+    private const int DumpAnyway = 5;
 
     // diag::Status.
     private const int Done = 0;
@@ -57,9 +58,9 @@ internal static class DiagnosticServer
         {
             try
             {
-                if (command == Dump)
+                if (command is Dump or DumpAnyway)
                 {
-                    if (HeapDump.Answer() is { } reason)
+                    if (HeapDump.Answer(command == DumpAnyway) is { } reason)
                     {
                         Reply(Failed, reason);
                     }

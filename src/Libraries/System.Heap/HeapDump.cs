@@ -9,16 +9,19 @@ internal static unsafe class HeapDump
 {
     private const int MostReason = 512;
 
+    // Of one: generic types of generic types have long ones.
+    private const int MostCharacters = 100_000;
+
     // Of all names together; beyond it types have empty ones.
     private const int MostBytes = 256 << 20;
 
-    /// <summary>Answers the request that is under way. Null: done, or cut off; else why there is no dump, in UTF-8.</summary>
+    /// <summary>Answers the request that is under way; `anyway`: also where a fork has a lasting price. Null: done, or cut off; else why there is no dump, in UTF-8.</summary>
     [SuppressMessage("Design", "CA1031:Do not catch general exception types", Justification = "Whatever a question comes to, the process goes on.")]
-    internal static byte[]? Answer()
+    internal static byte[]? Answer(bool anyway)
     {
         nint* types;
         byte* reason = stackalloc byte[MostReason];
-        int count = NativeHeap.DumpHeap(&types, reason, MostReason);
+        int count = NativeHeap.DumpHeap(anyway ? 1 : 0, &types, reason, MostReason);
         if (count == -1)
         {
             return MemoryMarshal.CreateReadOnlySpanFromNullTerminated(reason).ToArray();
@@ -57,7 +60,7 @@ internal static unsafe class HeapDump
     {
         try
         {
-            return NativeHeap.IsType(handle) == 0 ? "(static fields)" : Type.GetTypeFromHandle(RuntimeTypeHandle.FromIntPtr(handle))?.ToString() ?? "";
+            return handle == 0 ? "(no type: the heap is damaged)" : NativeHeap.IsType(handle) == 0 ? "(static fields)" : Type.GetTypeFromHandle(RuntimeTypeHandle.FromIntPtr(handle))?.ToString() ?? "";
         }
         catch (Exception exception) when (exception is not (OutOfMemoryException or InsufficientMemoryException))
         {
@@ -67,7 +70,8 @@ internal static unsafe class HeapDump
 
     private static void Append(string name, ref byte* names, ref nuint length)
     {
-        byte[] text = Encoding.UTF8.GetBytes(length > MostBytes ? "" : name.Replace("\0", "", StringComparison.Ordinal));
+        string shown = name.Length > MostCharacters ? string.Concat(name.AsSpan(0, MostCharacters), "...") : name;
+        byte[] text = Encoding.UTF8.GetBytes(length > MostBytes ? "" : shown.Replace("\0", "", StringComparison.Ordinal));
         byte* grown = (byte*)NativeMemory.Realloc(names, length + (nuint)text.Length + 1);
         names = grown;
         text.CopyTo(new Span<byte>(names + length, text.Length));

@@ -77,7 +77,8 @@ internal static class HeapMeter
 
         internal unsafe void Refresh(int index)
         {
-            if (!_given[index] && Environment.TickCount64 - _read <= MostMilliseconds)
+            bool isNext = _given[index];
+            if (!isNext && Environment.TickCount64 - _read <= MostMilliseconds)
             {
                 return;
             }
@@ -95,7 +96,12 @@ internal static class HeapMeter
             }
 
             _values[s_live] = _values[s_allocated] - Math.Min(_values[s_allocated], _values[s_deleted]);
-            Array.Clear(_given);
+            // In the middle of a collection that takes long, what was given before stays so: the next one begins with that, and is a new one as a whole.
+            if (isNext)
+            {
+                Array.Clear(_given);
+            }
+
             _read = Environment.TickCount64;
         }
 

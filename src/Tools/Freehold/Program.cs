@@ -36,6 +36,11 @@ internal static class Program
             error.WriteLine($"freehold: {Views.PlainText.Of(exception.Message)}");
             return ExitCode.NoAnswer;
         }
+        catch (OutOfMemoryException)
+        {
+            error.WriteLine("freehold: there is not enough memory here for so much: a dump takes 40 bytes for each object and 12 for each reference.");
+            return ExitCode.NoAnswer;
+        }
         catch (OperationCanceledException)
         {
             // Ctrl+C ends a live view. Of another command it says that there is no answer.

@@ -51,8 +51,11 @@ internal static class AnalyzeCommand
     {
         try
         {
-            using var stream = new FileStream(path, new FileStreamOptions { Mode = FileMode.CreateNew, Access = FileAccess.Write, UnixCreateMode = UnixFileMode.UserRead | UnixFileMode.UserWrite });
-            GcdumpWriter.Write(graph, stream);
+            NewFile.WriteAsync(path, stream =>
+            {
+                GcdumpWriter.Write(graph, stream);
+                return Task.CompletedTask;
+            }).GetAwaiter().GetResult();
         }
         catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
         {

@@ -1,3 +1,5 @@
+using System.Globalization;
+using System.Runtime.CompilerServices;
 using System.Text;
 
 namespace Freehold.Tool.Dumps;
@@ -7,6 +9,9 @@ internal sealed class DumpReader
 {
     private const int MostTypeName = 1 << 20;
     private const long MostAddress = 1L << 57;
+
+    // With a root for each object, they still have numbers.
+    private const ulong MostReferences = 2_000_000_000;
 
     private readonly DumpFrames _frames;
     private readonly List<long> _addresses = [];
@@ -99,7 +104,7 @@ internal sealed class DumpReader
         Check(size is > 0 and < MostAddress / 8, "an object has no size that can be");
         ulong references = _frames.ReadNumber();
         Check(references <= size, $"an object of {size * 8} bytes has {references} references");
-        if (_addresses.Count == Array.MaxLength || _targets.Count > Array.MaxLength - (int)Math.Min(references, int.MaxValue))
+        if (_addresses.Count == Array.MaxLength || (ulong)_targets.Count + (ulong)_addresses.Count + references > MostReferences)
         {
             throw new ToolException("the heap is too large for this tool: it has more than two billion objects or references.");
         }
@@ -230,11 +235,40 @@ internal sealed class DumpReader
         return (first, references);
     }
 
+    // The text is made where it is needed only: there are millions of objects.
+    private void Check(bool condition, [InterpolatedStringHandlerArgument(nameof(condition))] ref Text what)
+    {
+        if (!condition)
+        {
+            throw _frames.Damaged(what.ToString());
+        }
+    }
+
     private void Check(bool condition, string what)
     {
         if (!condition)
         {
             throw _frames.Damaged(what);
         }
+    }
+
+    [InterpolatedStringHandler]
+    private ref struct Text
+    {
+        private DefaultInterpolatedStringHandler _text;
+
+        public Text(int literalLength, int formattedCount, bool condition, out bool isNeeded)
+        {
+            isNeeded = !condition;
+            _text = condition ? default : new DefaultInterpolatedStringHandler(literalLength, formattedCount, CultureInfo.InvariantCulture);
+        }
+
+        public void AppendLiteral(string text) => _text.AppendLiteral(text);
+
+        public void AppendFormatted<T>(T value) => _text.AppendFormatted(value);
+
+        public void AppendFormatted<T>(T value, string format) => _text.AppendFormatted(value, format);
+
+        public override string ToString() => _text.ToStringAndClear();
     }
 }

@@ -118,19 +118,26 @@ internal sealed class HeapAnalysis
             if (next < 0)
             {
                 int done = path.Pop();
-                open[_graph.Types[done]]--;
+                open[_graph.Types[done]] -= IsLive(done) ? 1 : 0;
                 next = sibling[done];
                 continue;
             }
 
+            // What is frozen never goes.
             int type = _graph.Types[next];
-            retained[type] += open[type]++ == 0 ? _dominators.Retained[next] : 0;
+            if (IsLive(next))
+            {
+                retained[type] += open[type]++ == 0 ? _dominators.Retained[next] : 0;
+            }
+
             path.Push(next);
             next = child[next];
         }
 
         return retained;
     }
+
+    private bool IsLive(int node) => _graph.States[node] == ObjectState.Live;
 
     private List<TypeSum> SumByType(Func<int, bool> counts, long[]? retained)
     {

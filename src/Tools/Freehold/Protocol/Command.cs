@@ -7,6 +7,9 @@ internal enum Command : ushort
     Leaks = 2,
     Verify = 3,
     Dump = 4,
+
+    /// <summary>Also where the fork that it needs has a lasting price.</summary>
+    DumpAnyway = 5,
 }
 
 /// <summary>How it went: enum Status there.</summary>

@@ -22,8 +22,8 @@ internal static class DiagnosticClient
     {
         try
         {
-            return await TalkAsync(path, process, command, limit, cancellation, async (socket, frame, stop) =>
-                JsonDocument.Parse(await ReceiveTextAsync(socket, frame, stop).ConfigureAwait(false))).ConfigureAwait(false);
+            return await TalkAsync(path, process, command, limit, cancellation, async (socket, frame, timer) =>
+                JsonDocument.Parse(await ReceiveTextAsync(socket, frame, timer.Token).ConfigureAwait(false))).ConfigureAwait(false);
         }
         catch (JsonException exception)
         {
@@ -31,25 +31,35 @@ internal static class DiagnosticClient
         }
     }
 
-    /// <summary>Writes a dump of its heap, which is whole.</summary>
+    /// <summary>Writes a dump of its heap, which is whole. The limit is for the time in which nothing comes.</summary>
     /// <exception cref="ToolException">There is none.</exception>
-    public static async Task DumpAsync(int process, Stream file, TimeSpan limit, CancellationToken cancellation) =>
-        await DumpAsync(SocketFinder.Find(process), process, file, limit, cancellation).ConfigureAwait(false);
+    public static async Task DumpAsync(int process, Command command, Stream file, TimeSpan limit, CancellationToken cancellation) =>
+        await DumpAsync(SocketFinder.Find(process), process, command, file, limit, cancellation).ConfigureAwait(false);
 
     /// <summary>The same of a socket's path.</summary>
-    public static async Task DumpAsync(string path, int process, Stream file, TimeSpan limit, CancellationToken cancellation)
+    public static async Task DumpAsync(string path, int process, Command command, Stream file, TimeSpan limit, CancellationToken cancellation)
     {
-        await TalkAsync(path, process, Command.Dump, limit, cancellation, async (socket, frame, stop) =>
+        await TalkAsync(path, process, command, limit, cancellation, async (socket, frame, timer) =>
         {
             if (frame.Length != Frame.Streamed)
             {
                 throw new ToolException("the process answers with something else than a dump.");
             }
 
+            // Not to the end of the connection: a child that the program has forked meanwhile may have it, too.
             byte[] bytes = new byte[1 << 16];
-            for (int got; (got = await socket.ReceiveAsync(bytes, stop).ConfigureAwait(false)) != 0;)
+            var end = new Dumps.DumpEnd();
+            while (!end.IsReached)
             {
-                await file.WriteAsync(bytes.AsMemory(0, got), stop).ConfigureAwait(false);
+                timer.CancelAfter(limit);
+                int got = await socket.ReceiveAsync(bytes, timer.Token).ConfigureAwait(false);
+                if (got == 0)
+                {
+                    throw new ToolException("the dump was cut off: the process has ended, or its child that writes the dump has, as where memory is short.");
+                }
+
+                end.Take(bytes.AsSpan(0, got));
+                await file.WriteAsync(bytes.AsMemory(0, got), timer.Token).ConfigureAwait(false);
             }
 
             return true;
@@ -58,7 +68,7 @@ internal static class DiagnosticClient
         new Dumps.DumpFrames(file, "what the process has sent").CheckAll();
     }
 
-    private static async Task<T> TalkAsync<T>(string path, int process, Command command, TimeSpan limit, CancellationToken cancellation, Func<Socket, Frame, CancellationToken, Task<T>> receive)
+    private static async Task<T> TalkAsync<T>(string path, int process, Command command, TimeSpan limit, CancellationToken cancellation, Func<Socket, Frame, CancellationTokenSource, Task<T>> receive)
     {
         using var timer = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
         timer.CancelAfter(limit);
@@ -69,7 +79,7 @@ internal static class DiagnosticClient
             await socket.SendAsync(Frame.Request(command).ToBytes(), timer.Token).ConfigureAwait(false);
             var frame = Frame.Parse(await ReceiveAsync(socket, Frame.Size, timer.Token).ConfigureAwait(false));
             return frame.Code == (ushort)Status.Done
-                ? await receive(socket, frame, timer.Token).ConfigureAwait(false)
+                ? await receive(socket, frame, timer).ConfigureAwait(false)
                 : throw new ToolException($"the process refuses: {System.Text.Encoding.UTF8.GetString(await ReceiveTextAsync(socket, frame, timer.Token).ConfigureAwait(false))}");
         }
         catch (OperationCanceledException) when (!cancellation.IsCancellationRequested)

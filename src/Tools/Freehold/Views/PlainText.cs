@@ -11,31 +11,30 @@ internal static class PlainText
     /// </summary>
     public static string Of(string text)
     {
-        if (!text.Any(IsHidden))
+        StringBuilder? shown = null;
+        for (int i = 0; i < text.Length;)
         {
-            return text;
-        }
-
-        var shown = new StringBuilder();
-        for (int i = 0; i < text.Length; i++)
-        {
-            if (char.IsSurrogatePair(text, i))
+            bool whole = Rune.TryGetRuneAt(text, i, out Rune rune);
+            int length = whole ? rune.Utf16SequenceLength : 1;
+            if (whole && (rune.Value == '\n' || !IsHidden(Rune.GetUnicodeCategory(rune))))
             {
-                shown.Append(text, i++, 2);
-            }
-            else if (IsHidden(text[i]))
-            {
-                shown.Append(CultureInfo.InvariantCulture, $"\\u{(int)text[i]:x4}");
+                shown?.Append(text, i, length);
             }
             else
             {
-                shown.Append(text[i]);
+                shown ??= new StringBuilder(text, 0, i, text.Length + 16);
+                foreach (char part in text.AsSpan(i, length))
+                {
+                    shown.Append(CultureInfo.InvariantCulture, $"\\u{(int)part:x4}");
+                }
             }
+
+            i += length;
         }
 
-        return shown.ToString();
+        return shown?.ToString() ?? text;
     }
 
-    private static bool IsHidden(char character) => character != '\n' && char.GetUnicodeCategory(character) is
+    private static bool IsHidden(UnicodeCategory category) => category is
         UnicodeCategory.Control or UnicodeCategory.Format or UnicodeCategory.Surrogate or UnicodeCategory.LineSeparator or UnicodeCategory.ParagraphSeparator;
 }

@@ -27,7 +27,7 @@ constexpr uint64_t kSlowest = 1'000'000;  // bytes that a client takes in a seco
 struct State {
   SocketFile file;
   // Of the thread that serves; a child of a fork may begin while that one closes it.
-  std::atomic<int> client{-1};
+  std::atomic<int> client{-1}, second{-1};  // second: another number of the same connection
   std::atomic<ino_t> client_number{0};
   pid_t owner = 0;
   ino_t listener = 0;  // the socket's number
@@ -185,17 +185,29 @@ void answer(Status status, const char* text, size_t length) noexcept {
 
 int answering_socket() noexcept {
   int client = state.client;
-  return is_socket(client, state.client_number) ? fcntl(client, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : -1;
+  state.second = is_socket(client, state.client_number) ? fcntl(client, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : -1;
+  return state.second;
 }
 
-void end_answer() noexcept { hang_up(); }
+void leave_answering_socket() noexcept {
+  int second = state.second.exchange(-1);
+  if (is_socket(second, state.client_number)) close(second);
+}
 
-void leave_diagnostics_to_parent() noexcept {
+void end_answer() noexcept {
+  int client = state.client;
+  if (is_socket(client, state.client_number)) shutdown(client, SHUT_RDWR);
+  leave_answering_socket();
+  hang_up();
+}
+
+void leave_diagnostics_to_parent(bool keeps_answer) noexcept {
   if (state.file.listener < 0) return;
   close(state.file.listener);
   state.file.listener = -1;
   // Nor does it remove its parent's file, which has the same number in another namespace of processes.
   state.file.path[0] = 0;
+  if (!keeps_answer) leave_answering_socket();
   hang_up();
 }
 

@@ -40,12 +40,16 @@ Command next_request() noexcept;
 // Answers the request, and ends its connection. What the client has not taken after 30 s, and a second more for each MB, is dropped.
 void answer(Status status, const char* text, size_t length) noexcept;
 
-// For an answer that is made of several parts: another descriptor of its connection, which is the caller's, above those of standard streams; negative: there is none. Then its end.
+// For an answer that is made of several parts: another descriptor of its connection, above those of standard streams; negative: there is none.
 int answering_socket() noexcept;
+// It is not needed: answer() comes.
+void leave_answering_socket() noexcept;
+// Whoever else has a copy of it, the client sees the end.
 void end_answer() noexcept;
 
 // In the child of a fork: the requests are the parent's.
-void leave_diagnostics_to_parent() noexcept;
+// `keeps_answer`: but for that descriptor, which it has for the answer.
+void leave_diagnostics_to_parent(bool keeps_answer = false) noexcept;
 
 // The path of the socket's file; empty before it is open.
 const char* diagnostics_path() noexcept;

@@ -100,7 +100,7 @@ class Writer {
  private:
   // Neighbours mostly have one type.
   bool is_plausible(const MethodTable* type) noexcept {
-    if (type == plausible_) return true;
+    if (type != nullptr && type == plausible_) return true;
     auto table = reinterpret_cast<uintptr_t>(type);
     uint64_t head;
     if (table == 0 || table % alignof(MethodTable) != 0 || arena.contains(table) || !core::try_load(reinterpret_cast<const uint64_t*>(table), &head))

@@ -18,7 +18,6 @@
 #include "heap/phases.h"
 #include "heap/thread_heap.h"
 #include "heap/trace.h"
-#include "runtime/heap_dump.h"
 #include "runtime/runtime_imports.h"
 #include "runtime/suspension.h"
 #include "runtime/threads_may_run.h"
@@ -64,8 +63,7 @@ void own_thread_list() noexcept {
 }
 
 void in_child() noexcept {
-  diag::leave_diagnostics_to_parent();
-  if (!only_reads) leave_dump_to_parent();
+  diag::leave_diagnostics_to_parent(only_reads);
   heap::set_tracing(false);  // its reader is the parent's
   go_on_without_other_threads(stopped_others);
   heap::go_on_in_child(only_reads ? heap::ChildOfFork::kOnlyReads : heap::ChildOfFork::kGoesOn);

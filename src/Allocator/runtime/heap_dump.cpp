@@ -13,8 +13,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
-
 #include "core/module_state.h"
 #include "diag/diagnostic_socket.h"
 #include "diag/heap_dump.h"
@@ -33,30 +31,17 @@ namespace {
 
 constexpr uint32_t kOldest = 2;
 
-// Of the thread of requests, and in the child of that one thread. The descriptors: in another child of a fork, which the program makes meanwhile, they are closed.
+// Of the thread of requests, and in the child of that one thread.
 struct State {
   diag::DumpStream stream;
   diag::DumpCounts counts;
-  std::atomic<int> connection{0}, results{0}, result{0};  // above standard error; 0, and -1: none
+  bool waits_for_names = false;  // all else is written
   os::GrowingMemory types{diag::DumpedTypes::kMost * sizeof(void*), size_t{64} << 10};
 
   void release() noexcept { types.release(); }
 };
 constinit State state;
 FREEHOLD_MODULE_STATE(state);
-
-// The number is taken out first: in the child of a fork that begins in between, it may be the program's by then.
-void close_end(std::atomic<int>& end) noexcept {
-  if (int number = end.exchange(0); number > 0) close(number);
-}
-
-// Whoever has a copy of it, the client sees the end.
-void end_connection() noexcept {
-  if (int number = state.connection.exchange(0); number > 0) {
-    shutdown(number, SHUT_RDWR);
-    close(number);
-  }
-}
 
 struct DumpScan : ScanContext {
   diag::RootDumped fn;
@@ -241,17 +226,15 @@ bool read_result(int descriptor, Child& child) noexcept {
 }
 
 // A pipe above the standard streams: a program may have closed those, and the child keeps standard error.
-bool make_pipe() noexcept {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return false;
-  state.results = fcntl(ends[0], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-  state.result = fcntl(ends[1], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+bool make_pipe(int* ends) noexcept {
+  int low[2];
+  if (pipe2(low, O_CLOEXEC) != 0) return false;
+  for (int i = 0; i < 2; i++) ends[i] = fcntl(low[i], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   int failure = errno;
-  close(ends[0]);
-  close(ends[1]);
-  if (state.results > 0 && state.result > 0) return true;
-  close_end(state.results);
-  close_end(state.result);
+  for (int end : low) close(end);
+  if (ends[0] >= 0 && ends[1] >= 0) return true;
+  for (int i = 0; i < 2; i++)
+    if (ends[i] >= 0) close(ends[i]);
   errno = failure;
   return false;
 }
@@ -294,37 +277,33 @@ int32_t dump_heap(bool anyway, const void* const** types, char* reason, size_t c
              "--anyway' takes it all the same.");
     return -1;
   }
-  if (!make_pipe()) return fails("The process has no descriptors for a dump");
-  state.connection = diag::answering_socket();
-  if (state.connection < 0) {
-    close_end(state.results);
-    close_end(state.result);
+  int ends[2];
+  if (!make_pipe(ends)) return fails("The process has no descriptors for a dump");
+  int socket = diag::answering_socket();
+  if (socket < 0) {
+    for (int end : ends) close(end);
     snprintf(reason, capacity, "The process has no descriptor for a dump.");
     return -1;
   }
-  state.stream.begin(state.connection, diag::kTimeToTake);
+  state.stream.begin(socket, diag::kTimeToTake);
   pid_t parent = getpid();
   Child child = {fork_without_signals(), false, 0};
-  if (child.number == 0) dump_in_child(state.connection, state.result, parent);
+  if (child.number == 0) dump_in_child(socket, ends[1], parent);
   int failure = errno;
-  close_end(state.result);
+  close(ends[1]);
   uint64_t begun = 0;
-  bool has_begun = child.number > 0 && read_all(state.results, child, &begun, sizeof begun) && begun == kBegun;
-  bool complete = has_begun && read_result(state.results, child);
-  close_end(state.results);
+  bool has_begun = child.number > 0 && read_all(ends[0], child, &begun, sizeof begun) && begun == kBegun;
+  state.waits_for_names = has_begun && read_result(ends[0], child);
+  close(ends[0]);
   // It may still wait for a client, or for this pipe.
-  if (child.number > 0 && !complete && !child.ended && has_begun) kill(child.number, SIGKILL);
+  if (has_begun && !state.waits_for_names && !child.ended) kill(child.number, SIGKILL);
   while (child.number > 0 && !child.ended) child.look(0);
-  if (complete) {
+  if (state.waits_for_names) {
     *types = reinterpret_cast<const void* const*>(state.types.start());
     return static_cast<int32_t>(state.counts.types);
   }
-  if (has_begun) {
-    end_connection();
-    return -2;
-  }
-  // The answer is a refusal, over the connection itself.
-  close_end(state.connection);
+  if (has_begun) return -2;
+  diag::leave_answering_socket();
   if (child.number > 0) {
     describe_end(child, reason, capacity);
     return -1;
@@ -333,14 +312,8 @@ int32_t dump_heap(bool anyway, const void* const** types, char* reason, size_t c
   return fails("The process cannot fork, and a child of it takes the dump");
 }
 
-void leave_dump_to_parent() noexcept {
-  close_end(state.connection);
-  close_end(state.results);
-  close_end(state.result);
-}
-
 void end_dump(const char* names, size_t length) noexcept {
-  if (state.connection > 0 && names != nullptr) {
+  if (state.waits_for_names && names != nullptr) {
     for (const char *next = names, *end = names + length; next < end;) {
       size_t size = strnlen(next, static_cast<size_t>(end - next));
       diag::write_type_name(state.stream, next, size);
@@ -348,7 +321,7 @@ void end_dump(const char* names, size_t length) noexcept {
     }
     diag::write_end(state.stream, state.counts);
   }
-  end_connection();
+  state.waits_for_names = false;
   diag::end_answer();
 }
 

@@ -219,6 +219,26 @@ public sealed class DumpTests : IDisposable
         }
     }
 
+    /// <summary>After a fork that one meshes nothing of what it has until then: who asks says that it may be so.</summary>
+    [Fact]
+    public async Task AProgramWithTheMeshingMallocIsDumpedIfSaidSo()
+    {
+        using var program = new RunningProgram(program: Published.WithMesh);
+        program.Order("graph 1000");
+        string file = Path.Combine(_folder.FullName, "a.fhdump");
+        (int code, _, string error) = await RunningProgram.ToolAsync("dump", program.Id.ToString(), "-o", file);
+        Assert.Equal(3, code);
+        Assert.Contains("--anyway", error);
+        Assert.Empty(Directory.GetFiles(_folder.FullName));
+        (code, _, error) = await RunningProgram.ToolAsync("dump", program.Id.ToString(), "-o", file, "--anyway");
+        Assert.True(code == 0, error);
+        HeapGraph graph = DumpReader.Read(file);
+        Assert.Equal(1000, graph.ReferencesOf(graph.ReferencesOf(Single(graph, "Tree"))[0]).Length);
+        Assert.Equal(0, (await program.AskAsync("verify")).GetProperty("violations").GetInt64());
+        Assert.Equal(0, program.Quit());
+        Assert.Equal("", program.Error);
+    }
+
     [Fact]
     public async Task ADumpThatIsCutOffLeavesNoFile()
     {

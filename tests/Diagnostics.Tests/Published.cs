@@ -4,11 +4,12 @@ using Freehold.Tests;
 
 namespace Freehold.Diagnostics.Tests;
 
-/// <summary>tests/Diagnostics, published as most programs are, and with EventSourceSupport.</summary>
+/// <summary>tests/Diagnostics, published as most programs are, with EventSourceSupport, and with the meshing malloc.</summary>
 internal static class Published
 {
     private static readonly Lazy<Executable> s_plain = new(() => Publish("Diagnostics", "-p:EventSourceSupport=false"));
     private static readonly Lazy<Executable> s_withEvents = new(() => Publish("Diagnostics-events", "-p:EventSourceSupport=true"));
+    private static readonly Lazy<Executable> s_withMesh = new(() => Publish("Diagnostics-mesh", "-p:FreeholdNativeHeap=mesh"));
 
     public static string Root { get; } =
         Path.GetFullPath(typeof(Published).Assembly.GetCustomAttributes<AssemblyMetadataAttribute>().Single(attribute => attribute.Key == "RepositoryRoot").Value!);
@@ -18,6 +19,9 @@ internal static class Published
 
     /// <summary>With them.</summary>
     public static Executable WithEvents => s_withEvents.Value;
+
+    /// <summary>With the meshing malloc.</summary>
+    public static Executable WithMesh => s_withMesh.Value;
 
     private static Executable Publish(string name, string property)
     {

@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Net.Sockets;
 using System.Text.Json;
+using Freehold.Integration.Tests;
 using Freehold.Tool.Doctor;
 
 namespace Freehold.Diagnostics.Tests;
@@ -14,11 +15,11 @@ internal sealed class RunningProgram : IDisposable
     private readonly string _folder;
     private readonly bool _ownsFolder;
 
-    public RunningProgram(string? variable = null, string value = "", bool listens = true, string? folder = null)
+    public RunningProgram(string? variable = null, string value = "", bool listens = true, string? folder = null, Executable? program = null)
     {
         _ownsFolder = folder is null;
         _folder = folder ?? Directory.CreateTempSubdirectory("freehold-").FullName;
-        var start = new ProcessStartInfo(Published.Plain.Path, ["serve"]) { RedirectStandardInput = true, RedirectStandardOutput = true, RedirectStandardError = true };
+        var start = new ProcessStartInfo((program ?? Published.Plain).Path, ["serve"]) { RedirectStandardInput = true, RedirectStandardOutput = true, RedirectStandardError = true };
         foreach (string name in start.Environment.Keys.Where(name => name.StartsWith("FREEHOLD_", StringComparison.Ordinal) || name == "XDG_RUNTIME_DIR").ToList())
             start.Environment.Remove(name);
         start.Environment["TMPDIR"] = _folder;

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <map>
 #include <random>
 #include <set>
@@ -192,6 +193,26 @@ TEST_F(HeapDumpTest, LargeAndHugeObjects) {
   EXPECT_EQ(dumped.objects[address(large)].size, core::align_up(24 + 100'000, 8));
   EXPECT_EQ(dumped.objects[address(huge)].size, 24u + 8'000'000);
   EXPECT_EQ(dumped.objects[address(huge)].references, (std::multiset<uint64_t>{address(last)}));
+}
+
+// In a damaged heap the word of the type may lead to anything that can be read: nothing goes by what is written there.
+TEST_F(HeapDumpTest, WhatCannotBeATypeIsNone) {
+  Object *huge = allocate(&references_type.table, 1'000'000), *other = node();
+  set(huge, 500'000, other);
+  const core::MethodTable* type = huge->type;
+  alignas(16) static constinit auto nonsense = [] {
+    std::array<uint8_t, 256> bytes = {};
+    bytes.fill(0x7f);
+    return bytes;
+  }();
+  for (const void* wrong : {static_cast<const void*>(other), static_cast<const void*>(nonsense.data())}) {
+    huge->type = static_cast<const core::MethodTable*>(wrong);
+    Dumped dumped = dump();
+    huge->type = type;
+    EXPECT_EQ(dumped.objects[address(huge)].size, core::kMinimumObjectSize);
+    EXPECT_TRUE(dumped.objects[address(huge)].references.empty());
+    EXPECT_NE(dumped.objects[address(huge)].type, dumped.objects[address(other)].type);
+  }
 }
 
 // Moved objects have their new names, whichever names references have.

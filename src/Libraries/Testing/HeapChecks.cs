@@ -145,7 +145,7 @@ internal static class HeapChecks
             block.Run();
             throw new HeapAssertException(nothing);
         }
-        catch (Exception exception) when (exception is TException and not DanglingReferenceException || (exception is DanglingReferenceException dangling && isWanted(dangling)))
+        catch (Exception exception) when (exception is TException || (exception is DanglingReferenceException dangling && isWanted(dangling)))
         {
             return;
         }

@@ -35,7 +35,10 @@ internal static class PublishedChild
                 s_published[settings] = published;
             }
 
-            return published.Executable ?? throw new PublishedTestException(published.Error);
+            string executable = published.Executable ?? throw new PublishedTestException(published.Error);
+            // Each time: tests write files, too.
+            ChildFiles.Link(settings.Folder, Path.GetDirectoryName(executable)!);
+            return executable;
         }
     }
 
@@ -56,7 +59,6 @@ internal static class PublishedChild
             // Held to the end of this process: nobody deletes what it uses.
             s_used.Add(FileLock.TryShare(folder + ".lock") ?? throw new IOException($"'{folder}.lock' is locked by another process."));
             File.SetLastWriteTimeUtc(folder + ".lock", DateTime.UtcNow);
-            ChildFiles.Link(settings.Folder, folder);
             DeleteOld(children);
             return executable;
         }

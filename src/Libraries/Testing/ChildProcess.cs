@@ -70,12 +70,16 @@ internal static class ChildProcess
 
         if (process.ExitCode is not int exitCode)
         {
-            throw result is not null ? new PublishedTestException($"The test passed, but the published child did not end and was ended, in {test}: has it left a thread that is not IsBackground?{said}") : new PublishedTestException($"The published child did not end within {options.Timeout.TotalSeconds:0} s (PublishedTestOptions.Timeout) and was ended, in {test}.{said}");
+            throw new PublishedTestException(
+                result is not null
+                ? $"The test passed, but the published child did not end and was ended, in {test}: has it left a thread that is not IsBackground?{said}"
+                : $"The published child did not end within {options.Timeout.TotalSeconds:0} s (PublishedTestOptions.Timeout) and was ended, in {test}.{said}");
         }
 
         if (exitCode > SignalBase && exitCode <= SignalBase + 64)
         {
-            throw new PublishedTestException($"The published child crashed, by {SignalName(exitCode - SignalBase)}, in {test}{(result is null ? "" : ", behind the test, which had passed")}.{said}");
+            string when = result is null ? "" : ", behind the test, which had passed";
+            throw new PublishedTestException($"The published child crashed, by {SignalName(exitCode - SignalBase)}, in {test}{when}.{said}");
         }
 
         if (result is null)

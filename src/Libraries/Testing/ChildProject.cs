@@ -72,7 +72,7 @@ internal static class ChildProject
         new XElement("SuppressTrimAnalysisWarnings", "true"),
         new XElement("NoWarn", "$(NoWarn);IL2104;IL3053;NU1603;NU1605;NU1701;MSB3277"),
         // Places of allocations are told by names, which are there without; and the compiler and the linker are done much sooner.
-        new XElement("NativeDebugSymbols", "false"),
+        new XElement("DebugType", "none"),
         new XElement("GenerateDocumentationFile", "false"),
         new XElement("AllowedReferenceRelatedFileExtensions", "none"),
         new XElement("ErrorOnDuplicatePublishOutputFiles", "false"),

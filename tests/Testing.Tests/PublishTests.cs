@@ -24,10 +24,10 @@ public sealed class PublishTests : IDisposable
     [Fact]
     public void AFailedPublishIsRemembered()
     {
-        ChildSettings settings = Settings("echo 'error FH0000: not today'; exit 3", 0);
+        _ = Settings("echo 'error FH0000: not today'; exit 3", 0);
         for (int i = 0; i < 3; i++)
         {
-            var failure = Assert.Throws<PublishedTestException>(() => PublishedChild.Get(settings));
+            var failure = Assert.Throws<PublishedTestException>(() => PublishedChild.Get(ChildSettings.Find("Shop.Tests", "a test", Bin)));
             Assert.Contains("exit code 3", failure.Message);
             Assert.Contains("error FH0000: not today", failure.Message);
         }

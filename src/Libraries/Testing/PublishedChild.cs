@@ -12,7 +12,7 @@ internal static class PublishedChild
     private const int MostKept = 3;
 
     private static readonly Lock s_lock = new();
-    private static readonly Dictionary<ChildSettings, (string? Executable, string Error)> s_published = [];
+    private static readonly Dictionary<(string Folder, string Text, string Work), (string? Executable, string Error)> s_published = [];
     private static readonly List<IDisposable> s_used = [];
 
     /// <summary>The path of the executable.</summary>
@@ -21,7 +21,8 @@ internal static class PublishedChild
     {
         lock (s_lock)
         {
-            if (!s_published.TryGetValue(settings, out (string? Executable, string Error) published))
+            (string Folder, string Text, string Work) key = (settings.Folder, settings.Text, settings.Work);
+            if (!s_published.TryGetValue(key, out (string? Executable, string Error) published))
             {
                 try
                 {
@@ -32,7 +33,7 @@ internal static class PublishedChild
                     published = (null, failure.Message);
                 }
 
-                s_published[settings] = published;
+                s_published[key] = published;
             }
 
             string executable = published.Executable ?? throw new PublishedTestException(published.Error);

@@ -32,26 +32,19 @@ public class ChildTests
         }
     }
 
-    public static TheoryData<object?> Values => new()
-    {
-        DayOfWeek.Friday, "\ud800 alone", "\0", Size.Large, ulong.MaxValue, Large.Most, (Half)1.5, Int128.MinValue, (nint)7, new DateOnly(2026, 11, 26), new TimeOnly(23, 5), TimeSpan.FromTicks(3), 1.50m,
-        new DateTime(2026, 11, 26, 1, 2, 3, DateTimeKind.Utc), new DateTimeOffset(2026, 11, 26, 1, 2, 3, TimeSpan.FromHours(-3)), new Uri("shop/orders", UriKind.Relative), typeof(Order), typeof(int), Guid.Parse("00000000-0000-0000-0000-000000000007"),
-        new[] { 1, 2, 3 }, Array.Empty<string>(), new string?[] { "a", null }, new object?[] { 1, "a", null, Size.Small, new[] { 2.5 } }, new[] { Size.Small, Size.Large }, float.NaN, null,
-    };
-
     /// <summary>What theories are given, whatever the declared type of the argument is.</summary>
     [Fact]
     public void ValuesOfAllTypesAreCopied()
     {
         // One child for all: the array's elements are of the types.
-        object?[] values = [.. Values.Select(row => row[0] is DayOfWeek ? null : row[0])];
+        object?[] values = Values;
         Size? size = Size.Large;
         Enum boxed = Size.Small;
         DayOfWeek day = DayOfWeek.Friday;
         Size[] sizes = [Size.Large];
         PublishedTest.Run(() =>
         {
-            object?[] expected = [.. Values.Select(row => row[0] is DayOfWeek ? null : row[0])];
+            object?[] expected = Values;
             Assert.Equal(expected.Length, values.Length);
             for (int i = 0; i < expected.Length; i++)
             {
@@ -265,6 +258,13 @@ public class ChildTests
     {
         Most = ulong.MaxValue,
     }
+
+    private static object?[] Values =>
+    [
+        "\ud800 alone", "\0", Size.Large, ulong.MaxValue, Large.Most, (Half)1.5, Int128.MinValue, (nint)7, new DateOnly(2026, 11, 26), new TimeOnly(23, 5), TimeSpan.FromTicks(3), 1.50m,
+        new DateTime(2026, 11, 26, 1, 2, 3, DateTimeKind.Utc), new DateTimeOffset(2026, 11, 26, 1, 2, 3, TimeSpan.FromHours(-3)), new Uri("shop/orders", UriKind.Relative), typeof(Order), typeof(int), Guid.Parse("00000000-0000-0000-0000-000000000007"),
+        new[] { 1, 2, 3 }, Array.Empty<string>(), new string?[] { "a", null }, new object?[] { 1, "a", null, Size.Small, new[] { 2.5 } }, new[] { Size.Small, Size.Large }, float.NaN, null,
+    ];
 
     private static string? Setting(string name) => Environment.GetEnvironmentVariable(name);
 

@@ -50,7 +50,7 @@ internal static class CapturedObject
                 return Type.GetType(name, throwOnError: true);
             case Kind.Array:
                 int length = reader.ReadInt32();
-                Array array = SimpleValue.MakeArray(name, length) ?? (declared.IsArray ? Array.CreateInstanceFromArrayType(declared, length) : new object?[length]);
+                Array array = SimpleValue.MakeArray(name, length) ?? MakeArray(name, declared, length);
                 for (int i = 0; i < length; i++)
                 {
                     array.SetValue(Read(reader, array.GetType().GetElementType()!), i);
@@ -74,6 +74,19 @@ internal static class CapturedObject
         return target;
     }
 
+    [UnconditionalSuppressMessage("AOT", "IL3050", Justification = "Where the program has no such array, an exception says so.")]
+    [UnconditionalSuppressMessage("Trimming", "IL2057", Justification = "The child keeps the whole test assembly.")]
+    private static Array MakeArray(string ofElements, Type declared, int length)
+    {
+        if (declared.IsArray && declared.GetElementType()!.AssemblyQualifiedName == ofElements)
+        {
+            return Array.CreateInstanceFromArrayType(declared, length);
+        }
+
+        Type type = Type.GetType(ofElements, throwOnError: true)!;
+        return type == typeof(object) ? new object?[length] : type == typeof(Type) ? new Type?[length] : Array.CreateInstance(type, length);
+    }
+
     [UnconditionalSuppressMessage("Trimming", "IL2075", Justification = "On CoreCLR.")]
     private static void Write(BinaryWriter writer, object? value, string name, int depth, Func<string, Exception> refused)
     {
@@ -92,7 +105,8 @@ internal static class CapturedObject
         if (value is Array array && IsSimple(type))
         {
             writer.Write((byte)Kind.Array);
-            writer.Write(type.GetElementType()!.FullName!);
+            Type ofElements = type.GetElementType()!;
+            writer.Write(SimpleValue.Is(ofElements) ? ofElements.FullName! : ofElements.AssemblyQualifiedName!);
             writer.Write(array.Length);
             foreach (object? element in array)
             {

@@ -24,7 +24,7 @@ internal sealed record CapturedProcess(int? ExitCode, string Output)
         var output = new StringBuilder();
         using var process = new Process { StartInfo = start };
         process.Start();
-        EventHandler kill = (_, _) => process.Kill(entireProcessTree: true);
+        EventHandler kill = (_, _) => Kill(process);
         AppDomain.CurrentDomain.ProcessExit += kill;
         try
         {
@@ -33,7 +33,7 @@ internal sealed record CapturedProcess(int? ExitCode, string Output)
             bool ended = WaitForEnd(process, timeout, isDone);
             if (!ended)
             {
-                process.Kill(entireProcessTree: true);
+                Kill(process);
             }
 
             // Until what it said has come; but a process that it has left behind may hold its outputs for ever.
@@ -73,6 +73,18 @@ internal sealed record CapturedProcess(int? ExitCode, string Output)
             {
                 // Nobody waits for it any more.
             }
+        }
+    }
+
+    private static void Kill(Process process)
+    {
+        try
+        {
+            process.Kill(entireProcessTree: true);
+        }
+        catch (Exception exception) when (exception is InvalidOperationException or AggregateException or System.ComponentModel.Win32Exception)
+        {
+            // It, or one that it has started, has ended meanwhile, or belongs to somebody else.
         }
     }
 

@@ -15,6 +15,9 @@ internal static class CapturedObject
     {
         Null,
         Value,
+        Enumeration,
+        Type,
+        Array,
         Object,
     }
 
@@ -35,11 +38,27 @@ internal static class CapturedObject
         }
 
         string name = reader.ReadString();
-        if (kind == Kind.Value)
+        switch (kind)
         {
-            // The field knows it; a type of the framework need not have a name in a published program.
-            Type ofValue = declared == typeof(object) || declared.IsInterface ? Type.GetType(name, throwOnError: true)! : Nullable.GetUnderlyingType(declared) ?? declared;
-            return ToValue(ofValue, reader.ReadString());
+            case Kind.Value:
+                return SimpleValue.Read(name, reader.ReadBytes(reader.ReadInt32()));
+            case Kind.Enumeration:
+                // The field knows it; a type of the framework need not have a name in a published program.
+                Type enumeration = Nullable.GetUnderlyingType(declared) ?? declared;
+                return Enum.ToObject(enumeration.IsEnum ? enumeration : Type.GetType(name, throwOnError: true)!, reader.ReadInt64());
+            case Kind.Type:
+                return Type.GetType(name, throwOnError: true);
+            case Kind.Array:
+                int length = reader.ReadInt32();
+                Array array = SimpleValue.MakeArray(name, length) ?? MakeArray(name, declared, length);
+                for (int i = 0; i < length; i++)
+                {
+                    array.SetValue(Read(reader, array.GetType().GetElementType()!), i);
+                }
+
+                return array;
+            default:
+                break;
         }
 
         Type type = Type.GetType(name, throwOnError: true)!;
@@ -55,6 +74,19 @@ internal static class CapturedObject
         return target;
     }
 
+    [UnconditionalSuppressMessage("AOT", "IL3050", Justification = "Where the program has no such array, an exception says so.")]
+    [UnconditionalSuppressMessage("Trimming", "IL2057", Justification = "The child keeps the whole test assembly.")]
+    private static Array MakeArray(string ofElements, Type declared, int length)
+    {
+        if (declared.IsArray && declared.GetElementType()!.AssemblyQualifiedName == ofElements)
+        {
+            return Array.CreateInstanceFromArrayType(declared, length);
+        }
+
+        Type type = Type.GetType(ofElements, throwOnError: true)!;
+        return type == typeof(object) ? new object?[length] : type == typeof(Type) ? new Type?[length] : Array.CreateInstance(type, length);
+    }
+
     [UnconditionalSuppressMessage("Trimming", "IL2075", Justification = "On CoreCLR.")]
     private static void Write(BinaryWriter writer, object? value, string name, int depth, Func<string, Exception> refused)
     {
@@ -65,18 +97,31 @@ internal static class CapturedObject
         }
 
         Type type = value.GetType();
-        if (ToText(value) is string text)
+        if (WriteSimple(writer, value, type))
         {
-            writer.Write((byte)Kind.Value);
-            writer.Write(type.AssemblyQualifiedName!);
-            writer.Write(text);
+            return;
+        }
+
+        if (value is Array array && IsSimple(type))
+        {
+            writer.Write((byte)Kind.Array);
+            Type ofElements = type.GetElementType()!;
+            writer.Write(SimpleValue.Is(ofElements) ? ofElements.FullName! : ofElements.AssemblyQualifiedName!);
+            writer.Write(array.Length);
+            foreach (object? element in array)
+            {
+                Write(writer, element, name + "[]", depth + 1, refused);
+            }
+
             return;
         }
 
         // What the compiler has made, and the object that the test is a method of. Others may be anything: files, connections, objects that somebody compares.
         if (depth > 0 && !IsOfCompiler(type) && name != "this")
         {
-            throw refused($"it captures '{name}', a {type}, and the child is another process: only numbers, texts, times and enumerations are copied. Make it inside of the test");
+            throw refused(
+                $"it captures '{name}', a {type}, and the child is another process: only numbers, texts, times, enumerations and arrays of them are copied. Make it inside of the test, " +
+                "and in a block of its own if another lambda beside it needs it: lambdas of one block have their captured variables in common");
         }
 
         if (depth > MostDepth || type.IsValueType)
@@ -89,7 +134,7 @@ internal static class CapturedObject
         List<FieldInfo> fields = [];
         for (Type? declaring = type; declaring is not null; declaring = declaring.BaseType)
         {
-            fields.AddRange(declaring.GetFields(Fields));
+            fields.AddRange(declaring.GetFields(Fields).Where(field => !IsCache(field)));
         }
 
         writer.Write(fields.Count);
@@ -101,44 +146,44 @@ internal static class CapturedObject
         }
     }
 
+    private static bool WriteSimple(BinaryWriter writer, object value, Type type)
+    {
+        if (value is Enum number)
+        {
+            writer.Write((byte)Kind.Enumeration);
+            writer.Write(type.AssemblyQualifiedName!);
+            writer.Write(type.GetEnumUnderlyingType() == typeof(ulong) ? unchecked((long)Convert.ToUInt64(number, CultureInfo.InvariantCulture)) : Convert.ToInt64(number, CultureInfo.InvariantCulture));
+            return true;
+        }
+
+        if (value is Type captured && captured.AssemblyQualifiedName is { } known)
+        {
+            writer.Write((byte)Kind.Type);
+            writer.Write(known);
+            return true;
+        }
+
+        if (SimpleValue.ToBytes(value) is not { } bytes)
+        {
+            return false;
+        }
+
+        writer.Write((byte)Kind.Value);
+        writer.Write(type.FullName!);
+        writer.Write(bytes.Length);
+        writer.Write(bytes);
+        return true;
+    }
+
+    // Arrays whose elements are values that can be copied; one of objects may have others, which are refused one by one.
+    private static bool IsSimple(Type array)
+        => array.IsSZArray && array.GetElementType() is { } element && (SimpleValue.Is(element) || element == typeof(object) || element == typeof(Type) || (Nullable.GetUnderlyingType(element) ?? element).IsEnum);
+
     private static bool IsOfCompiler(Type type) => type.IsDefined(typeof(CompilerGeneratedAttribute), inherit: false);
+
+    // Where a lambda is in a loop or in another lambda, the compiler keeps its delegate beside the variables that it captures.
+    private static bool IsCache(FieldInfo field) => field.Name.StartsWith("<>9__", StringComparison.Ordinal) && typeof(Delegate).IsAssignableFrom(field.FieldType) && IsOfCompiler(field.DeclaringType!);
 
     // The compiler calls a captured 'this' <>4__this, and the variables of an outer block CS$<>8__locals1.
     private static string NameOf(FieldInfo field) => field.Name.EndsWith("__this", StringComparison.Ordinal) ? "this" : field.Name;
-
-    private static string? ToText(object value) => value switch
-    {
-        string text => text,
-        Enum number => Convert.ToString(Convert.ChangeType(number, Enum.GetUnderlyingType(number.GetType()), CultureInfo.InvariantCulture), CultureInfo.InvariantCulture),
-        char letter => ((int)letter).ToString(CultureInfo.InvariantCulture),
-        double number => BitConverter.DoubleToInt64Bits(number).ToString(CultureInfo.InvariantCulture),
-        float number => BitConverter.SingleToInt32Bits(number).ToString(CultureInfo.InvariantCulture),
-        DateTime time => time.ToBinary().ToString(CultureInfo.InvariantCulture),
-        DateTimeOffset time => time.ToString("O", CultureInfo.InvariantCulture),
-        TimeSpan time => time.Ticks.ToString(CultureInfo.InvariantCulture),
-        Guid guid => guid.ToString(),
-        bool or byte or sbyte or short or ushort or int or uint or long or ulong or decimal => Convert.ToString(value, CultureInfo.InvariantCulture),
-        _ => null,
-    };
-
-    private static object ToValue(Type type, string text)
-    {
-        if (type.IsEnum)
-        {
-            return Enum.ToObject(type, Convert.ChangeType(text, Enum.GetUnderlyingType(type), CultureInfo.InvariantCulture));
-        }
-
-        return type switch
-        {
-            _ when type == typeof(string) => text,
-            _ when type == typeof(char) => (char)int.Parse(text, CultureInfo.InvariantCulture),
-            _ when type == typeof(double) => BitConverter.Int64BitsToDouble(long.Parse(text, CultureInfo.InvariantCulture)),
-            _ when type == typeof(float) => BitConverter.Int32BitsToSingle(int.Parse(text, CultureInfo.InvariantCulture)),
-            _ when type == typeof(DateTime) => DateTime.FromBinary(long.Parse(text, CultureInfo.InvariantCulture)),
-            _ when type == typeof(DateTimeOffset) => DateTimeOffset.ParseExact(text, "O", CultureInfo.InvariantCulture),
-            _ when type == typeof(TimeSpan) => TimeSpan.FromTicks(long.Parse(text, CultureInfo.InvariantCulture)),
-            _ when type == typeof(Guid) => Guid.Parse(text),
-            _ => Convert.ChangeType(text, type, CultureInfo.InvariantCulture),
-        };
-    }
 }

@@ -16,14 +16,26 @@ internal static class ChildProcess
         {
             string request = Path.Combine(folder, "call"), answer = Path.Combine(folder, "result");
             File.WriteAllBytes(request, call);
-            var start = new ProcessStartInfo(executable, [request, answer]) { RedirectStandardOutput = true, RedirectStandardError = true, RedirectStandardInput = true };
+            var start = new ProcessStartInfo(executable, [request, answer, Environment.ProcessId.ToString(CultureInfo.InvariantCulture)]);
             SetEnvironment(start.Environment, options);
-            CapturedProcess process = CapturedProcess.Run(start, options.Timeout);
+            CapturedProcess process = CapturedProcess.Run(start, options.Timeout, () => File.Exists(answer));
             Report(process, File.Exists(answer) ? TestResult.Read(File.ReadAllBytes(answer)) : null, options, test);
         }
         finally
         {
+            Delete(folder);
+        }
+    }
+
+    // A process that the test has left may write there; that is no reason to hide what the child has told.
+    private static void Delete(string folder)
+    {
+        try
+        {
             Directory.Delete(folder, recursive: true);
+        }
+        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
+        {
         }
     }
 
@@ -50,14 +62,24 @@ internal static class ChildProcess
     private static void Report(CapturedProcess process, TestResult? result, PublishedTestOptions options, string test)
     {
         string said = process.Output.Length == 0 ? "" : $"\nIt said:\n{process.Output}";
+        if (result is { Passed: false })
+        {
+            string message = $"{result.Message}\nIn the published child:\n{result.StackTrace}{said}";
+            throw result.IsAssertion ? new HeapAssertException(message) : new PublishedTestException($"{result.ExceptionType}: {message}", result.ExceptionType);
+        }
+
         if (process.ExitCode is not int exitCode)
         {
-            throw new PublishedTestException($"The published child did not end within {options.Timeout.TotalSeconds:0} s (PublishedTestOptions.Timeout) and was ended, in {test}.{said}");
+            throw new PublishedTestException(
+                result is not null
+                ? $"The test passed, but the published child did not end and was ended, in {test}: has it left a thread that is not IsBackground?{said}"
+                : $"The published child did not end within {options.Timeout.TotalSeconds:0} s (PublishedTestOptions.Timeout) and was ended, in {test}.{said}");
         }
 
         if (exitCode > SignalBase && exitCode <= SignalBase + 64)
         {
-            throw new PublishedTestException($"The published child crashed, by {SignalName(exitCode - SignalBase)}, in {test}.{said}");
+            string when = result is null ? "" : ", behind the test, which had passed";
+            throw new PublishedTestException($"The published child crashed, by {SignalName(exitCode - SignalBase)}, in {test}{when}.{said}");
         }
 
         if (result is null)
@@ -66,23 +88,15 @@ internal static class ChildProcess
                 $"The published child ended by itself in {test}, with exit code {exitCode.ToString(CultureInfo.InvariantCulture)} and before the test had: by Environment.Exit, or by an exception in a thread.{said}");
         }
 
-        if (result.Passed && exitCode != 0)
+        if (exitCode != 0)
         {
             throw new PublishedTestException($"The test passed, but the published child ended with exit code {exitCode.ToString(CultureInfo.InvariantCulture)}, in {test}.{said}");
         }
 
-        if (result.Passed)
+        if (process.Output.Length != 0)
         {
-            if (process.Output.Length != 0)
-            {
-                Console.WriteLine(process.Output);
-            }
-
-            return;
+            Console.WriteLine(process.Output);
         }
-
-        string message = $"{result.Message}\nIn the published child:\n{result.StackTrace}{said}";
-        throw result.IsAssertion ? new HeapAssertException(message) : new PublishedTestException($"{result.ExceptionType}: {message}", result.ExceptionType);
     }
 
     private static string SignalName(int signal) => signal switch

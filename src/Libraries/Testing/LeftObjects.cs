@@ -9,23 +9,42 @@ internal sealed class LeftObjects
     private const int MostTypes = 20;
     private const int MostPlaces = 5;
 
-    private readonly List<OfType> _types = [];
+    private readonly List<OfType> _types;
 
-    internal LeftObjects(LiveObjects before, LiveObjects after, LiveObjects lostBefore, LiveObjects lostAfter)
+    /// <summary>What one run has left.</summary>
+    /// <param name="before">All objects before it.</param>
+    /// <param name="after">All behind it.</param>
+    /// <param name="lostBefore">Those that no root leads to, before it.</param>
+    /// <param name="lostAfter">Those that no root leads to, behind it.</param>
+    /// <param name="own">The type of an object that the run itself needs; 0 if there is none.</param>
+    internal LeftObjects(LiveObjects before, LiveObjects after, LiveObjects lostBefore, LiveObjects lostAfter, nint own)
     {
         var types = new Dictionary<nint, OfType>();
         Add(types, after.Entries, 1);
         Add(types, before.Entries, -1);
         AddLost(types, lostAfter.Entries, 1);
         AddLost(types, lostBefore.Entries, -1);
-        _types.AddRange(types.Values.Where(type => type.Count > 0 || type.Bytes > 0).OrderByDescending(type => type.Bytes));
-        Count = _types.Sum(type => Math.Max(type.Count, 0));
-        Bytes = _types.Sum(type => Math.Max(type.Bytes, 0));
+        if (types.TryGetValue(own, out OfType? ofOwn) && ofOwn.Count > 0)
+        {
+            ofOwn.Bytes -= ofOwn.Bytes / ofOwn.Count;
+            ofOwn.Count--;
+        }
+
+        _types = Sorted(types.Values);
     }
 
-    internal long Count { get; }
+    private LeftObjects(List<OfType> types) => _types = types;
 
-    internal long Bytes { get; }
+    internal long Count => _types.Sum(type => Math.Max(type.Count, 0));
+
+    internal long Bytes => _types.Sum(type => Math.Max(type.Bytes, 0));
+
+    /// <summary>What this run and another one have both left.</summary>
+    internal LeftObjects Common(LeftObjects other)
+    {
+        Dictionary<nint, OfType> others = other._types.ToDictionary(type => type.Handle);
+        return new LeftObjects(Sorted(_types.Where(type => others.ContainsKey(type.Handle)).Select(type => type.Common(others[type.Handle]))));
+    }
 
     /// <summary>The message of a failed assertion.</summary>
     internal string Describe(long allowed, bool reclaimed)
@@ -68,6 +87,8 @@ internal sealed class LeftObjects
         var (lost, _) => string.Create(CultureInfo.InvariantCulture, $", to {lost} of which nothing leads any more"),
     };
 
+    private static List<OfType> Sorted(IEnumerable<OfType> types) => [.. types.Where(type => type.Count > 0 || type.Bytes > 0).OrderByDescending(type => type.Bytes)];
+
     private static void Add(Dictionary<nint, OfType> types, ReadOnlySpan<LeakEntry> entries, int sign)
     {
         foreach (LeakEntry entry in entries)
@@ -103,6 +124,8 @@ internal sealed class LeftObjects
 
     private sealed class OfType(nint handle)
     {
+        public nint Handle => handle;
+
         public long Count { get; set; }
 
         public long Bytes { get; set; }
@@ -110,6 +133,18 @@ internal sealed class LeftObjects
         public long Lost { get; set; }
 
         public Dictionary<uint, (long Count, long Bytes)> Places { get; } = [];
+
+        public OfType Common(OfType other)
+        {
+            var common = new OfType(handle) { Count = Math.Min(Count, other.Count), Bytes = Math.Min(Bytes, other.Bytes), Lost = Math.Min(Lost, other.Lost) };
+            foreach ((uint stack, (long count, long bytes)) in Places)
+            {
+                (long otherCount, long otherBytes) = other.Places.GetValueOrDefault(stack);
+                common.Places[stack] = (Math.Min(count, otherCount), Math.Min(bytes, otherBytes));
+            }
+
+            return common;
+        }
 
         public string Name => Type.GetTypeFromHandle(RuntimeTypeHandle.FromIntPtr(handle))?.ToString() ?? "an unknown type";
     }

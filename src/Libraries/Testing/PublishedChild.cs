@@ -1,111 +1,133 @@
-using System.Diagnostics;
 using System.Security.Cryptography;
 using System.Text;
 
 namespace Freehold.Testing;
 
-/// <summary>The child's executable: published by the first test that needs it, and only if the test assembly or something beside it is not what it was at the last publish.</summary>
+/// <summary>
+/// The child's executable: published by the first test that needs it, into a folder whose name is a hash of what it was made of, and which never changes. So a run of tests keeps its child while another one, behind a
+/// change, publishes the next.
+/// </summary>
 internal static class PublishedChild
 {
-    private const string Name = "freehold-test-child";
+    private const int MostKept = 3;
 
     private static readonly Lock s_lock = new();
-    private static (ChildSettings Settings, string Executable)? s_published;
+    private static readonly Dictionary<(string Folder, string Text, string Work), (string? Executable, string Error)> s_published = [];
+    private static readonly List<IDisposable> s_used = [];
 
     /// <summary>The path of the executable.</summary>
-    /// <exception cref="PublishedTestException">The publish failed.</exception>
+    /// <exception cref="PublishedTestException">The publish failed; it is not tried again by this process.</exception>
     internal static string Get(ChildSettings settings)
     {
         lock (s_lock)
         {
-            if (s_published is not { } published || published.Settings != settings)
+            (string Folder, string Text, string Work) key = (settings.Folder, settings.Text, settings.Work);
+            if (!s_published.TryGetValue(key, out (string? Executable, string Error) published))
             {
-                s_published = published = (settings, Publish(settings));
+                try
+                {
+                    published = (Find(settings), "");
+                }
+                catch (PublishedTestException failure)
+                {
+                    published = (null, failure.Message);
+                }
+
+                s_published[key] = published;
             }
 
-            return published.Executable;
-        }
-    }
-
-    private static string Publish(ChildSettings settings)
-    {
-        if (!File.Exists(settings.Project))
-        {
-            throw new PublishedTestException($"Freehold.Testing: the project of the child, {settings.Project}, is gone. Build the test project again, on this machine.");
-        }
-
-        string folder = Path.GetDirectoryName(settings.Project)!, executable = Path.Combine(folder, "publish", Name), stamp = Path.Combine(folder, "publish.stamp");
-        // Another run of the same tests may be publishing.
-        using FileStream locked = TakeLock(Path.Combine(folder, "publish.lock"));
-        string content = ContentOf(settings);
-        if (File.Exists(executable) && File.Exists(stamp) && File.ReadAllText(stamp) == content)
-        {
+            string executable = published.Executable ?? throw new PublishedTestException(published.Error);
+            // Each time: tests write files, too.
+            ChildFiles.Link(settings.Folder, Path.GetDirectoryName(executable)!);
             return executable;
         }
+    }
 
-        File.Delete(stamp);
-        (int exitCode, string output) = RunPublish(settings, folder);
+    private static string Find(ChildSettings settings)
+    {
+        try
+        {
+            string children = Path.Combine(settings.Work, "publish");
+            Directory.CreateDirectory(children);
+            // Another run of the same tests may be publishing.
+            using IDisposable locked = FileLock.Take(Path.Combine(settings.Work, "publish.lock"), DotNetPublish.Timeout);
+            string content = ContentOf(settings), folder = Path.Combine(children, content), executable = Path.Combine(folder, ChildProject.Name);
+            if (!File.Exists(executable))
+            {
+                Publish(settings, folder);
+            }
+
+            // Held to the end of this process: nobody deletes what it uses.
+            s_used.Add(FileLock.TryShare(folder + ".lock") ?? throw new IOException($"'{folder}.lock' is locked by another process."));
+            File.SetLastWriteTimeUtc(folder + ".lock", DateTime.UtcNow);
+            DeleteOld(children);
+            return executable;
+        }
+        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
+        {
+            throw new PublishedTestException($"Freehold.Testing: the child cannot be made in {settings.Work}: {exception.Message}");
+        }
+    }
+
+    private static void Publish(ChildSettings settings, string folder)
+    {
+        // A process that a killed run of tests has left may still write into its folder.
+        string works = Path.Combine(settings.Work, "work"), work = Path.Combine(works, Environment.ProcessId + "-" + Guid.NewGuid().ToString("N")[..8]);
+        Delete(works);
+        string project = ChildProject.Write(settings, work), output = Path.Combine(work, "publish"), executable = Path.Combine(output, ChildProject.Name);
+        (int exitCode, string said) = DotNetPublish.Run(settings.DotNet, project, output);
         if (exitCode != 0 || !File.Exists(executable))
         {
-            string command = $"{settings.DotNet} publish {settings.Project}";
-            throw new PublishedTestException($"Freehold.Testing: the test project could not be published as a child (exit code {exitCode} of '{command}'):\n{Errors(output)}");
+            throw new PublishedTestException($"Freehold.Testing: the test project could not be published as a child (exit code {exitCode} of '{settings.DotNet} publish {project}'):\n{DotNetPublish.Errors(said)}");
         }
 
-        File.WriteAllText(stamp, content);
-        return executable;
+        Delete(folder);
+        Directory.Move(output, folder);
+        Delete(works);
     }
 
-    private static FileStream TakeLock(string path)
+    // Those that no run of tests uses, but for the last ones. Under the lock of the folder, which each run has when it takes one of them.
+    private static void DeleteOld(string children)
     {
-        while (true)
+        foreach (string file in Directory.GetFiles(children, "*.lock").OrderByDescending(File.GetLastWriteTimeUtc).Skip(MostKept))
         {
-            try
+            using IDisposable? locked = FileLock.TryOwn(file);
+            if (locked is not null)
             {
-                return new FileStream(path, FileMode.OpenOrCreate, FileAccess.ReadWrite, FileShare.None);
-            }
-            catch (IOException) when (File.Exists(path))
-            {
-                Thread.Sleep(200);
+                Delete(file[..^".lock".Length]);
+                File.Delete(file);
             }
         }
     }
 
-    // A hash, not times: a build that changes nothing writes the same assemblies again.
+    private static void Delete(string folder)
+    {
+        try
+        {
+            Directory.Delete(folder, recursive: true);
+        }
+        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
+        {
+            // There is none, or somebody writes there: it is deleted another time.
+        }
+    }
+
+    // A hash, not times: a build that changes nothing writes the same assemblies again. The project has the frameworks, the folder and the version of this package.
     private static string ContentOf(ChildSettings settings)
     {
         using var hash = IncrementalHash.CreateHash(HashAlgorithmName.SHA256);
-        string[] files = [settings.Project, .. Directory.GetFiles(settings.Folder, "*.dll").Order(StringComparer.Ordinal)];
-        foreach (string file in files)
+        hash.AppendData(Encoding.UTF8.GetBytes(settings.Text));
+        hash.AppendData(Encoding.UTF8.GetBytes(ChildProject.Text(settings)));
+        // Of its folders those that have translations.
+        foreach (string folder in (string[])[settings.Folder, .. Directory.GetDirectories(settings.Folder).Order(StringComparer.Ordinal)])
         {
-            hash.AppendData(Encoding.UTF8.GetBytes(Path.GetFileName(file)));
-            hash.AppendData(SHA256.HashData(File.ReadAllBytes(file)));
+            foreach (string file in Directory.GetFiles(folder, folder == settings.Folder ? "*.dll" : "*.resources.dll").Order(StringComparer.Ordinal))
+            {
+                hash.AppendData(Encoding.UTF8.GetBytes(Path.GetRelativePath(settings.Folder, file)));
+                hash.AppendData(SHA256.HashData(File.ReadAllBytes(file)));
+            }
         }
 
-        return Convert.ToHexString(hash.GetHashAndReset());
-    }
-
-    private static (int ExitCode, string Output) RunPublish(ChildSettings settings, string folder)
-    {
-        var start = new ProcessStartInfo(settings.DotNet, ["publish", settings.Project, "-nologo", "-v", "quiet", "-o", Path.Combine(folder, "publish"), "-nodeReuse:false"])
-        {
-            WorkingDirectory = folder,
-            RedirectStandardOutput = true,
-            RedirectStandardError = true,
-        };
-        // What a test host, a collector of coverage or a debugger has set for this process is not for the build.
-        string[] foreign = ["MSBUILD", "VSTEST", "CORECLR_", "COR_", "COMPLUS_", "DOTNET_STARTUP_HOOKS", "DOTNET_gc", "TESTINGPLATFORM"];
-        foreach (string variable in start.Environment.Keys.Where(key => foreign.Any(prefix => key.StartsWith(prefix, StringComparison.OrdinalIgnoreCase))).ToList())
-        {
-            start.Environment.Remove(variable);
-        }
-
-        return CapturedProcess.Run(start, TimeSpan.FromMinutes(30)) is { ExitCode: int exitCode, Output: string output } ? (exitCode, output) : throw new PublishedTestException("Freehold.Testing: the publish of the child did not end within 30 minutes.");
-    }
-
-    // The errors, once each, if it says such; else all of it.
-    private static string Errors(string output)
-    {
-        List<string> errors = [.. output.Split('\n').Select(line => line.Trim()).Where(line => line.Contains("error", StringComparison.OrdinalIgnoreCase)).Distinct()];
-        return errors.Count != 0 ? string.Join('\n', errors) : output.Trim();
+        return Convert.ToHexString(hash.GetHashAndReset())[..32];
     }
 }

@@ -19,6 +19,7 @@ public static class PublishedTest
         ArgumentNullException.ThrowIfNull(test);
         if (Heap.IsManual)
         {
+            TestCall.RefuseAsyncVoid(test);
             test();
         }
         else
@@ -47,8 +48,8 @@ public static class PublishedTest
 
     internal static void Run(Delegate test, Assertion assertion, long number, PublishedTestOptions options)
     {
-        ChildSettings settings = ChildSettings.Find();
-        byte[] call = TestCall.Write(test, assertion, number, settings.Assembly);
+        byte[] call = TestCall.Write(test, assertion, number);
+        ChildSettings settings = ChildSettings.Find(test.Method.DeclaringType!.Assembly.GetName().Name!, TestCall.Describe(test));
         ChildProcess.Run(PublishedChild.Get(settings), call, options, TestCall.Describe(test));
     }
 }

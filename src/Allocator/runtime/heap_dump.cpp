@@ -171,8 +171,8 @@ void be_expendable() noexcept {
 [[noreturn]] void dump_in_child(int socket, int result, pid_t parent) noexcept {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(kCutOff);
-  be_expendable();
   keep_only(socket, result);
+  be_expendable();  // opens a file, and the program may have no descriptor left
   diag::DumpedTypes types;
   if (!types.has_memory()) _exit(kNoMemory);
   Dump dump = {state.stream, types, {kDone, {}}, result, false};

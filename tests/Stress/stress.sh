@@ -11,7 +11,6 @@
 #   model        tests/Contract's random object graphs in a published program, with 1 to 16 threads, under each of six settings
 #   moving       the same, the framework's collections, and references to deleted objects, under each mode of FREEHOLD_STRESS
 #   long         random graphs under each mode, whose whole heap is rarely collected: many more steps
-#   escape       2,000 random programs with the compiler's deletions, beside a model of what is deleted (tests/Compiler.Tests/RandomPrograms)
 #   meshing      the model test of tests/Meshing.Tests: random programs of many threads, meshed as often as possible under each barrier; with --all, in the first
 #                round, also tests/MeshingPrograms/run.sh --long
 #   programs     with --all, in the first round: real programs by the handle compiler, tests/Bridge.Programs
@@ -265,7 +264,6 @@ while [ "$SECONDS" -lt "$end" ] || [ "$round" -eq 0 ]; do
   next=$(((seed + round * 7919 + RANDOM) % 2000000 + 1))
   one "" "FREEHOLD_TEST_SEED=$next" -- "$tests" '--gtest_filter=*HeapModelTest.*' --gtest_brief=1
   one "" "FREEHOLD_TEST_SEED=$next" -- "$artifacts/native/bin/mesh_tests" '--gtest_filter=*MeshModelTest*' --gtest_brief=1
-  one "" "FREEHOLD_TEST_SEED=$next" -- dotnet test -c Release -nologo "$root/tests/Compiler.Tests" --filter "FullyQualifiedName~Nothing_deleted_is_used"
   if [ "$round" -eq 0 ] && $all; then one "" -- "$root/tests/MeshingPrograms/run.sh" --long; fi
   if [ "$round" -eq 0 ] && $all; then one "" -- "$root/tests/Bridge.Programs/run.sh" --all; fi
   for i in "${!settings_of_model[@]}"; do

@@ -8,7 +8,7 @@ namespace Freehold.Rewriter.Escape;
 /// <summary>
 /// Writes a plan into the code of a method. Each object gets a local of its own, which is null until it is made and from its deletion on: so a place that is reached on another path deletes nothing.
 /// </summary>
-internal sealed class DeletionWriter(MethodDefinition method)
+public sealed class DeletionWriter(MethodDefinition method)
 {
     private readonly ModuleDefinition _module = method.Module;
 

@@ -12,6 +12,7 @@
 #include "heap/pins.h"
 #include "heap/promotion.h"
 #include "heap/promotion_counters.h"
+#include "heap/promotion_policy.h"
 #include "heap_fixture.h"
 #include "runtime/memory_moves.h"
 
@@ -270,6 +271,25 @@ TEST_F(CardsTest, AShortRoundPatchesWhatIsMarked) {
   EXPECT_EQ(heap::promotion_counters.short_rounds, short_rounds + 1);
   EXPECT_EQ(*unmarked, name(kept[100]));
   EXPECT_EQ(card_of(stays) & heap::Card::kForRounds, 0);
+}
+
+// Short rounds leave old blocks as they are. Where these hold too much, a round goes through the whole heap, but not where there is nothing old to be won.
+TEST_F(CardsTest, OldBlocksThatHoldTooMuchHaveTheirTurn) {
+  young_blocks(4, 10);
+  ASSERT_GT(heap::promote(PromotionScope::kSparse), 0u);
+  grow_old();
+  young_blocks(40, 10);
+  ASSERT_TRUE(heap::are_old_blocks_due());
+  ASSERT_GT(heap::promote(PromotionScope::kFragmented), 0u);
+  EXPECT_EQ(heap::promotion_counters.short_rounds, 1u) << "all of it is young";
+  young_blocks(20, 10);
+  grow_old();
+  young_blocks(30, 10);
+  ASSERT_TRUE(heap::are_old_blocks_due());
+  ASSERT_GT(heap::promote(PromotionScope::kFragmented), 0u);
+  EXPECT_EQ(heap::promotion_counters.short_rounds, 1u) << "two fifths of it are old";
+  EXPECT_FALSE(heap::are_old_blocks_due());
+  expect_valid("after both");
 }
 
 // What a pin has kept in its block is still young, and is found by the next short round.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "heap/accounting.h"
+#include "heap/promotion_counters.h"
 #include "heap_fixture.h"
 #include "runtime/collections.h"
 #include "runtime/gc_heap.h"
@@ -101,6 +102,22 @@ TEST_F(GcSettingsTest, TheLimitIsWhatTheFirstOfItsSourcesSays) {
   EXPECT_EQ(heap_limit(), 300u);
   core::knobs.heap_limit = 60;
   EXPECT_EQ(heap_limit(), 60u);
+}
+
+// A library may ask for each of its requests. Each counts; a round over the whole heap is for who forces it.
+TEST_F(GcSettingsTest, OnlyAForcedCollectionCompacts) {
+  core::knobs.promotion = true;
+  constexpr int32_t kNonBlocking = 1, kBlocking = 2, kOptimized = 4;
+  const uint64_t before = heap::promotion_counters.rounds;
+  const int32_t collections = collection_count(0);
+  for (int i = 0; i < 20; i++) {
+    for (int32_t generation : {0, 1}) collect_garbage(generation, kBlocking);
+    for (int32_t mode : {kOptimized, kBlocking | kOptimized, kNonBlocking}) collect_garbage(2, mode);
+  }
+  EXPECT_EQ(heap::promotion_counters.rounds, before);
+  EXPECT_GE(collection_count(0), collections + 100);
+  collect_garbage(2, kBlocking);
+  EXPECT_GT(heap::promotion_counters.rounds, before);
 }
 
 TEST_F(GcSettingsTest, EmbeddedSettingsAreFoundByName) {

@@ -168,6 +168,19 @@ TEST_F(ReclaimTest, GrowthIsCountedFromTheLastTime) {
   EXPECT_TRUE(heap::should_reclaim());
 }
 
+// What was noted of the last one stays until this one has ended: who waits for distance to another stop is not to hurry for a reclaim that is under way.
+TEST_F(ReclaimTest, OneThatIsMadeDoesNotWait) {
+  heap::set_limit(size_t{1} << 30);
+  EXPECT_FALSE(heap::is_reclaim_waiting());
+  allocate(&bytes_type.table, 40 << 20);
+  EXPECT_TRUE(heap::is_reclaim_waiting());
+  heap::note_reclaim_begins();
+  EXPECT_TRUE(heap::should_reclaim());
+  EXPECT_FALSE(heap::is_reclaim_waiting());
+  note(40 << 20, true, 0);
+  EXPECT_TRUE(heap::is_reclaim_waiting());
+}
+
 // A program that has deleted most of its heap is looked after as a small one, some time later; one whose heap goes up and down is not.
 TEST_F(ReclaimTest, GrowthIsCountedFromLessWhenTheHeapStaysSmall) {
   heap::set_limit(size_t{4} << 30);

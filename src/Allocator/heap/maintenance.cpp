@@ -165,7 +165,7 @@ void* maintenance_thread(void*) noexcept {
 
 bool start_maintenance() noexcept {
   // The thread that would reclaim leaves distance between its rounds; the heap grows meanwhile.
-  core::stop_spacing.set_urgent([]() noexcept { return !is_reclaiming() && should_reclaim(); });
+  core::stop_spacing.set_urgent(is_reclaim_waiting);
   bool started = start_background_thread("Freehold", maintenance_thread);
   bool moves = core::knobs.promotion && !core::knobs.debug;
   if (core::knobs.stress.promote != 0 && moves) {

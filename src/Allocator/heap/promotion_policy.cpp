@@ -21,7 +21,8 @@ constexpr uint64_t kFragmentedAt = 22, kPacedAt = 24, kEndAt = 19;
 // When short rounds, of young blocks, have left too much in old ones.
 constexpr uint64_t kOldAt = 28;
 
-// Hints for other threads, relaxed: written by the round under way. Nothing is read on the strength of them.
+// Hints for other threads: written by the round under way. The first two are sums that recent_totals() is not older than: stored behind them, by a release, and read before them. Else a
+// difference could be less than nothing. The others relaxed; nothing is read on the strength of them.
 struct State {
   std::atomic<uint64_t> deleted_at_last_round{0}, deleted_at_last_whole_round{0};
   std::atomic<bool> candidates_suffice{false};
@@ -51,28 +52,30 @@ bool is_heap_fragmented() noexcept { return core::knobs.promotion && !core::knob
 
 bool should_promote() noexcept {
   if (core::knobs.debug || !core::knobs.promotion) return false;
+  uint64_t then = state.deleted_at_last_round.load(std::memory_order_acquire);
   ThreadTotals totals = recent_totals();
   uint64_t live = totals.live_bytes(), footprint = memory_footprint();
   // A short round costs what was stored since the last one, a walk over the whole heap what lives.
   uint64_t share = footprint / (state.last_round_was_short.load(std::memory_order_relaxed) ? 32 : 8), enough = std::min(share, kEnoughDeleted);
-  if (!is_fragmented(live, footprint) || totals.deleted_bytes - state.deleted_at_last_round.load(std::memory_order_relaxed) < enough) return false;
+  if (!is_fragmented(live, footprint) || totals.deleted_bytes - then < enough) return false;
   return forwarding_bytes() < footprint / 8 + kSlack;
 }
 
 bool are_old_blocks_due() noexcept {
+  uint64_t then = state.deleted_at_last_whole_round.load(std::memory_order_acquire);
   ThreadTotals totals = recent_totals();
   uint64_t live = totals.live_bytes(), footprint = memory_footprint();
-  return footprint >= live / 16 * kOldAt + kSlack && totals.deleted_bytes - state.deleted_at_last_whole_round.load(std::memory_order_relaxed) >= footprint / 8;
+  return footprint >= live / 16 * kOldAt + kSlack && totals.deleted_bytes - then >= footprint / 8;
 }
 
 bool had_enough_candidates() noexcept { return state.candidates_suffice.load(std::memory_order_relaxed); }
 
-void note_round() noexcept { state.deleted_at_last_round.store(thread_totals().deleted_bytes, std::memory_order_relaxed); }
+void note_round() noexcept { state.deleted_at_last_round.store(thread_totals().deleted_bytes, std::memory_order_release); }
 void note_candidates(bool suffice) noexcept { state.candidates_suffice.store(suffice, std::memory_order_relaxed); }
 
 void note_walk(bool is_short, uint64_t cards) noexcept {
   state.last_round_was_short.store(is_short, std::memory_order_relaxed);
-  if (!is_short) state.deleted_at_last_whole_round.store(thread_totals().deleted_bytes, std::memory_order_relaxed);
+  if (!is_short) state.deleted_at_last_whole_round.store(thread_totals().deleted_bytes, std::memory_order_release);
   state.cards_walked = cards;
 }
 

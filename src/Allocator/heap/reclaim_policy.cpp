@@ -94,6 +94,8 @@ void forget_running_reclaims() noexcept { state.running.store(0, std::memory_ord
 
 bool is_reclaiming() noexcept { return state.running.load(std::memory_order_relaxed) != 0; }
 
+bool is_reclaim_waiting() noexcept { return !is_reclaiming() && should_reclaim(); }
+
 bool is_reclaim_behind() noexcept { return has_outrun(growth() / 2 * 3); }
 
 bool is_reclaim_far_behind() noexcept { return has_outrun(growth() * 4); }

@@ -16,6 +16,9 @@ inline bool should_reclaim() noexcept { return reclaim_due() != ReclaimDue::kNot
 void note_reclaim_begins() noexcept;
 void note_reclaim(const Reclaimed& reclaimed) noexcept;
 
+// One is due, and nobody makes it: for who would make it, and has put something else in front.
+bool is_reclaim_waiting() noexcept;
+
 // In the child of a fork, where no thread is.
 void forget_running_reclaims() noexcept;
 

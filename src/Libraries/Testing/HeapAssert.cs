@@ -1,6 +1,6 @@
 namespace Freehold.Testing;
 
-/// <summary>Assertions on Freehold's heap, for every test framework: one that does not hold throws <see cref="HeapAssertException"/>.</summary>
+/// <summary>Assertions on Freehold's heap: one that does not hold throws <see cref="HeapAssertException"/>.</summary>
 /// <remarks>
 /// A test runs on the garbage collector, where none of this is true. So each method runs its block in a published child, as <see cref="PublishedTest.Run(Action, PublishedTestOptions?)"/> does, in debug mode. In that
 /// child, and in every other program published with Freehold, the block runs at once where it is.
@@ -27,21 +27,13 @@ public static class HeapAssert
     /// <param name="bytes">How many, of all types together.</param>
     /// <param name="block">Runs as in <see cref="LeavesNothing(Action)"/>.</param>
     /// <exception cref="HeapAssertException">It leaves more.</exception>
-    public static void LeavesAtMost(long bytes, Action block)
-    {
-        ArgumentOutOfRangeException.ThrowIfNegative(bytes);
-        Check(Assertion.LeavesAtMost, bytes, block);
-    }
+    public static void LeavesAtMost(long bytes, Action block) => Check(Assertion.LeavesAtMost, bytes, block);
 
     /// <summary>As <see cref="LeavesAtMost(long, Action)"/>, for an asynchronous block, which is run to its end. The task that it returns does not count.</summary>
     /// <param name="bytes">As there.</param>
     /// <param name="block">As there.</param>
     /// <exception cref="HeapAssertException">As there.</exception>
-    public static void LeavesAtMost(long bytes, Func<Task> block)
-    {
-        ArgumentOutOfRangeException.ThrowIfNegative(bytes);
-        Check(Assertion.LeavesAtMost, bytes, block);
-    }
+    public static void LeavesAtMost(long bytes, Func<Task> block) => Check(Assertion.LeavesAtMost, bytes, block);
 
     /// <summary>Behind the block nothing more than before can be reached, from statics, caches, events, other threads: the heap would delete the rest by itself, without deletion by the program.</summary>
     /// <param name="block">Runs as in <see cref="LeavesNothing(Action)"/>.</param>
@@ -57,41 +49,25 @@ public static class HeapAssert
     /// <param name="bytes">How many.</param>
     /// <param name="block">Runs once.</param>
     /// <exception cref="HeapAssertException">It was another number; the message has it.</exception>
-    public static void Frees(long bytes, Action block)
-    {
-        ArgumentOutOfRangeException.ThrowIfNegative(bytes);
-        Check(Assertion.Frees, bytes, block);
-    }
+    public static void Frees(long bytes, Action block) => Check(Assertion.Frees, bytes, block);
 
     /// <summary>As <see cref="Frees(long, Action)"/>, for an asynchronous block, which is run to its end. The task that it returns does not count.</summary>
     /// <param name="bytes">As there.</param>
     /// <param name="block">As there.</param>
     /// <exception cref="HeapAssertException">As there.</exception>
-    public static void Frees(long bytes, Func<Task> block)
-    {
-        ArgumentOutOfRangeException.ThrowIfNegative(bytes);
-        Check(Assertion.Frees, bytes, block);
-    }
+    public static void Frees(long bytes, Func<Task> block) => Check(Assertion.Frees, bytes, block);
 
     /// <summary>As <see cref="Frees(long, Action)"/>, but it may be more.</summary>
     /// <param name="bytes">How many at least.</param>
     /// <param name="block">Runs once.</param>
     /// <exception cref="HeapAssertException">It was less; the message has the number.</exception>
-    public static void FreesAtLeast(long bytes, Action block)
-    {
-        ArgumentOutOfRangeException.ThrowIfNegative(bytes);
-        Check(Assertion.FreesAtLeast, bytes, block);
-    }
+    public static void FreesAtLeast(long bytes, Action block) => Check(Assertion.FreesAtLeast, bytes, block);
 
     /// <summary>As <see cref="FreesAtLeast(long, Action)"/>, for an asynchronous block, which is run to its end. The task that it returns does not count.</summary>
     /// <param name="bytes">As there.</param>
     /// <param name="block">As there.</param>
     /// <exception cref="HeapAssertException">As there.</exception>
-    public static void FreesAtLeast(long bytes, Func<Task> block)
-    {
-        ArgumentOutOfRangeException.ThrowIfNegative(bytes);
-        Check(Assertion.FreesAtLeast, bytes, block);
-    }
+    public static void FreesAtLeast(long bytes, Func<Task> block) => Check(Assertion.FreesAtLeast, bytes, block);
 
     /// <summary>The block uses a deleted object: it throws <see cref="DanglingReferenceException"/>.</summary>
     /// <param name="use">Runs once. Only in debug mode, as in the child, does every use throw.</param>
@@ -115,6 +91,7 @@ public static class HeapAssert
 
     private static void Check(Assertion assertion, long bytes, Delegate block)
     {
+        ArgumentOutOfRangeException.ThrowIfNegative(bytes);
         ArgumentNullException.ThrowIfNull(block);
         if (Heap.IsManual)
         {

@@ -148,6 +148,32 @@ TEST_F(HugeEndsTest, InDebugModeToo) {
   expect_gone(object);
 }
 
+// As a child of a fork finds it: one is at its end, and no other waits, or one does.
+TEST_F(HugeEndsTest, WhatWasUnderWayIsTheOldestAgain) {
+  for (bool another_waits : {false, true}) {
+    Object *under_way = huge(), *waits = another_waits ? huge() : nullptr;
+    EXPECT_EQ(heap::delete_object(under_way), DeleteResult::kMemoryWaits);
+    if (another_waits) {
+      EXPECT_EQ(heap::delete_object(waits), DeleteResult::kMemoryWaits);
+    }
+    const uint64_t to_go = heap::block_counters.huge_bytes_to_go.load();
+    uint32_t block = heap::block_lists.huge_head;
+    ASSERT_EQ(block, core::arena.block_index(address(under_way)));
+    heap::block_lists.huge_head = core::arena.blocks[block].next;
+    heap::block_lists.huge_ending = block;
+    heap::begin_end_of_huge(block);
+    heap::block_counters.huge_bytes_to_go.store(1);  // whatever the thread had counted by then
+    heap::forget_ending_threads();
+    EXPECT_EQ(heap::block_lists.huge_head, block);
+    EXPECT_EQ(heap::block_lists.huge_ending, heap::kEndOfList);
+    EXPECT_EQ(heap::block_lists.huge_tail, core::arena.block_index(address(another_waits ? waits : under_way)));
+    EXPECT_EQ(heap::block_counters.huge_bytes_to_go.load(), to_go);
+    heap::end_listed_huge();
+    expect_gone(under_way);
+    if (another_waits) expect_gone(waits);
+  }
+}
+
 // The thread that was at it in the parent is not in the child.
 TEST_F(HugeEndsTest, AChildOfAForkEndsWhatWasUnderWay) {
   Object *waits = huge(), *under_way = huge();

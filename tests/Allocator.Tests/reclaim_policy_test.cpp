@@ -1,6 +1,7 @@
 // When what no root reaches is deleted by itself (heap/reclaim_policy.h): before an allocation fails, and when the heap has grown.
 #include "heap/reclaim_policy.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -10,6 +11,7 @@
 #include "heap/promotion.h"
 #include "heap/promotion_counters.h"
 #include "heap/reachability.h"
+#include "heap/trace.h"
 #include "reachability_fixture.h"
 
 namespace freehold::testing {
@@ -166,6 +168,21 @@ TEST_F(ReclaimTest, GrowthIsCountedFromTheLastTime) {
   EXPECT_FALSE(heap::should_reclaim());
   allocate(&bytes_type.table, 8 << 20);
   EXPECT_TRUE(heap::should_reclaim());
+}
+
+TEST_F(ReclaimTest, ListenersAreToldOfEach) {
+  heap::set_tracing(true);
+  node();
+  node();
+  EXPECT_EQ(heap::reclaim(), 2);
+  heap::TraceEvent events[16];
+  uint64_t lost = 0;
+  size_t count = heap::take_traces(events, std::size(events), &lost);
+  heap::set_tracing(false);
+  auto* told = std::find_if(events, events + count, [](const heap::TraceEvent& event) { return event.kind == heap::TraceKind::kReclaim; });
+  ASSERT_NE(told, events + count);
+  EXPECT_EQ(told->objects, 2u);
+  EXPECT_EQ(told->bytes, 80u);
 }
 
 // What was noted of the last one stays until this one has ended: who waits for distance to another stop is not to hurry for a reclaim that is under way.

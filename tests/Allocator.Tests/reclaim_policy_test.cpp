@@ -6,11 +6,14 @@
 #include <chrono>
 #include <thread>
 
+#include "heap/accounting.h"
 #include "heap/dedangling.h"
 #include "heap/finalization_queue.h"
+#include "heap/pacing.h"
 #include "heap/promotion.h"
 #include "heap/promotion_counters.h"
 #include "heap/reachability.h"
+#include "heap/thread_heap.h"
 #include "heap/trace.h"
 #include "reachability_fixture.h"
 
@@ -287,6 +290,30 @@ TEST_F(ReclaimTest, AllocationsThatOutrunAMarkingArePaced) {
   EXPECT_TRUE(heap::is_reclaim_behind());
   note(0, true, heap::thread_totals().live_bytes());
   EXPECT_FALSE(heap::is_reclaiming() || heap::is_reclaim_behind());
+}
+
+// Else a heap with frames to spare grows until a reclaim has as much to do as the program.
+TEST_F(ReclaimTest, FramesThatWaitAreNoReasonToOutrunAMarking) {
+  heap::set_limit(size_t{1} << 30);
+  heap::note_reclaim_begins();
+  auto waits = [] {
+    uint64_t before = heap::promotion_counters.frame_waits.load();
+    heap::thread_heap.paced_windows = core::kWindowsPerBlock;
+    heap::wait_for_frames();
+    return heap::promotion_counters.frame_waits.load() - before;
+  };
+  constexpr uint64_t kFrames = 8;
+  heap::block_counters.pooled.fetch_add(kFrames);
+  allocate(&bytes_type.table, 40 << 20);
+  EXPECT_EQ(waits(), 0u);
+  EXPECT_EQ(heap::thread_heap.paced_windows, 0u);
+  allocate(&bytes_type.table, 10 << 20);
+  EXPECT_TRUE(heap::is_reclaim_behind());
+  EXPECT_EQ(waits(), 1u);
+  EXPECT_EQ(heap::thread_heap.paced_windows, core::kWindowsPerBlock);
+  heap::block_counters.pooled.fetch_sub(kFrames);
+  note(0, true, heap::thread_totals().live_bytes());
+  EXPECT_EQ(waits(), 0u);
 }
 
 // A reclaim is judged by what had grown when it began: nothing that was made while it ran can go in it. One without memory says nothing.

@@ -124,12 +124,13 @@ void release_idle_blocks(bool thorough) noexcept {
   retire_idle_large_block();
 }
 
-// A tick; meanwhile, what allocations are in a hurry for: frames from sparse blocks, and from dead ones that wait for pins.
+// A tick, or until a reclaim is due; meanwhile, what allocations are in a hurry for: frames from sparse blocks, and from dead ones that wait for pins.
 void wait_for_tick() noexcept {
   if (!has_hurry()) wait_for_hurry(kTickNanoseconds);
   // Not for ever: the other work is not to starve, such as trimming the pool of what all these rounds have not needed.
   for (uint64_t start = os::nanoseconds(); has_hurry() && os::nanoseconds() - start < kTickNanoseconds;) {
     forget_hurry();
+    if (should_reclaim()) return;  // a round before it would copy what the reclaim finds dead
     end_listed_huge_unless_busy();
     if (should_promote()) {
       promote(PromotionScope::kFragmented);

@@ -521,7 +521,7 @@ TEST_P(PromotionTest, AnEvacuationThatIsGivenUpLeavesDeadPagesDead) {
   for (size_t i = 1'000; i < 11'000; i++) ASSERT_EQ(heap::delete_object(first[static_cast<ptrdiff_t>(i)]), DeleteResult::kDeleted);
   heap::collect();
   ASSERT_TRUE(core::arena.blocks[block].partly_released);
-  ASSERT_TRUE(heap::begin_evacuation(block));
+  ASSERT_TRUE(heap::claim_for_evacuation(block) && heap::begin_evacuation(block));
   uint64_t value;
   EXPECT_TRUE(core::try_load(reinterpret_cast<uint64_t*>(first[0]), &value));
   EXPECT_FALSE(core::try_store(reinterpret_cast<uint32_t*>(first[0]) + 2, 7));

@@ -295,7 +295,7 @@ TEST_P(FinalizationQueueTest, WaitsForPromotion) {
   Object* object = node({}, &finalizable_node_type.table);
   while (arena_block(object) == arena_block(node())) continue;  // the block is complete
   ASSERT_TRUE(heap::enqueue_finalizable(address(object)));
-  ASSERT_TRUE(heap::begin_evacuation(arena_block(object)));
+  ASSERT_TRUE(heap::claim_for_evacuation(arena_block(object)) && heap::begin_evacuation(arena_block(object)));
   std::atomic<uintptr_t> next{0};
   std::thread finalizer([&] { next = heap::next_finalizable(); });
   std::this_thread::sleep_for(std::chrono::milliseconds(50));

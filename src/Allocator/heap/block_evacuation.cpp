@@ -31,28 +31,30 @@ namespace {
 // Blocks in the pool, or an eighth of those that live if that is more: promotion gives the frames of others to the system at once.
 constexpr size_t kPooledByPromotion = 64;
 
-void end_evacuation(size_t block) noexcept {
-  BlockRecord& record = arena.blocks[block];
-  record.state.store(BlockState::kLive, std::memory_order_seq_cst);
-  // Those who found its last page dead meanwhile have left it to us.
-  if (record.dead_pages.load(std::memory_order_seq_cst) == kPagesPerBlock) bury_dead_block(block);
-}
-
 }  // namespace
 
-bool begin_evacuation(size_t block) noexcept {
+bool claim_for_evacuation(size_t block) noexcept {
   BlockRecord& record = arena.blocks[block];
-  {
-    os::LockGuard guard(block_lock);
-    if (record.state.load(std::memory_order_relaxed) != BlockState::kLive || record.kind != BlockKind::kSmall) return false;
-    if (record.dead_pages.load(std::memory_order_acquire) == kPagesPerBlock) return false;
-    record.state.store(BlockState::kEvacuating, std::memory_order_seq_cst);
-  }
+  os::LockGuard guard(block_lock);
+  if (record.state.load(std::memory_order_relaxed) != BlockState::kLive || record.kind != BlockKind::kSmall) return false;
+  if (record.dead_pages.load(std::memory_order_acquire) == kPagesPerBlock) return false;
+  record.state.store(BlockState::kEvacuating, std::memory_order_seq_cst);
+  return true;
+}
+
+bool begin_evacuation(size_t block) noexcept {
   bool pinned = is_pinned(block);
   if (!pinned && protect_from_writing(block)) return true;
   if (!pinned) allow_writing(block);
   end_evacuation(block);
   return false;
+}
+
+void end_evacuation(size_t block) noexcept {
+  BlockRecord& record = arena.blocks[block];
+  record.state.store(BlockState::kLive, std::memory_order_seq_cst);
+  // Those who found its last page dead meanwhile have left it to us.
+  if (record.dead_pages.load(std::memory_order_seq_cst) == kPagesPerBlock) bury_dead_block(block);
 }
 
 void give_up_evacuation(size_t block) noexcept {

@@ -44,6 +44,11 @@ void copy_object(uint8_t* to, const uint8_t* from, size_t size) noexcept {
   __atomic_store_n(reinterpret_cast<uint64_t*>(to + kHeaderSize), *reinterpret_cast<const uint64_t*>(from + kHeaderSize), __ATOMIC_RELEASE);
 }
 
+bool may_be_pinned(size_t block) noexcept {
+  const BlockRecord& record = arena.blocks[block];
+  return record.handle_pins.load(std::memory_order_relaxed) != 0 || record.stack_pins.load(std::memory_order_relaxed) != 0;
+}
+
 }  // namespace
 
 size_t block_of_copies() noexcept {
@@ -149,16 +154,43 @@ void Evacuation::collect_from_copies() noexcept {
 
 bool Evacuation::promote_block(size_t block) noexcept {
   MaintenancePause pause;  // what maintenance does with blocks, and the verifier, wait
-  const BlockRecord& record = arena.blocks[block];
   // Spares a plan in vain. What is pinned from now on begin_evacuation sees.
-  if (record.handle_pins.load(std::memory_order_relaxed) != 0 || arena.blocks[block].stack_pins.load(std::memory_order_relaxed) != 0 || !plan(block))
+  return !may_be_pinned(block) && evacuate(block, false);
+}
+
+bool Evacuation::claim_in_stop(size_t block) noexcept {
+  // Who has the lock may need it for long, and all threads stand.
+  if (may_be_pinned(block) || !maintenance_lock.try_lock()) return false;
+  if (claim_for_evacuation(block)) {
+    began_ = os::nanoseconds();
+    return true;
+  }
+  maintenance_lock.unlock();
+  return false;
+}
+
+bool Evacuation::promote_claimed(size_t block) noexcept {
+  bool promoted = evacuate(block, true);
+  maintenance_lock.unlock();
+  return promoted;
+}
+
+bool Evacuation::evacuate(size_t block, bool claimed) noexcept {
+  if (!plan(block)) {
+    if (claimed) end_evacuation(block);
     return false;
+  }
   uint32_t forwarding = make_forwarding(*draft_);
   core::stress_step();
-  uint64_t before = os::nanoseconds();
+  if (forwarding == kNoForwarding) {
+    if (claimed) end_evacuation(block);
+    give_up_plan();
+    return false;
+  }
+  if (!claimed) began_ = os::nanoseconds();
   // Had the block died since the plan began, it would not live any more, nor ever again.
-  if (forwarding == kNoForwarding || !begin_evacuation(block)) {
-    if (forwarding != kNoForwarding) drop_last_forwarding(forwarding);
+  if (!(claimed || claim_for_evacuation(block)) || !begin_evacuation(block)) {
+    drop_last_forwarding(forwarding);
     give_up_plan();
     return false;
   }
@@ -185,7 +217,7 @@ bool Evacuation::promote_block(size_t block) noexcept {
     for_each_planned([](uint8_t* to, const Planned& planned) noexcept { note_scope_pages(reinterpret_cast<uintptr_t>(to), planned.size); });
   // The pages of the old places may be marked, and the next reclaim, which waits for this round, does not look there.
   if (is_remembering_for_reclaims()) for_each_planned([](uint8_t* to, const Planned& planned) noexcept { mark_cards(to, planned.size, Card::kForReclaims); });
-  uint64_t took = os::nanoseconds() - before;
+  uint64_t took = os::nanoseconds() - began_;
   if (took > promotion_counters.longest_evacuation.load(std::memory_order_relaxed))
     promotion_counters.longest_evacuation.store(took, std::memory_order_relaxed);
   // Deleted before the protection, they count for the old block. Whoever deletes a copy counts it himself.

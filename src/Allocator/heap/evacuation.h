@@ -1,6 +1,6 @@
 // Evacuation: the live objects of one block are copied elsewhere, and the block forwards to them.
 //
-//   plan -> protect (readers go on, writers fault and wait) -> copy -> no access, forwarding instead
+//   plan -> claim (who pins waits) -> protect (readers go on, writers fault and wait) -> copy -> no access, forwarding instead
 #pragma once
 
 #include <cstddef>
@@ -28,11 +28,16 @@ class Evacuation {
   bool take_memory(RoundMemory& memory) noexcept;
   // False: it is pinned, or incomplete, or there is no memory; nothing has changed then.
   bool promote_block(size_t block) noexcept;
+  // The same in two steps, for a block that threads pin again and again. The first in a stop, once the block has forgotten the pins that no pinned local shows: from then on who pins it waits for the
+  // end of the second, which must follow. False: it is pinned, or maintenance is at work; there is no second step.
+  bool claim_in_stop(size_t block) noexcept;
+  bool promote_claimed(size_t block) noexcept;
 
   bool is_exhausted() const noexcept { return exhausted_; }  // no block to copy to
   uint64_t objects() const noexcept { return objects_; }
 
  private:
+  bool evacuate(size_t block, bool claimed) noexcept;
   bool plan(size_t block) noexcept;
   bool reserve(size_t size) noexcept;
   uint8_t* place_of(uint32_t rank) noexcept;
@@ -49,6 +54,7 @@ class Evacuation {
   size_t planned_count_ = 0;
   uint32_t units_ = 0;
   size_t died_ = 0;
+  uint64_t began_ = 0;  // nanoseconds: since when threads may wait for its end
   uint64_t objects_ = 0;
   bool exhausted_ = false;
 };

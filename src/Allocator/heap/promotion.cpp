@@ -36,7 +36,8 @@ FREEHOLD_MODULE_STATE(promotion_counters);
 
 namespace {
 
-constexpr size_t kRetriesOfFirstStop = 8;  // some milliseconds of copying
+// Stops of a round for one block each, and for how many blocks the next one is: threads that pin all the time would else be stopped most of the time.
+constexpr size_t kStopsForOne = 16, kRetriesOfNextStop = 8;
 
 struct State {
   uint32_t remaps_refused = 0;  // under promotion_lock
@@ -50,6 +51,7 @@ uint64_t processor_time() noexcept {
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
 }
 
+bool has_handle_pins(size_t block) noexcept { return arena.blocks[block].handle_pins.load(std::memory_order_relaxed) != 0; }
 bool has_stack_pins(size_t block) noexcept { return arena.blocks[block].stack_pins.load(std::memory_order_relaxed) != 0; }
 
 // Blocks that something may have been pinned in since they were filled: one short stop tells which of them are pinned now.
@@ -90,7 +92,9 @@ class Round {
   void find_references() noexcept;
   void promote_chosen(bool may_stop) noexcept;
   void look_at_stores() noexcept;
-  bool try_to_promote(const Chosen& chosen) noexcept;
+  bool try_to_promote(const Chosen& chosen, bool claimed = false) noexcept;
+  void retry(uint32_t* to_retry, size_t retries) noexcept;
+  bool claim_in_stop(uint32_t* to_retry, size_t retries) noexcept;
   // Adds the processor time since the last call.
   void lap(std::atomic<uint64_t>& counter) noexcept {
     uint64_t now = processor_time();
@@ -100,6 +104,8 @@ class Round {
 
   // Blocks that are promoted before it is looked again what was stored meanwhile: so many at least, and so many times at most, as each look goes through the cards of the heap.
   static constexpr size_t kLeastStretch = 8, kStretches = 32;
+  // A bit of an index of a block to retry.
+  static constexpr uint32_t kPinnedInStop = 1u << 31;
 
   RoundMemory memory_;
   Selection selection_;
@@ -121,8 +127,8 @@ void Round::find_references() noexcept {
   lap(promotion_counters.walk_time);
 }
 
-bool Round::try_to_promote(const Chosen& chosen) noexcept {
-  bool promoted = evacuation_.promote_block(chosen.block);
+bool Round::try_to_promote(const Chosen& chosen, bool claimed) noexcept {
+  bool promoted = claimed ? evacuation_.promote_claimed(chosen.block) : evacuation_.promote_block(chosen.block);
   lap(promotion_counters.copy_time);
   if (!promoted) return false;
   core::stress_step();
@@ -151,18 +157,51 @@ void Round::promote_chosen(bool may_stop) noexcept {
     }
   }
   note_blocks_to_come(0);
-  // What was pinned after the stop mostly is not any more. Each stop is for twice as many blocks as the last one: threads that pin all the time would else be stopped most of the time.
-  for (size_t i = 0, asked = 0, ask = kRetriesOfFirstStop; i < retries && !evacuation_.is_exhausted(); i++) {
-    if (i == asked) {
-      size_t blocks = std::min(ask, retries - i);
-      ask_for_pins(blocks, [&](size_t j) noexcept { return selection_.at(to_retry[i + j]).block; });
-      asked += blocks;
-      ask *= 2;
-    }
-    if (!try_to_promote(selection_.at(to_retry[i]))) heap::count(promotion_counters.refused, 1);
-  }
+  retry(to_retry, retries);
   look_at_stores();
   if (!core::knobs.stress.fault) fields_.end();
+}
+
+// What was pinned after the stop mostly is not any more. But a server writes the same strings to its clients all the time: a block of them is marked again before its turn comes. So a stop tells of
+// all blocks that are left what is pinned, and claims the first: it is not pinned again. Blocks that are pinned in a stop are left alone.
+void Round::retry(uint32_t* to_retry, size_t retries) noexcept {
+  size_t stops = 0, next_stop = 0, distance = kRetriesOfNextStop;
+  for (size_t i = 0; i < retries && !evacuation_.is_exhausted(); i++) {
+    bool claimed = false;
+    size_t block = selection_.at(to_retry[i] & ~kPinnedInStop).block;
+    // Who waits for the lock cannot wait for stop after stop.
+    if ((to_retry[i] & kPinnedInStop) == 0 && has_stack_pins(block) && !has_handle_pins(block) && i >= next_stop && !promotion_lock.is_wanted()) {
+      claimed = claim_in_stop(to_retry + i, retries - i);
+      if (++stops >= kStopsForOne) {
+        next_stop = i + distance;
+        distance *= 2;
+      }
+    }
+    if (!try_to_promote(selection_.at(to_retry[i] & ~kPinnedInStop), claimed)) heap::count(promotion_counters.refused, 1);
+  }
+}
+
+bool Round::claim_in_stop(uint32_t* to_retry, size_t retries) noexcept {
+  struct Question {
+    Round& round;
+    uint32_t* to_retry;
+    size_t retries;
+    bool claimed;
+  } question = {*this, to_retry, retries, false};
+  refresh_stack_pins(
+      [](void* argument) {
+        auto& question = *static_cast<Question*>(argument);
+        Round& round = question.round;
+        for (size_t i = 0; i < question.retries; i++) {
+          size_t block = round.selection_.at(question.to_retry[i] & ~kPinnedInStop).block;
+          if (!has_stack_pins(block)) continue;
+          forget_stack_pins(block);
+          if (has_stack_pins(block)) question.to_retry[i] |= kPinnedInStop;
+        }
+        question.claimed = round.evacuation_.claim_in_stop(round.selection_.at(question.to_retry[0] & ~kPinnedInStop).block);
+      },
+      &question);
+  return question.claimed;
 }
 
 // A thread that stores a name which it has read before the block moved leaves a field for somebody to fault on.

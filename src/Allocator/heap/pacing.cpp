@@ -27,9 +27,11 @@ FREEHOLD_MODULE_STATE(state);
 bool is_promoting() noexcept { return state.blocks_to_come.load(std::memory_order_relaxed) != 0; }
 bool are_frames_coming() noexcept { return is_promoting() || is_reclaiming(); }
 bool is_behind() noexcept { return (is_promoting() && is_over_budget()) || is_reclaim_behind(); }
-// One beside those that promotion itself needs: what is left of blocks that were half full goes somewhere too. Where a reclaim has been outrun, frames that wait are no reason to go on at full
-// speed: they would be filled with what nobody needs, and the heap would grow until a reclaim has as much to do as the program.
-bool are_frames_there() noexcept { return block_counters.pooled.load(std::memory_order_relaxed) > 2 && !is_reclaim_behind(); }
+// One beside those that promotion itself needs: what is left of blocks that were half full goes somewhere too. Where a reclaim has been outrun, or a round by far, frames that wait are no reason to
+// go on at full speed: they would be filled with what nobody needs, and the heap would grow until the background thread has as much to do as the program.
+bool are_frames_there() noexcept {
+  return block_counters.pooled.load(std::memory_order_relaxed) > 2 && !is_reclaim_behind() && !(is_promoting() && is_far_over_budget());
+}
 
 // A pause of the kernel takes some 50 us longer.
 constexpr uint64_t kMicrosecondsOfSlice = 200;

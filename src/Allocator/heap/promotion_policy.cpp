@@ -14,10 +14,10 @@ namespace freehold::heap {
 namespace {
 
 constexpr uint64_t kEnoughDeleted = uint64_t{128} << 20;
-// What the heap may hold, in sixteenths of its live bytes: when a round begins, when threads wait for one, and what a round leaves. Kedia et al. begin at
+// What the heap may hold, in sixteenths of its live bytes: when a round begins, when threads wait for one if there are no frames, when they wait if there are, and what a round leaves. Kedia et al. begin at
 // 24, end above 21 and take blocks at least half dead. In the simulator of benchmarks/ less memory took no more time with one thread (new memory has to be
 // touched first), and up to 5% with two on two processors.
-constexpr uint64_t kFragmentedAt = 22, kPacedAt = 24, kEndAt = 19;
+constexpr uint64_t kFragmentedAt = 22, kPacedAt = 24, kPacedAnywayAt = 32, kEndAt = 19;
 // When short rounds, of young blocks, have left too much in old ones.
 constexpr uint64_t kOldAt = 28;
 
@@ -40,6 +40,8 @@ bool is_over_budget() noexcept {
   uint64_t live = recent_totals().live_bytes();
   return memory_footprint() >= live / 16 * kPacedAt + kSlack / 2 * 3;
 }
+
+bool is_far_over_budget() noexcept { return memory_footprint() >= recent_totals().live_bytes() / 16 * kPacedAnywayAt + kSlack * 2; }
 
 size_t bytes_to_win() noexcept {
   size_t wanted = thread_totals().live_bytes() / 16 * kEndAt, footprint = memory_footprint();

@@ -26,6 +26,8 @@ bool had_enough_candidates() noexcept;
 bool is_fragmented(uint64_t live, uint64_t footprint) noexcept;
 // Whether promotion is behind: it began when the heap was a little smaller.
 bool is_over_budget() noexcept;
+// Whether it is so far behind that memory which is there already is to be used slowly, too.
+bool is_far_over_budget() noexcept;
 // Bytes that a round is to win, so that the heap holds no more than it should.
 size_t bytes_to_win() noexcept;
 

@@ -1,11 +1,15 @@
 // What a program is told that uses a freed object, or frees what it must not.
 #include "reports.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <fstream>
 #include <string>
 #include <thread>
 
@@ -180,6 +184,42 @@ TEST(ReportsDeathTest, AHandlerOfAbortRunsAfterOneReport) {
   });
   EXPECT_EQ(outcome.status, 7 << 8);
   EXPECT_EQ(count_of(outcome.text, "freehold: "), 1u) << outcome.text;
+}
+
+// While a thread waits for who reads its report, another one forks: the child's report does not wait for that thread, which is not there.
+TEST(ReportsDeathTest, TheChildOfAForkDoesNotWaitForAReportOfTheParent) {
+  Outcome outcome = run([] {
+    Compiled compiled;
+    void* made = __freehold_malloc(37);
+    __freehold_free(made);
+    int read_by_nobody[2], seen = dup(STDERR_FILENO);
+    if (pipe(read_by_nobody) != 0 || fcntl(read_by_nobody[1], F_SETFL, O_NONBLOCK) != 0) _exit(90);
+    while (write(read_by_nobody[1], "", 1) == 1) {}
+    if (fcntl(read_by_nobody[1], F_SETFL, 0) != 0 || dup2(read_by_nobody[1], STDERR_FILENO) < 0) _exit(91);
+    std::atomic<pid_t> reporter{0};
+    std::thread([made, &reporter] {
+      reporter = gettid();
+      read_from(static_cast<uint8_t*>(made));
+    }).detach();
+    // It sleeps nowhere else. The pipe may be full before it is.
+    for (std::string state; state != "S"; sched_yield()) {
+      if (reporter == 0) continue;
+      std::ifstream status("/proc/self/task/" + std::to_string(reporter) + "/stat");
+      std::string number, name;
+      status >> number >> name >> state;
+    }
+    pid_t child = fork();
+    if (child == 0) {
+      dup2(seen, STDERR_FILENO);
+      alarm(60);
+      __freehold_free(made);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    _exit(WIFSIGNALED(status) ? WTERMSIG(status) : 92);
+  });
+  EXPECT_EQ(outcome.status, SIGABRT << 8) << outcome.text;
+  EXPECT_NE(outcome.text.find("double free"), std::string::npos) << outcome.text;
 }
 
 TEST(StackStore, OneStackHasOneNumber) {

@@ -1,6 +1,7 @@
 #include "reports.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -148,8 +149,11 @@ void add_position(uint64_t handle) noexcept {
 }
 
 void begin(const char* what, uint64_t value) noexcept {
-  // The report itself came here: what it has found so far is lost, and saying more would come here again.
-  if (!lock.lock_unless_mine()) abort();
+  // The report itself came here: looking for more would come here again.
+  if (!lock.lock_unless_mine()) {
+    message.add("\nfreehold: a second mistake ended this report\n").write();
+    abort();
+  }
   message.begin();
   message.add("freehold: ").add(what).add((value & kHandleBit) != 0 ? ": handle " : ": address ").number(value, 16);
   if ((value & kHandleBit) == 0) return;
@@ -177,6 +181,8 @@ bool has_history(uint64_t value) noexcept { return (value & kHandleBit) != 0 && 
 
 void initialize() noexcept {
   places::initialize();
+  // Another thread may be in the middle of a report, and stay there while nobody reads it.
+  pthread_atfork(nullptr, nullptr, [] { lock.after_fork_in_child(); });
   auto module = [](auto* function) { return places::of(reinterpret_cast<uintptr_t>(function)); };
   places::Place own = module(&initialize);
   places::Place program = places::of(getauxval(AT_ENTRY));

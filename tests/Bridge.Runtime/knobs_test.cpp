@@ -61,16 +61,27 @@ TEST_F(KnobsTest, ReadsWhatIsSet) {
   EXPECT_TRUE(read("FREEHOLD_NATIVE_STRESS=stop:9")) << error_;
   EXPECT_EQ(knobs.stress, 9u);
   EXPECT_FALSE(knobs.stress_moves);
+  EXPECT_TRUE(read("FREEHOLD_DEBUG=1")) << error_;
+  EXPECT_TRUE(knobs.debug);
+  EXPECT_FALSE(knobs.stacks);
+  EXPECT_TRUE(read("FREEHOLD_DEBUG=stacks")) << error_;
+  EXPECT_TRUE(knobs.debug);
+  EXPECT_TRUE(knobs.stacks);
   EXPECT_TRUE(read("FREEHOLD_NATIVE_STRESS=")) << "empty is not set";
   EXPECT_EQ(knobs.stress, 0u);
 }
 
 TEST_F(KnobsTest, WhatIsNotAllowedIsNamed) {
   EXPECT_FALSE(read("FREEHOLD_NATIVE_NONE=1"));
-  for (const Row& row : kRows) EXPECT_NE(error_.find(row.variable.substr(strlen("FREEHOLD_NATIVE"))), std::string::npos) << error_;
-  for (const char* bad :
-       {"FREEHOLD_NATIVE_STATS=2", "FREEHOLD_NATIVE_SERVICE=1", "FREEHOLD_NATIVE_STRESS=moves", "FREEHOLD_NATIVE_STRESS=m", "FREEHOLD_NATIVE_STRESS=stop1",
-        "FREEHOLD_NATIVE_STRESS=move:", "FREEHOLD_NATIVE_STRESS=move:0", "FREEHOLD_NATIVE_STRESS=move:1x", "FREEHOLD_NATIVE_STRESS=move:-1"}) {
+  for (const Row& row : kRows) {
+    if (!row.variable.starts_with("FREEHOLD_NATIVE_")) continue;
+    EXPECT_NE(error_.find(row.variable.substr(strlen("FREEHOLD_NATIVE"))), std::string::npos) << error_;
+  }
+  EXPECT_FALSE(read("FREEHOLD_DEBUGS=1"));
+  EXPECT_NE(error_.find("FREEHOLD_DEBUGS is not known. Known are FREEHOLD_DEBUG."), std::string::npos) << error_;
+  for (const char* bad : {"FREEHOLD_NATIVE_STATS=2", "FREEHOLD_NATIVE_SERVICE=1", "FREEHOLD_NATIVE_STRESS=moves", "FREEHOLD_NATIVE_STRESS=m",
+                          "FREEHOLD_NATIVE_STRESS=stop1", "FREEHOLD_NATIVE_STRESS=move:", "FREEHOLD_NATIVE_STRESS=move:0", "FREEHOLD_NATIVE_STRESS=move:1x",
+                          "FREEHOLD_NATIVE_STRESS=move:-1", "FREEHOLD_DEBUG=2", "FREEHOLD_DEBUG=stack"}) {
     EXPECT_FALSE(read(bad)) << bad;
     EXPECT_NE(error_.find("expected is"), std::string::npos) << error_;
   }

@@ -154,6 +154,60 @@ if wanted mixed; then
   done
 fi
 
+# Uses of freed objects, of each kind: the report is one, names the object's size, and with stacks the lines of the program. reported <mistake> <first line> [marked line…]
+reported() {
+  local mistake=$1 first=$2 setting stress code lines marked
+  shift 2
+  for setting in "" 1 stacks; do
+    for stress in "" move:50 stop:10; do
+      code=0
+      FREEHOLD_DEBUG=$setting FREEHOLD_NATIVE_STRESS=$stress limited "$work/freed" "$mistake" > "$work/out" 2>&1 || code=$?
+      if [ "$code" = 134 ] && [ "$(grep -cE '^freehold: ' "$work/out")" = 1 ] && grep -qE "^freehold: $first in thread [0-9]+\$" "$work/out"; then ok; else
+        bad "freed $mistake, debug '$setting', stress '$stress': exit $code, no '$first'"
+        head -n 3 "$work/out"
+        continue
+      fi
+      case "$setting" in
+        '') if grep -qE '^  ' "$work/out"; then bad "freed $mistake: a history without the setting"; else ok; fi ;;
+        1) if grep -qE '^  allocated by thread [0-9]+$' "$work/out"; then ok; else bad "freed $mistake: no thread"; fi ;;
+        stacks)
+          # Each place of the program as a line of its source, by the distance from the module's start.
+          lines=$(sed -nE "s:^    $work/freed\+(0x[0-9a-f]+).*:\1:p" "$work/out" | llvm-symbolizer-19 --no-inlines --functions=none -e "$work/freed" | sed -nE 's/.*main\.c:([0-9]+):.*/\1/p')
+          for marked in allocated "$@"; do
+            if holds -x "$(sed -n "\|// $marked\$|=" "$here/freed/main.c")" <<< "$lines"; then ok; else bad "freed $mistake, stress '$stress': no line '$marked' in $(xargs <<< "$lines")"; fi
+          done ;;
+      esac
+    done
+  done
+}
+if wanted freed; then
+  clang-19 -O2 -w -fPIC -shared "$here/freed/plain.c" -o "$work/libfreed.so"
+  "$tools/bin/freehold-cc" -O2 -g -w -pthread "$here/freed/main.c" -o "$work/freed" -L"$work" -lfreed -Wl,-rpath,"$work"
+  object='handle [0-9a-f]+ \(id [0-9]+\)'
+  gone="$object of an object of 40 bytes"
+  for mistake in load store; do reported $mistake "use after free: $gone, by the instruction at $work/freed\+0x[0-9a-f]+.*" freed $mistake; done
+  for mistake in thread handler fork; do reported $mistake "use after free: $gone, by the instruction at $work/freed\+0x[0-9a-f]+.*" freed load; done
+  for mistake in strlen kept; do reported $mistake "use after free: $gone, by the instruction at /[^ ]*/libc\.so\.6\+0x[0-9a-f]+.*" freed $mistake; done
+  reported memcpy "use after free: $gone, by the instruction at .*\+0x[0-9a-f]+.*" freed
+  reported double "double free: $gone, by the call at $work/freed\+0x[0-9a-f]+.*" freed double
+  reported plain "double free: $gone, by the call at $work/libfreed\.so\+0x[0-9a-f]+ \(plain_free\+0x[0-9a-f]+\)" freed
+  reported realloc "realloc of memory that is free: $gone, by the call at $work/freed\+0x[0-9a-f]+.*" freed realloc
+  reported inside "free of a pointer into an object: $object, 8 bytes into an object of 40 bytes, by the call at $work/freed\+0x[0-9a-f]+.*" inside
+  reported before "free of a pointer into an object: $object, 8 bytes before an object of 40 bytes, by the call at $work/freed\+0x[0-9a-f]+.*"
+  # Past the plain quarantine the id has another object; in debug mode it is still known.
+  code=0
+  FREEHOLD_DEBUG=1 limited "$work/freed" late > "$work/out" 2>&1 || code=$?
+  if [ "$code" = 134 ] && grep -qE "^freehold: double free: $gone" "$work/out"; then ok; else bad "freed late: exit $code, $(tail -n 1 "$work/out")"; fi
+  # Several threads at once: each report is whole.
+  code=0
+  FREEHOLD_DEBUG=stacks limited "$work/freed" threads > "$work/out" 2>&1 || code=$?
+  if [ "$code" = 134 ] && [ "$(grep -c 'use after free' "$work/out")" = "$(grep -cE "^freehold: use after free: $gone, by .* in thread [0-9]+\$" "$work/out")" ]; then
+    ok
+  else
+    bad "freed threads: exit $code"
+  fi
+fi
+
 # Another allocator: a program that is linked with it takes its memory where it needs memory without handles. In front of that of handles it is refused.
 if wanted allocator; then
   clang-19 -O2 -w -fPIC -shared "$here/allocator/allocator.c" -o "$work/liballocator.so"

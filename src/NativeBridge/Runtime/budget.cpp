@@ -19,7 +19,7 @@ uint64_t held() noexcept { return heap.resident(); }
 
 // Of other services nothing is known: the plain one's memory is malloc's.
 void give_back(freehold::os::GiveBack how) noexcept {
-  if (service != &defragmenting_service) return;
+  if (!is_defragmenting()) return;
   switch (how) {
     case freehold::os::GiveBack::kSpare:
       heap.lock();

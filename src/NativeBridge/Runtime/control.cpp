@@ -59,7 +59,7 @@ int32_t freehold_handles_unpin(uint64_t handle, uint64_t place) {
 const char* freehold_handles_verify() {
   if (!is_initialized()) return nullptr;
   threads::stop();
-  const char* wrong = service == &defragmenting_service ? heap.verify() : nullptr;
+  const char* wrong = is_defragmenting() ? heap.verify() : nullptr;
   threads::resume();
   return wrong;
 }

@@ -12,6 +12,7 @@
 #include "objects.h"
 #include "os.h"
 #include "rebased.h"
+#include "reports.h"
 #include "threads.h"
 
 namespace freehold::bridge::faults {
@@ -19,10 +20,6 @@ namespace freehold::bridge::faults {
 namespace {
 
 std::atomic<uint64_t> repairs{0}, emulations{0};
-
-[[noreturn]] void report_freed(uint64_t handle, uint64_t instruction) noexcept {
-  os::fail("freehold: use after free: handle %x (id %u), by the instruction at %x\n", handle, uint64_t{HandleTable::id_of(handle)}, instruction);
-}
 
 // One instruction that runs with addresses in the place of handles. Owner: the thread, between its fault and its SIGTRAP; it is inside.
 struct Step {
@@ -121,7 +118,7 @@ void substitute(ucontext_t* context, const uint8_t* code, int8_t number, uint64_
 bool substitute_effective(ucontext_t* context, const uint8_t* code, const freehold::os::Operand& operand) noexcept {
   constexpr int8_t kNone = freehold::os::Operand::kNone;
   uint64_t wanted = effective_address(*context, operand);
-  if (table.is_freed(wanted)) report_freed(wanted, reinterpret_cast<uint64_t>(code));
+  if (table.is_freed(wanted)) reports::end_by_instruction(wanted, code);
   if (!HandleTable::is_live(wanted)) return false;
   bool by_index = operand.index != kNone && operand.scale == 1 && operand.index != operand.base &&
                   (operand.base == kNone || (value_of(*context, operand.base) & kHandleBit) == 0);
@@ -148,7 +145,7 @@ bool begin_step(ucontext_t* context) noexcept {
     for (int8_t number : {operand.base, operand.index}) {
       if (number == freehold::os::Operand::kNone) continue;
       uint64_t value = value_of(*context, number);
-      if (table.is_freed(value)) report_freed(value, reinterpret_cast<uint64_t>(code));
+      if (table.is_freed(value)) reports::end_by_instruction(value, code);
       if (!HandleTable::is_live(value)) continue;
       uint64_t address = HandleTable::translate(value), start = objects::start_of(value);
       substitute(context, code, number, address, start - kAround, start + objects::usable_size(reinterpret_cast<void*>(value - (address - start))) + kAround);

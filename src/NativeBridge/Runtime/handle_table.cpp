@@ -10,6 +10,12 @@ HandleTable table;
 
 namespace {
 
+// The newest ids of the queue, in its order, round and round, with the notes that they had. Under the table's lock.
+struct Freed {
+  uint32_t id, note;
+} newest[HandleTable::kRemembered];
+size_t appended = 0;
+
 // What is mapped there already, a program at fixed addresses, stays. A word there is not zero, but no pointer has it.
 bool fill_gaps(uintptr_t at, size_t size) noexcept {
   if (os::map_zeroes(size, at)) return true;
@@ -37,7 +43,7 @@ size_t HandleTable::take(uint32_t* ids, size_t count) noexcept {
   uint64_t frontier = frontier_.load(std::memory_order_relaxed);
   while (taken < count) {
     // When there are no others, the quarantine ends early.
-    if (waiting_ > kQuarantine || (frontier >= limit_ && waiting_ != 0)) {
+    if (waiting_ > quarantine_ || (frontier >= limit_ && waiting_ != 0)) {
       ids[taken] = first_;
       first_ = notes_[first_].load(std::memory_order_relaxed);
       waiting_--;
@@ -53,9 +59,10 @@ size_t HandleTable::take(uint32_t* ids, size_t count) noexcept {
   return taken;
 }
 
-void HandleTable::give_back(const uint32_t* ids, size_t count) noexcept {
+void HandleTable::append(const uint32_t* ids, size_t count, bool had_objects) noexcept {
   lock_.lock();
   for (size_t i = 0; i < count; i++) {
+    newest[appended++ % kRemembered] = {ids[i], had_objects ? note(ids[i]).load(std::memory_order_relaxed) : 0};
     if (waiting_++ == 0) {
       first_ = ids[i];
     } else {
@@ -64,6 +71,25 @@ void HandleTable::give_back(const uint32_t* ids, size_t count) noexcept {
     last_ = ids[i];
   }
   lock_.unlock();
+}
+
+void HandleTable::change_size(uint32_t id, size_t size) noexcept {
+  // Another thread may pin it meanwhile.
+  uint32_t now = note(id).load(std::memory_order_relaxed);
+  while (!note(id).compare_exchange_weak(now, (now & ~kSizeBits) | packed_size(size), std::memory_order_relaxed)) {}
+}
+
+size_t HandleTable::size_of_queued(uint32_t id) noexcept {
+  bool was_free = lock_.lock_unless_mine();
+  size_t size = 0;
+  // Older ones have been taken.
+  size_t count = waiting_ < kRemembered ? waiting_ : kRemembered;
+  for (size_t i = 1; i <= count && size == 0; i++) {
+    const Freed& freed = newest[(appended - i) % kRemembered];
+    if (freed.id == id) size = unpacked_size(freed.note);
+  }
+  if (was_free) lock_.unlock();
+  return size;
 }
 
 }  // namespace freehold::bridge

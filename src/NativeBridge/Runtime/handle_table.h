@@ -22,7 +22,9 @@ class HandleTable {
   // 0: there are no more, or no memory. Thread-safe.
   size_t take(uint32_t* ids, size_t count) noexcept;
   // Gives back ids whose entries were set with set_freed. Thread-safe.
-  void give_back(const uint32_t* ids, size_t count) noexcept;
+  void give_back(const uint32_t* ids, size_t count) noexcept { append(ids, count, true); }
+  // Ids that were taken, and led to no object since. Thread-safe.
+  void give_back_unused(const uint32_t* ids, size_t count) noexcept { append(ids, count, false); }
 
   static uint64_t handle(uint32_t id, uint32_t origin) noexcept { return kHandleBit | uint64_t{id} << 32 | origin; }
   static uint32_t id_of(uint64_t handle) noexcept { return static_cast<uint32_t>(handle >> 32) & (kIdLimit - 1); }
@@ -54,9 +56,15 @@ class HandleTable {
   static constexpr uint32_t kForever = 1u << 31, kStopped = 1u << 30;
   void pin(uint32_t id, uint32_t kind) noexcept { note(id).fetch_or(kind, std::memory_order_relaxed); }
   void unpin(uint32_t id, uint32_t kind) noexcept { note(id).fetch_and(~kind, std::memory_order_relaxed); }
-  bool is_pinned(uint32_t id) const noexcept { return note(id).load(std::memory_order_relaxed) != 0; }
-  // Of an id that was just taken.
-  void clear_pins(uint32_t id) noexcept { note(id).store(0, std::memory_order_relaxed); }
+  bool is_pinned(uint32_t id) const noexcept { return (note(id).load(std::memory_order_relaxed) & (kForever | kStopped)) != 0; }
+  // Of an id that was just taken: no pins, and how many bytes its object was asked to have.
+  void begin(uint32_t id, size_t size) noexcept { note(id).store(packed_size(size), std::memory_order_relaxed); }
+  // The object has another size now, at the same place.
+  void change_size(uint32_t id, size_t size) noexcept;
+  // Of a live object, or a freed one whose id is not in the queue yet.
+  size_t size_of(uint32_t id) const noexcept { return unpacked_size(note(id).load(std::memory_order_relaxed)); }
+  // Of a freed object whose id is in the queue. 0: it is not, or kRemembered others were freed since.
+  size_t size_of_queued(uint32_t id) noexcept;
 
   uint64_t ever_given_out() const noexcept { return frontier_.load(std::memory_order_relaxed) - 1; }
   void set_limit(uint64_t limit) noexcept { limit_ = limit; }  // for tests: ids below it only
@@ -64,24 +72,38 @@ class HandleTable {
   // With all threads stopped; the heap has so many objects. What is wrong, if anything is.
   freehold::os::Violation verify(size_t objects) const noexcept;
 
-  // How many other ids are freed before an id is given out again.
-  static constexpr size_t kQuarantine = 4096;
+  // How many other ids are freed before an id is given out again. In debug mode it is kLongQuarantine.
+  static constexpr size_t kQuarantine = 4096, kLongQuarantine = size_t{1} << 20;
+  static constexpr size_t kRemembered = 8192;  // freed ids whose sizes are known
+  // Before the first free.
+  void set_quarantine(size_t ids) noexcept { quarantine_ = ids; }
   // Around fork.
   bool lock_unless_mine() noexcept { return lock_.lock_unless_mine(); }
   void unlock() noexcept { lock_.unlock(); }
 
  private:
+  // A size takes the bits of a note that no pin has: as it is, or, when it is large, in pages.
+  static constexpr uint32_t kLargeSize = 1u << 29, kSizeBits = (1u << 30) - 1;
+  static uint32_t packed_size(size_t size) noexcept {
+    return static_cast<uint32_t>(size < kLargeSize ? size : kLargeSize | (size + os::kPageSize - 1) / os::kPageSize);
+  }
+  static size_t unpacked_size(uint32_t note) noexcept {
+    uint32_t size = note & kSizeBits;
+    return (size & kLargeSize) == 0 ? size : size_t{size & ~kLargeSize} * os::kPageSize;
+  }
+  void append(const uint32_t* ids, size_t count, bool had_objects) noexcept;
+
   static std::atomic<uint64_t>& entry(uint32_t id) noexcept { return reinterpret_cast<std::atomic<uint64_t>*>(kTableAddress)[id]; }
   std::atomic<uint32_t>& note(uint32_t id) const noexcept { return notes_[id]; }
 
   OwnedLock lock_;
-  // An id in use: its pins. A freed one in the queue: the id that was freed after it.
+  // An id in use: its pins, and its object's size. A freed one in the queue: the id that was freed after it.
   std::atomic<uint32_t>* notes_ = nullptr;
   std::atomic<uint64_t> frontier_{1};  // the lowest id that was never given out; 0 is none. Written under the lock
   uint64_t limit_ = kFirstReservedId;
   // The queue of freed ids, under the lock.
   uint32_t first_ = 0, last_ = 0;
-  size_t waiting_ = 0;
+  size_t waiting_ = 0, quarantine_ = kQuarantine;
 };
 
 extern HandleTable table;

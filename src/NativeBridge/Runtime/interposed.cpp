@@ -10,6 +10,7 @@
 #include "objects.h"
 #include "os.h"
 #include "raw_memory.h"
+#include "reports.h"
 #include "runtime.h"
 #include "threads.h"
 
@@ -115,7 +116,7 @@ extern "C" {
 __attribute__((visibility("default"))) void free(void* pointer) {
   if (!is_ours(pointer)) return raw_memory::free(pointer);
   threads::Inside inside;
-  __freehold_free(pointer);
+  free_for(pointer, __builtin_return_address(0));
 }
 
 __attribute__((visibility("default"))) void* realloc(void* pointer, size_t size) {
@@ -123,15 +124,18 @@ __attribute__((visibility("default"))) void* realloc(void* pointer, size_t size)
   // The caller keeps what it gets as an address, so that is plain memory.
   threads::Inside inside;
   void* handle = objects::handle_at(pointer);
+  if (!HandleTable::is_live(reinterpret_cast<uint64_t>(handle))) {
+    reports::end_by_call("realloc of memory that is free", reinterpret_cast<uint64_t>(handle), __builtin_return_address(0));
+  }
   size_t old = objects::usable_size(handle);
   if (size == 0) {
-    __freehold_free(handle);
+    free_for(handle, __builtin_return_address(0));
     return nullptr;
   }
   void* made = raw_memory::allocate(size, 16, false);
   if (made == nullptr) return nullptr;
   __builtin_memcpy(made, reinterpret_cast<void*>(HandleTable::translate(reinterpret_cast<uint64_t>(handle))), size < old ? size : old);
-  __freehold_free(handle);
+  free_for(handle, __builtin_return_address(0));
   return made;
 }
 

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include <string_view>
+
 namespace freehold::bridge {
 
 namespace {
@@ -16,6 +18,13 @@ bool parse_stress(const char* text) noexcept {
   if (text[kLength] == ':') return settings::parse_count(text + kLength + 1, &knobs.stress);
   knobs.stress = kEvents;
   return text[kLength] == 0;
+}
+
+// As the managed heap takes it.
+bool parse_debug(const char* text) noexcept {
+  knobs.stacks = settings::is_word(text, "stacks");
+  if (knobs.stacks) return knobs.debug = true;
+  return parse_switch(text, &knobs.debug);
 }
 
 bool parse_service(const char* text) noexcept {
@@ -33,8 +42,13 @@ constexpr settings::Setting kRows[] = {
 
 }  // namespace
 
-constinit const settings::Table knob_table = {"FREEHOLD_NATIVE_", nullptr, kRows, sizeof kRows / sizeof kRows[0]};
+// The first row's variable is the managed heap's too, and has not the others' prefix.
+static_assert(std::string_view(kRows[0].variable) == "FREEHOLD_DEBUG");
+constinit const settings::Table knob_table = {"FREEHOLD_NATIVE_", nullptr, kRows + 1, sizeof kRows / sizeof kRows[0] - 1};
+static constinit const settings::Table shared_table = {"FREEHOLD_DEBUG", nullptr, kRows, 1};
 
-bool read_knobs(const char* const* environment, char* error, size_t capacity) noexcept { return knob_table.read(environment, nullptr, error, capacity); }
+bool read_knobs(const char* const* environment, char* error, size_t capacity) noexcept {
+  return shared_table.read(environment, nullptr, error, capacity) && knob_table.read(environment, nullptr, error, capacity);
+}
 
 }  // namespace freehold::bridge

@@ -12,6 +12,7 @@ namespace freehold::bridge {
 struct Knobs {
   bool defragment = true;
   bool statistics = false;
+  bool debug = false, stacks = false;  // reports of freed objects know more (history.h)
   ServiceChoice service = ServiceChoice::kProgram;
   uint64_t stress = 0;        // events between two moves of everything, or stops, at least; 0: none
   bool stress_moves = false;  // it moves; otherwise it only stops the threads

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "os.h"
 #include "raw_memory.h"
+#include "reports.h"
 #include "services.h"
 
 namespace freehold::bridge::objects {
@@ -12,10 +12,6 @@ namespace freehold::bridge::objects {
 namespace {
 
 constexpr size_t kLargestAlignment = 64 * 1024;
-
-[[noreturn]] void report(const char* what, const void* pointer, uint32_t id) noexcept {
-  os::fail("freehold: %s: handle %x (id %u)\n", what, reinterpret_cast<uint64_t>(pointer), uint64_t{id});
-}
 
 uint32_t take_id(Ids& ids) noexcept {
   if (uint32_t group = current_group(); group != 0) {
@@ -47,14 +43,14 @@ void* allocate(Ids& ids, size_t size, size_t alignment, bool zeroed) noexcept {
     if (ids.count < kMostIds) {
       ids.ids[ids.count++] = id;
     } else {
-      table.give_back(&id, 1);
+      table.give_back_unused(&id, 1);
     }
     errno = ENOMEM;
     return nullptr;
   }
   // The handle looks as aligned as the object is.
   uint32_t origin = HandleTable::origin(id, alignment < kLargestAlignment ? alignment : kLargestAlignment);
-  table.clear_pins(id);
+  table.begin(id, size);
   HandleTable::set(id, reinterpret_cast<uintptr_t>(start), origin);
   return reinterpret_cast<void*>(HandleTable::handle(id, origin));
 }
@@ -86,19 +82,20 @@ uintptr_t start_of(uint64_t handle) noexcept {
   return HandleTable::translate(handle);
 }
 
-void free(Ids& ids, void* pointer) noexcept {
+void free(Ids& ids, void* pointer, const void* caller) noexcept {
   if (pointer == nullptr) return;
   uint64_t value = reinterpret_cast<uint64_t>(pointer);
   if ((value & kHandleBit) == 0) {
     if (!contains(pointer)) return raw_memory::free(pointer);
     void* handle = handle_at(pointer);
-    if (handle == pointer) report("free of memory that is already free", pointer, 0);
+    if (handle == pointer) reports::end_by_call("free of memory that is already free", value, caller);
     value = reinterpret_cast<uint64_t>(handle);
   }
   uint32_t id = HandleTable::id_of(value);
   uint64_t entry = HandleTable::load(id);
-  if (!HandleTable::is_in_use(entry)) report(table.was_given_out(id) ? "double free" : "free of a pointer that is no object", pointer, id);
-  if (service->free(id, reinterpret_cast<void*>(entry + HandleTable::offset_of(value))) == 0) report("free of a pointer into an object", pointer, id);
+  if (!HandleTable::is_in_use(entry)) reports::end_by_call(table.was_given_out(id) ? "double free" : "free of a pointer that is no object", value, caller);
+  if (service->free(id, reinterpret_cast<void*>(entry + HandleTable::offset_of(value))) == 0)
+    reports::end_by_call("free of a pointer into an object", value, caller);
   free_id(ids, id);
 }
 
@@ -108,7 +105,7 @@ size_t usable_size(void* pointer) noexcept {
   return size != 0 ? size : raw_memory::usable_size(address);
 }
 
-void* reallocate(Ids& ids, void* pointer, size_t size) noexcept {
+void* reallocate(Ids& ids, void* pointer, size_t size, const void* caller) noexcept {
   if (pointer == nullptr) return allocate(ids, size, 16, false);
   if ((reinterpret_cast<uint64_t>(pointer) & kHandleBit) == 0) {
     if (!contains(pointer)) return raw_memory::reallocate(pointer, size);
@@ -116,15 +113,18 @@ void* reallocate(Ids& ids, void* pointer, size_t size) noexcept {
   }
   auto value = reinterpret_cast<uint64_t>(pointer);
   uint32_t id = HandleTable::id_of(value);
-  if (!HandleTable::is_live(value)) report("realloc of memory that is free", pointer, id);
+  if (!HandleTable::is_live(value)) reports::end_by_call("realloc of memory that is free", value, caller);
   auto* start = reinterpret_cast<void*>(HandleTable::translate(value));
-  if (size <= kLargestObject && service->realloc(id, start, size) != nullptr) return pointer;
+  if (size <= kLargestObject && service->realloc(id, start, size) != nullptr) {
+    table.change_size(id, size);
+    return pointer;
+  }
   size_t old = usable_size(pointer);
   void* moved = allocate(ids, size, 16, false);
   if (moved == nullptr) return nullptr;
   // A new handle, never the old one at another place: a compiler that has compared the two as equal may use the old one's address.
   memcpy(reinterpret_cast<void*>(HandleTable::translate(reinterpret_cast<uint64_t>(moved))), start, size < old ? size : old);
-  free(ids, pointer);
+  free(ids, pointer, caller);
   return moved;
 }
 
@@ -132,10 +132,10 @@ void empty(Ids& ids) noexcept {
   table.give_back(ids.freed, ids.freed_count);
   ids.freed_count = 0;
   // Ids that were taken and never used.
-  table.give_back(ids.ids, ids.count);
+  table.give_back_unused(ids.ids, ids.count);
   ids.count = 0;
   for (Ids::OfGroup& own : ids.groups) {
-    table.give_back(own.ids, own.count);
+    table.give_back_unused(own.ids, own.count);
     own.count = 0;
   }
 }

@@ -29,9 +29,9 @@ namespace objects {
 
 // A handle; null: no memory. An object that can have none (more than kLargestObject, no id left) is plain memory. `alignment`: a power of two.
 void* allocate(Ids& ids, size_t size, size_t alignment, bool zeroed) noexcept;
-// Of a handle, or of the address of an object. Reports an object that is already freed, and a pointer into one.
-void free(Ids& ids, void* pointer) noexcept;
-void* reallocate(Ids& ids, void* pointer, size_t size) noexcept;
+// Of a handle, or of the address of an object. Reports an object that is already freed, and a pointer into one. `caller`: where the program has called, for the report.
+void free(Ids& ids, void* pointer, const void* caller) noexcept;
+void* reallocate(Ids& ids, void* pointer, size_t size, const void* caller) noexcept;
 size_t usable_size(void* pointer) noexcept;
 // All that the thread keeps goes back.
 void empty(Ids& ids) noexcept;

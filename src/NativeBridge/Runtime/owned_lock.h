@@ -27,12 +27,17 @@ class OwnedLock {
   }
   // True: it was not the calling thread's, and is now.
   bool lock_unless_mine() noexcept {
-    if ((state_.load(std::memory_order_relaxed) & ~kContended) == self()) return false;
+    if (is_mine()) return false;
     lock();
     return true;
   }
+  // For a lock that fork does not take: the child has no other thread, so nobody holds it but the calling one.
+  void after_fork_in_child() noexcept {
+    if (!is_mine()) state_.store(0, std::memory_order_relaxed);
+  }
 
  private:
+  bool is_mine() const noexcept { return (state_.load(std::memory_order_relaxed) & ~kContended) == self(); }
   [[gnu::noinline]] void lock_slowly() noexcept {
     for (int spin = 0; spin < 64; spin++) {
       if (state_.load(std::memory_order_relaxed) == 0 && try_lock()) return;

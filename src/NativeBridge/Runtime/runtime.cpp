@@ -9,11 +9,13 @@
 #include "budget.h"
 #include "defragmenter.h"
 #include "faults.h"
+#include "history.h"
 #include "knobs.h"
 #include "memory_locks.h"
 #include "objects.h"
 #include "os.h"
 #include "raw_memory.h"
+#include "reports.h"
 #include "runtime.h"
 #include "scoped_pins.h"
 #include "services.h"
@@ -48,6 +50,8 @@ void initialize() noexcept {
   freehold::os::note_fixed_range(kTableBase, 2 * kIdLimit * sizeof(uint64_t), "the table of handles");
   read_settings();
   choose_service(knobs.service);
+  reports::initialize();
+  if (knobs.debug) history::begin(knobs.stacks);
   if (!threads::initialize()) os::fail("freehold: no memory for threads\n");
   faults::initialize();
   raw_memory::refuse_other_allocator();
@@ -96,9 +100,24 @@ void* handle_of(Thread& thread, void* pointer, Visit for_each_given) noexcept {
   return reinterpret_cast<void*>(found);
 }
 
+inline void free_object(void* pointer, const void* called_from) noexcept {
+  if (pointer == nullptr) return;
+  int saved = errno;
+  objects::free(caller().ids, pointer, called_from);
+  errno = saved;
+}
+
+inline void* reallocate_object(void* pointer, size_t size, const void* called_from) noexcept {
+  if (size != 0 || pointer == nullptr) return objects::reallocate(caller().ids, pointer, size, called_from);
+  free_object(pointer, called_from);
+  return nullptr;
+}
+
 __attribute__((constructor(101))) void start() { initialize(); }
 
 }  // namespace
+
+void freehold::bridge::free_for(void* pointer, const void* called_from) noexcept { free_object(pointer, called_from); }
 
 extern "C" {
 
@@ -226,26 +245,15 @@ void* __freehold_calloc(size_t count, size_t size) {
   }
   return objects::allocate(caller().ids, total, 16, true);
 }
-void __freehold_free(void* pointer) {
-  if (pointer == nullptr) return;
-  int saved = errno;
-  objects::free(caller().ids, pointer);
-  errno = saved;
-}
-void* __freehold_realloc(void* pointer, size_t size) {
-  if (size == 0 && pointer != nullptr) {
-    __freehold_free(pointer);
-    return nullptr;
-  }
-  return objects::reallocate(caller().ids, pointer, size);
-}
+void __freehold_free(void* pointer) { free_object(pointer, __builtin_return_address(0)); }
+void* __freehold_realloc(void* pointer, size_t size) { return reallocate_object(pointer, size, __builtin_return_address(0)); }
 void* __freehold_reallocarray(void* pointer, size_t count, size_t size) {
   size_t total;
   if (__builtin_mul_overflow(count, size, &total)) {
     errno = ENOMEM;
     return nullptr;
   }
-  return __freehold_realloc(pointer, total);
+  return reallocate_object(pointer, total, __builtin_return_address(0));
 }
 void* __freehold_aligned_alloc(size_t alignment, size_t size) {
   if (alignment == 0 || (alignment & (alignment - 1)) != 0) {

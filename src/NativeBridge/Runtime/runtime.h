@@ -14,6 +14,9 @@ bool is_initialized() noexcept;
 // How often a handle was passed to code that may keep its address.
 extern std::atomic<uint64_t> escaped;
 
+// __freehold_free for who has called the runtime from there. The thread is inside.
+void free_for(void* pointer, const void* called_from) noexcept;
+
 }  // namespace freehold::bridge
 
 extern "C" {

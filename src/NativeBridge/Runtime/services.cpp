@@ -12,6 +12,8 @@ namespace freehold::bridge {
 const freehold_service* service = &defragmenting_service;
 
 namespace {
+const freehold_service* chosen_service = &defragmenting_service;
+
 constexpr uint32_t kMostLocks = 16;
 // Written by the service's init, when there is one thread.
 OwnedLock* locks[kMostLocks];
@@ -56,8 +58,15 @@ void choose_service(ServiceChoice choice) noexcept {
     os::fail("freehold: the program's freehold_program_service cannot be used: %s (include/service.h)\n", wrong);
   }
   if (chosen->init() != 0) os::fail("freehold: the service '%s' of the handle heap cannot start: no address space?\n", chosen->name);
-  service = chosen;
+  service = chosen_service = chosen;
   atexit(chosen->deinit);
+}
+
+bool is_defragmenting() noexcept { return chosen_service == &defragmenting_service; }
+
+const freehold_service* interpose_service(const freehold_service* table) noexcept {
+  service = table;
+  return chosen_service;
 }
 
 }  // namespace freehold::bridge

@@ -11,6 +11,11 @@ enum class ServiceChoice { kProgram, kDefragmenter, kPlain };
 // The one that is in use. Written once, by choose_service.
 extern const freehold_service* service;
 
+// Its memory is the heap's (heap.h).
+bool is_defragmenting() noexcept;
+// From now on calls go through `table`, which passes them on to the one that was chosen. Once, before the first object.
+const freehold_service* interpose_service(const freehold_service* table) noexcept;
+
 extern const freehold_service defragmenting_service, plain_service;
 
 // Once, with the settings read, before the first object. Ends the process with a message when the service is not complete, or cannot work.

@@ -111,7 +111,7 @@ Violation HandleTable::verify(size_t objects) const noexcept {
     auto number = static_cast<uint32_t>(id);
     if (entry(number).load(std::memory_order_relaxed) == 0) continue;
     live++;
-    if ((note(number).load(std::memory_order_relaxed) & ~(kForever | kStopped)) != 0) return {"an object has a pin that is none", "id", id, nullptr};
+    if (size_t size = size_of(number); size == 0 || size > kLargestObject) return {"an object has a size that none can have", "id", id, nullptr};
   }
   if (live != objects) return {"the heap and the table have different numbers of objects", "ids in use", live, nullptr};
   size_t waiting = 0;

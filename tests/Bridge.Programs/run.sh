@@ -2,8 +2,9 @@
 # Real programs, unmodified, by the handle compiler and by clang: each must build with both and do the same, also while everything that is not pinned moves
 # all the time, and while the threads are stopped at every poll. recipes/ has one file a program: the Debian source package, how to build it in its folder,
 # and what to run. The sources that `also` names lie in folders of these names beside the program's files.
-#   tests/Bridge.Programs/run.sh [--all] [--light] [--levels=LEVEL,…] [part of a recipe's name…]
+#   tests/Bridge.Programs/run.sh [--all] [--light] [--record] [--levels=LEVEL,…] [part of a recipe's name…]      a part '=ed' is the beginning
 # --all: every program at -O2 and -O3, moving and stopping all the time; else the quick ones at -O2, now and then. --light: now and then, with --all too.
+# Each outcome becomes a line of artifacts/programs.tsv: program, level, mode, outcome, date. --record: of record.tsv, from which table.sh makes the table of the docs.
 # Sources come from the archive that apt knows, into artifacts/sources. A program whose source cannot be fetched is skipped, and the log says so.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -17,6 +18,16 @@ failed=0
 skipped=()
 ok() { passed=$((passed + 1)); }
 bad() { failed=$((failed + 1)); echo "FAILED: $1"; }
+
+# note <level> <stress> <outcome>: instead of what was noted of that program, level and kind of stress before.
+note() {
+  local mode=${2:-default}
+  if [ ! -f "$record" ]; then echo '# program, level, mode, outcome, date' > "$record"; fi
+  { awk -F '\t' -v program="$name" -v level="$1" -v kind="${mode%%:*}" '{ split($3, mode, ":") } !($1 == program && $2 == level && mode[1] == kind)' "$record"
+    printf '%s\t%s\t%s\t%s\t%s\n' "$name" "$1" "$mode" "$3" "$(date -u +%F)"; } | LC_ALL=C sort > "$record.new"
+  mv "$record.new" "$record"
+}
+note_all() { local stress; for stress in "${stresses[@]}"; do note "$level" "$stress" "$1"; done; }
 
 # apt's own list with the sources of the same archive, in a folder of ours: the machine's settings stay as they are.
 prepare_apt() {
@@ -54,7 +65,7 @@ source_of() {
 wanted() {
   local part
   if [ ${#only[@]} -eq 0 ]; then return 0; fi
-  for part in "${only[@]}"; do if [[ "$1" == *"$part"* ]]; then return 0; fi; done
+  for part in "${only[@]}"; do if [[ "=$1" == *"$part"* ]]; then return 0; fi; done
   return 1
 }
 # limited <folder> <function of the recipe>: it ends with the first command that fails. Processor seconds, not those of the clock: the machine may be busy.
@@ -63,6 +74,7 @@ export here
 
 levels=(-O2)
 stresses=("" move:50 stop:10)
+record="$root/artifacts/programs.tsv"
 all=false
 while [[ "${1:-}" = --* ]]; do
   case "$1" in
@@ -71,6 +83,7 @@ while [[ "${1:-}" = --* ]]; do
       levels=(-O2 -O3)
       stresses=("" move:5 stop:1)
       ;;
+    --record) record="$here/record.tsv" ;;
     --light) stresses=("" move:50 stop:10) ;;
     --levels=*) IFS=, read -r -a levels <<< "${1#*=}" ;;
     *)
@@ -89,13 +102,15 @@ for recipe in "$here"/recipes/*.sh; do
   wanted "$name" || continue
   unset -f build check
   package=
+  tests=
+  built=
   also=
   needs=
   quick=false
   # shellcheck disable=SC1090
   source "$recipe"
-  if [ -z "$package" ] || ! declare -F build check > /dev/null; then
-    bad "$name: a recipe has a package, build and check"
+  if [ -z "$package" ] || [ -z "$tests" ] || [ -z "$built" ] || ! declare -F build check > /dev/null; then
+    bad "$name: a recipe has a package, tests and built for the table, build and check"
     continue
   fi
   ok
@@ -113,7 +128,7 @@ for recipe in "$here"/recipes/*.sh; do
   # shellcheck disable=SC2086
   if [ -n "$needs" ]; then "$root/eng/prerequisites.sh" $needs > "$work/needs.log" 2>&1 || { bad "$name: $(tail -n 1 "$work/needs.log")"; continue; }; fi
   for level in "${levels[@]}"; do
-    built=true
+    ready=true
     for kind in stock handles; do
       rm -rf "$work/$kind"
       cp -a "$source" "$work/$kind"
@@ -130,15 +145,17 @@ for recipe in "$here"/recipes/*.sh; do
       if ! limited "$work/$kind" build > "$work/$kind.log" 2>&1; then
         bad "$name $level: $kind does not build"
         tail -n 10 "$work/$kind.log"
-        built=false
+        note_all "not built"
+        ready=false
       fi
       took[$([ $kind = stock ] && echo 0 || echo 1)]=$((SECONDS - began))
     done
-    $built || continue
+    $ready || continue
     code=0
     limited "$work/stock" check > "$work/expected" 2>&1 < /dev/null || code=$?
     if [ "$code" -ne 0 ]; then
       bad "$name $level: clang's own fails"
+      note_all "no reference"
       tail -n 10 "$work/expected"
       continue
     fi
@@ -147,8 +164,12 @@ for recipe in "$here"/recipes/*.sh; do
       got=0
       began=$SECONDS
       FREEHOLD_NATIVE_STRESS=$stress limited "$work/handles" check > "$work/out" 2>&1 < /dev/null || got=$?
-      if [ "$got" = 0 ] && cmp -s "$work/expected" "$work/out"; then ok; else
+      if [ "$got" = 0 ] && cmp -s "$work/expected" "$work/out"; then
+        ok
+        note "$level" "$stress" equal
+      else
         bad "$name $level, stress '$stress': exit $got"
+        note "$level" "$stress" different
         diff "$work/expected" "$work/out" | head -n 10 || true
       fi
       echo "  stress '$stress': $((SECONDS - began)) s"

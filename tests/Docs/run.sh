@@ -71,6 +71,12 @@ for table in src/Allocator/core src/NativeBridge/Meshing src/NativeBridge/Runtim
 same "settings: the tables are those of the sources" "$(cat "$artifacts/docs.settings")" "$(grep '^| `FREEHOLD_' docs/settings.md)"
 same "abi: the table is that of the sources" "$(tests/Docs/calls.sh)" "$(grep -E '^\| `[a-z0-9_*]+ freehold_' docs/internals/abi.md)"
 
+same "programs: the table is that of the recipes and the record" "$(tests/Bridge.Programs/table.sh)" "$(grep -E '^\| [a-z0-9]+ \|.*\|.*\|.*\|.*\|.*\|.*\|.*\|.*\|$' docs/internals/programs.md | grep -v '^| program ')"
+# What table.sh would pass over: a program without a recipe, a level, a mode or an outcome that has no column or no meaning.
+same "programs: each line of the record is one that can be" "" "$(awk -F '\t' 'FNR == NR { recipe[$1]; next }
+  !/^#/ && !($1 in recipe && $2 ~ /^-O[23]$/ && $3 ~ /^(default|move:[1-9][0-9]*|stop:[1-9][0-9]*)$/ && $4 ~ /^(equal|different|not built|no reference)$/ && $5 ~ /^20[0-9-]+$/ && NF == 5)' \
+  <(basename -s .sh tests/Bridge.Programs/recipes/*.sh) tests/Bridge.Programs/record.tsv)"
+
 for sample in FirstDelete Hello Tutorial; do publish "$sample"; done
 
 # README: the mistake, found in debug mode, and not otherwise.

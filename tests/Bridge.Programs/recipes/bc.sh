@@ -1,4 +1,6 @@
 package=bc
+tests='its `bc` and `dc`: digits of π, functions, bases, errors'
+built='configure'
 needs="ed flex bison"
 build() { CFLAGS="$CFLAGS -Wno-error=implicit-function-declaration" ./configure --disable-dependency-tracking > /dev/null && make -s MAKEINFO=true; }
 check() {

@@ -1,4 +1,6 @@
 package=bzip2
+tests='its samples, its source there and back, what is cut off'
+built='make, a shared library'
 quick=true
 build() { make -s CC="$CC" CFLAGS="$CFLAGS -D_FILE_OFFSET_BITS=64" bzip2 bzip2recover; }
 # Its own samples, its own source there and back, and what is cut off.

@@ -1,4 +1,6 @@
 package=cjson
+tests='its own tests'
+built='CMake'
 needs="cmake"
 quick=true
 build() {

@@ -1,4 +1,6 @@
 package=dash
+tests='scripts: loops, functions, traps, substitutions'
+built='configure'
 needs="autoconf automake"
 build() { autoreconf -fi > /dev/null 2>&1 && ./configure > /dev/null && make -s; }
 check() {

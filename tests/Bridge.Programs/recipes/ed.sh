@@ -1,4 +1,6 @@
 package=ed
+tests='its own tests'
+built='configure'
 quick=true
 build() { ./configure CC="$CC" CFLAGS="$CFLAGS" > /dev/null && make -s; }
 # Its own tests.

@@ -1,4 +1,6 @@
 package=figlet
+tests='all fonts, its control files'
+built='make'
 quick=true
 build() { make -s CC="$CC" LD="$CC" CFLAGS="$CFLAGS" LDFLAGS= DEFAULTFONTDIR=fonts figlet chkfont; }
 check() {

@@ -1,4 +1,6 @@
 package=fribidi
+tests='its own tests, the conformance test of Unicode'
+built='Meson, a shared library'
 needs="meson ninja-build python3"
 # By Meson: a shared library, and programs that make parts of its source.
 build() {

@@ -1,4 +1,6 @@
 package=gawk
+tests='27 of its own tests, scripts with arrays of arrays'
+built='configure'
 build() { ./configure --disable-dependency-tracking --disable-nls --disable-extensions --without-readline > /dev/null && make -s -C support && make -s gawk; }
 # A dozen of its own tests beside a script.
 check() {

@@ -1,4 +1,6 @@
 package=grep
+tests='five searches of its source'
+built='configure'
 build() { ./configure --disable-dependency-tracking --disable-nls --disable-perl-regexp > /dev/null && make -s; }
 check() {
   src/grep -rnE 'static (int|void|char \*)' src lib | sort | md5sum

@@ -1,4 +1,6 @@
 package=gzip
+tests='its source there and back, what is cut off'
+built='configure'
 quick=true
 build() { ./configure --disable-dependency-tracking > /dev/null && make -s; }
 check() {

@@ -1,4 +1,6 @@
 package=jq
+tests='its own tests, 300 objects grouped and sorted'
+built='configure'
 needs="autoconf automake libtool"
 build() {
   autoreconf -fi > /dev/null 2>&1

@@ -1,4 +1,6 @@
 package=libjsoncpp
+tests='its own tests; C++ with many containers'
+built='CMake'
 needs="cmake"
 # C++ with many containers: its own tests.
 build() {

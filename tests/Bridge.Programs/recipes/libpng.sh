@@ -1,4 +1,6 @@
 package=libpng1.6
+tests='its own tests (`pngvalid` without stress), over a zlib with handles'
+built='configure'
 also=zlib
 build() {
   (cd zlib && ./configure --static > /dev/null && make -s libz.a)

@@ -1,4 +1,6 @@
 package=libyaml
+tests='its own tests, 800 items there and back'
+built='CMake'
 needs="cmake"
 quick=true
 build() {

@@ -1,4 +1,6 @@
 package=lua5.4
+tests='a script of tables, strings, closures and coroutines; compiled chunks'
+built='make'
 quick=true
 # Its own makefile: Debian's needs libtool.
 build() {

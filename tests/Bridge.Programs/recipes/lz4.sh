@@ -1,4 +1,6 @@
 package=lz4
+tests='its source there and back at two levels'
+built='make'
 quick=true
 build() {
   make -s -C lib CC="$CC" CFLAGS="$CFLAGS" liblz4.a

@@ -1,4 +1,6 @@
 package=mawk
+tests='three scripts over its source'
+built='configure'
 quick=true
 build() { ./configure --without-builtin-regex > /dev/null 2>&1 || ./configure > /dev/null; make -s; }
 check() {

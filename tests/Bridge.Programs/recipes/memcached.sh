@@ -1,4 +1,6 @@
 package=memcached
+tests='4,800 commands by a socket, two threads'
+built='configure'
 needs="libevent-dev"
 build() { ./configure --disable-dependency-tracking > /dev/null && make -s memcached; }
 check() {

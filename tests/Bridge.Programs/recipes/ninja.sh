@@ -1,4 +1,6 @@
 package=ninja-build
+tests='a graph of 100 files: dry, for real, its tools; C++'
+built='configure.py'
 needs="python3"
 build() { CFLAGS="$CXXFLAGS" ./configure.py --bootstrap > /dev/null; }
 # C++ with containers: graphs of many files, dry and for real.

@@ -1,4 +1,6 @@
 package=pcre2
+tests='11 of its own tests'
+built='configure'
 build() { ./configure --disable-dependency-tracking --disable-shared > /dev/null && make -s; }
 # Its own tests.
 check() {

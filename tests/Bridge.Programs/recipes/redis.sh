@@ -1,4 +1,6 @@
 package=redis
+tests='10,000 commands, its Lua, saving and loading, a child that rewrites'
+built='make'
 needs="tcl"
 build() { make -s -C src MALLOC=libc USE_SYSTEMD=no BUILD_TLS=no OPTIMIZATION= CFLAGS="$CFLAGS" V=1 redis-server redis-cli redis-benchmark > /dev/null 2>&1; }
 # Commands of most kinds, a script in its Lua, and what it saves and loads again.

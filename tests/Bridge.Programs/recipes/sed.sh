@@ -1,4 +1,6 @@
 package=sed
+tests='seven scripts over its source'
+built='configure'
 build() { ./configure --disable-dependency-tracking --disable-nls > /dev/null && make -s; }
 check() {
   sed/sed -E 's/([a-z_]+)\(([a-z]+)/\2<\1>/g; /^$/d' sed/*.c | md5sum

@@ -1,4 +1,6 @@
 package=tcc
+tests='its own programs: compiled, linked and run; itself'
+built='configure'
 build() { ./configure --cc="$CC" --extra-cflags="$CFLAGS" > /dev/null && make -s tcc libtcc1.a; }
 # Its own tests: each program is compiled, linked and run.
 check() {

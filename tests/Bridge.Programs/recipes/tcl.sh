@@ -1,4 +1,6 @@
 package=tcl8.6
+tests='17 of its own test files'
+built='configure'
 build() { cd unix && ./configure --disable-shared > /dev/null && make -s tclsh; }
 # Some of its own tests.
 check() {

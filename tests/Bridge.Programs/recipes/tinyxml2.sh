@@ -1,4 +1,6 @@
 package=tinyxml2
+tests='its own tests; C++'
+built='one command'
 quick=true
 # C++: its own tests.
 build() { $CXX $CXXFLAGS tinyxml2.cpp xmltest.cpp -o xmltest; }

@@ -1,4 +1,6 @@
 package=xz-utils
+tests='levels, filters, two threads, what is cut off'
+built='configure'
 build() { ./configure --disable-dependency-tracking --disable-shared --disable-nls --disable-doc > /dev/null && make -s; }
 check() {
   cat src/liblzma/*/*.c > all

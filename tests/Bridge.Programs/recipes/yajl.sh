@@ -1,4 +1,6 @@
 package=yajl
+tests='its own cases; callbacks in both directions'
+built='CMake, a shared library'
 needs="cmake"
 quick=true
 build() {

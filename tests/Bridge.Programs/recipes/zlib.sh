@@ -1,4 +1,6 @@
 package=zlib
+tests='its own tests'
+built='configure'
 quick=true
 build() { ./configure --static && make -s; }
 # Its own tests.

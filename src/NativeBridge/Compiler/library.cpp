@@ -256,6 +256,16 @@ const StringMap<StringRef>& replacements() {
       {"_ZdaPvSt11align_val_t", "__freehold_delete_sized"},
       {"_ZdlPvmSt11align_val_t", "__freehold_delete_sized_aligned"},
       {"_ZdaPvmSt11align_val_t", "__freehold_delete_sized_aligned"},
+      // Cxx/paths.cpp.
+      {"_ZNSt10filesystem7__cxx114path14_M_split_cmptsEv", "freehold_path_split"},
+      {"_ZNSt10filesystem7__cxx114path15remove_filenameEv", "freehold_path_remove_filename"},
+      {"_ZNSt10filesystem7__cxx114path16replace_filenameERKS1_", "freehold_path_replace_filename"},
+      {"_ZNSt10filesystem7__cxx114path17replace_extensionERKS1_", "freehold_path_replace_extension"},
+      {"_ZNSt10filesystem7__cxx114path9_M_appendESt17basic_string_viewIcSt11char_traitsIcEE", "freehold_path_append_text"},
+      {"_ZNSt10filesystem7__cxx114path9_M_concatESt17basic_string_viewIcSt11char_traitsIcEE", "freehold_path_add_text"},
+      {"_ZNSt10filesystem7__cxx114pathaSERKS1_", "freehold_path_assign"},
+      {"_ZNSt10filesystem7__cxx114pathdVERKS1_", "freehold_path_append"},
+      {"_ZNSt10filesystem7__cxx114pathpLERKS1_", "freehold_path_add"},
   };
   return map;
 }
@@ -273,6 +283,10 @@ const Leaf* leaf_of(const CallBase& call) {
 }
 
 const Known* known_of(StringRef name) {
+  // Functions of std::filesystem, and those of a path that do not change it, keep no path. What they may be given besides is an error_code.
+  static const Known keeps_nothing = {0, false};
+  if (name.starts_with("_ZNKSt10filesystem7__cxx114path")) return &keeps_nothing;
+  if (name.starts_with("_ZNSt10filesystem") && !name.starts_with("_ZNSt10filesystem7__cxx11")) return &keeps_nothing;
   auto found = known().find(name);
   return found == known().end() ? nullptr : &found->second;
 }

@@ -113,6 +113,18 @@ int main() {
   for (auto& entry : fs::directory_iterator(*place)) found.push_back(std::make_unique<fs::path>(entry.path().filename()));
   size_t characters = 0;
   for (auto& one : found) characters += (*one += "+").native().size();
+  auto file = std::make_unique<fs::path>(*place / "a name of more than fifteen characters" / "another name of that kind");
+  std::fclose(std::fopen(file->c_str(), "w"));
+  auto other = std::make_unique<fs::path>(*file);
+  other->replace_filename("a third name that is as long");
+  fs::create_symlink(*file, *other);
+  std::printf(" %d %d", fs::read_symlink(*other) == *file, fs::canonical(*other).filename() == file->filename());
+  std::printf(" %d %d", fs::copy_file(*file, fs::path(*other) += "+"), static_cast<int>(fs::file_size(fs::path(*other) += "+")));
+  fs::remove(*other);
+  fs::rename(*file, *other);
+  fs::resize_file(*other, 77);
+  fs::permissions(*other, fs::perms::owner_read);
+  std::printf(" %d %d %d", fs::exists(*file), fs::exists(*other), static_cast<int>(fs::file_size(*other)));
   std::printf(" %zu %zu %d\n", found.size(), characters, static_cast<int>(fs::remove_all(*place)));
   try {
     auto missing = std::make_unique<fs::path>("/nowhere");

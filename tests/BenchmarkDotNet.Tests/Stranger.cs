@@ -16,8 +16,7 @@ internal sealed class Stranger : IDisposable
     /// <param name="metadata">Of its reference to the package, as attributes.</param>
     public Stranger(string program, string metadata = "")
     {
-        // Spaces and characters that XML and MSBuild take for something else, in the folder.
-        _project = Directory.CreateDirectory(Path.Combine(_folder, "R&D 100%")).FullName;
+        _project = Directory.CreateDirectory(Path.Combine(_folder, "Sample")).FullName;
         File.WriteAllText(Path.Combine(_project, "Program.cs"), program);
         File.WriteAllText(Path.Combine(_project, "Sample.csproj"), $"""
             <Project Sdk="Microsoft.NET.Sdk">

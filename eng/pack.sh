@@ -3,6 +3,7 @@
 #   artifacts/packages/Freehold.<version>.nupkg                       for users
 #   artifacts/packages/Freehold.Tool.<version>.nupkg                  the dotnet tool `freehold`
 #   artifacts/packages/Freehold.Testing.<version>.nupkg               assertions for tests, which depends on exactly that version of Freehold
+#   artifacts/packages/Freehold.BenchmarkDotNet.<version>.nupkg       [FreeholdJob] and [StockJob]
 #   artifacts/packages/Freehold.Templates.<version>.nupkg             dotnet new freehold-console, freehold-web
 #   artifacts/packages/dev/Freehold.<version>-dev.h<hash>.nupkg       for this repository's projects; the hash is that of the content, so NuGet's cache cannot be stale
 # artifacts/packages/Freehold.Dev.props tells them the version.
@@ -133,6 +134,8 @@ companion() {
 }
 testing="$root/src/Libraries/Testing"
 companion Freehold.Testing "$testing/Freehold.Testing.csproj" "$testing/build/Freehold.Testing.targets" "$testing/README.md"
+benchmarks="$root/src/Libraries/BenchmarkDotNet"
+companion Freehold.BenchmarkDotNet "$benchmarks/Freehold.BenchmarkDotNet.csproj" "$benchmarks/README.md"
 
 # The templates name the version of Freehold that their projects refer to. Their dev version has a hash of that and of what they are.
 # pack_templates <version> <version of Freehold> <folder>

@@ -38,6 +38,12 @@ class PinnedAgainTest : public PromotionTest {
       if (core::arena.blocks[core::arena.block_index(name(object))].state.load() == core::BlockState::kLive) heap::pin(object);
     }
   }
+  // A stop in which no pinned local shows anything.
+  static size_t scan_nothing(const heap::PinScan& scan) {
+    scan.stopped(scan.argument);
+    scan.seen(scan.argument);
+    return ++scans;
+  }
   static size_t moved() {
     size_t count = 0;
     for (Object* object : kept) count += name(object) != reinterpret_cast<uint64_t>(object) ? 1 : 0;
@@ -50,9 +56,7 @@ TEST_P(PinnedAgainTest, WhatIsPinnedForMomentsMoves) {
   keep_one_of_each(sparse_blocks(8, 10));
   scans = 0;
   heap::set_pin_scanner([](const heap::PinScan& scan) {
-    scan.stopped(scan.argument);
-    scan.seen(scan.argument);
-    scans++;
+    scan_nothing(scan);
     pin_all();
     return true;
   });
@@ -69,9 +73,7 @@ TEST_P(PinnedAgainTest, WhatIsNotPinnedAgainNeedsNoMoreStops) {
   keep_one_of_each(sparse_blocks(8, 10));
   scans = 0;
   heap::set_pin_scanner([](const heap::PinScan& scan) {
-    scan.stopped(scan.argument);
-    scan.seen(scan.argument);
-    if (++scans == 1) pin_all();
+    if (scan_nothing(scan) == 1) pin_all();
     return true;
   });
   pin_all();
@@ -86,9 +88,7 @@ TEST_P(PinnedAgainTest, WhatAHandlePinsCostsNoStop) {
   keep_one_of_each(sparse_blocks(8, 10));
   scans = 0;
   heap::set_pin_scanner([](const heap::PinScan& scan) {
-    scan.stopped(scan.argument);
-    scan.seen(scan.argument);
-    scans++;
+    scan_nothing(scan);
     pin_all();
     return true;
   });
@@ -139,9 +139,7 @@ TEST_P(PinnedAgainTest, ARoundThatIsWaitedForStopsNobodyAgain) {
   scans = 0;
   static std::thread waiter;
   heap::set_pin_scanner([](const heap::PinScan& scan) {
-    scan.stopped(scan.argument);
-    scan.seen(scan.argument);
-    if (++scans == 2) {
+    if (scan_nothing(scan) == 2) {
       waiter = std::thread([] { heap::PromotionPause pause; });
       while (!heap::promotion_lock.is_wanted()) std::this_thread::yield();
     }
@@ -168,9 +166,7 @@ TEST_P(PinnedAgainTest, AClaimThatCannotBeUsedEnds) {
       failing = failure;
       scans = 0;
       heap::set_pin_scanner([](const heap::PinScan& scan) {
-        scan.stopped(scan.argument);
-        scan.seen(scan.argument);
-        if (++scans == 2) os::inject_failures(failing.c_str());
+        if (scan_nothing(scan) == 2) os::inject_failures(failing.c_str());
         pin_all();
         return true;
       });

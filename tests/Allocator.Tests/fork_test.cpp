@@ -20,9 +20,12 @@
 
 #include "heap/addresses.h"
 #include "heap/block_lists.h"
+#include "heap/block_pool.h"
+#include "heap/block_protection.h"
 #include "heap/dedangling.h"
 #include "heap/forwarding.h"
 #include "heap/maintenance_signals.h"
+#include "heap/mappings.h"
 #include "heap/phases.h"
 #include "heap/prefault.h"
 #include "heap/prefault_policy.h"
@@ -121,6 +124,53 @@ TEST_P(ForkedHeapTest, WhatIsDeadStaysDead) {
   }));
   for (Object* object : gone) ASSERT_FALSE(is_readable(object)) << object;
   expect_valid("in the parent");
+}
+
+// Where mappings are short, what is dead stays in one mapping with what lives, empty and watched; so does what moved where a mapping is refused. The child is
+// not watched, and what waits there for emergencies is usable.
+TEST_P(ForkedHeapTest, WhatWasLeftWatchedIsDeadInTheChild) {
+  for (bool is_short : {false, true}) {
+    if (is_short) {
+      core::knobs.map_budget = 1;
+      heap::maintain(false, false);
+      ASSERT_TRUE(heap::are_mappings_short());
+    }
+    std::vector<Object*> all;
+    for (size_t bytes = 0; bytes < 12 * core::kBlockSize; bytes += 1024) {
+      all.push_back(allocate(&bytes_type.table, 1000));
+      memset(reinterpret_cast<uint8_t*>(all.back()) + 16, 0x5a, 1000);
+    }
+    std::vector<Object*> gone, left;
+    for (size_t i = 0; i < all.size(); i++) {
+      if (i > all.size() / 4 && i < all.size() / 2) gone.push_back(all[i]);
+      else left.push_back(all[i]);
+    }
+    for (Object* object : gone) ASSERT_EQ(heap::delete_object(object), DeleteResult::kDeleted);
+    if (!is_short) {
+      // Frames move on, and what they left cannot be collapsed.
+      for (int i = 0; i < 10'000; i++) left.push_back(allocate(&bytes_type.table, 1000));
+      os::inject_failures("mmap:1+");
+      heap::collapse_moved(0);
+      os::inject_failures("mmap:18446744073709551615");
+    }
+    heap::maintain(true, false);
+    std::erase_if(gone, [](Object* object) { return is_readable(object); });
+    ASSERT_GT(gone.size(), 1000u);
+    EXPECT_TRUE(is_well_in_child([&] {
+      heap::start_at_next_wake(nullptr);
+      for (Object* object : gone) ASSERT_FALSE(is_readable(object)) << object;
+      for (Object* object : left) ASSERT_TRUE(is_readable(object)) << object;
+      for (size_t block; (block = heap::next_reserve_block(heap::is_reserve_mapped())) != heap::kNoBlock;)
+        *reinterpret_cast<volatile uint8_t*>(core::arena.block_start(block)) = 1;
+      for (size_t i = 0; i < 10'000; i++) ASSERT_EQ(heap::delete_object(allocate(&bytes_type.table, 1000)), DeleteResult::kDeleted);
+      for (Object* object : left) ASSERT_EQ(heap::delete_object(object), DeleteResult::kDeleted);
+      expect_valid("in the child");
+    }));
+    for (Object* object : left) ASSERT_EQ(heap::delete_object(object), DeleteResult::kDeleted);
+    expect_valid("in the parent");
+    core::knobs.map_budget = 0;
+    heap::maintain(true, false);
+  }
 }
 
 // Dead memory may read as zeros there: a walk finds the same live objects, behind headers at the end of a page whose next one is gone, too; and no mapping is made.

@@ -3,8 +3,14 @@
 
 #include <sys/mman.h>
 
+#include <cstdio>
+#include <fstream>
+#include <string>
+
 #include "heap/accounting.h"
 #include "heap/addresses.h"
+#include "heap/block_pool.h"
+#include "heap/promotion.h"
 #include "heap_fixture.h"
 
 namespace freehold::testing {
@@ -254,6 +260,122 @@ TEST_F(MappingsTest, WhoRecoversTakesNothingFromTheReserve) {
   os::inject_failures("mprotect:18446744073709551615,mremap:18446744073709551615");
   EXPECT_EQ(heap::reserve_blocks(), before) << "the first failure is one";
 }
+
+// Addresses that nobody can use any more, or never did, are like all that is dead: neighbours are one mapping, whoever took them and why. Huge pages are on,
+// since their hint is what mappings differ in.
+class DeadAddressesTest : public MappingsTest, public ::testing::WithParamInterface<core::Protection> {
+ protected:
+  void configure(core::Knobs& knobs) override {
+    MappingsTest::configure(knobs);
+    knobs.protection = GetParam();
+    knobs.huge_pages = true;
+    knobs.promotion = true;
+  }
+
+  // Behind the first group, where the reserve is taken.
+  void SetUp() override {
+    MappingsTest::SetUp();
+    for (size_t bytes = 0; bytes < 20 * kBlockSize; bytes += 1024) allocate(&bytes_type.table, 1000);
+  }
+
+  // Without access, below the frontier and beside a mapping that differs in nothing but the hint: these would be one.
+  static size_t parted() {
+    struct Mapping {
+      uintptr_t start, end;
+      std::string rights, flags;
+    };
+    std::vector<Mapping> all;
+    std::ifstream smaps("/proc/self/smaps");
+    std::string line;
+    uintptr_t first = reinterpret_cast<uintptr_t>(arena.block_start(0)), last = first + heap::lower_frontier() * kBlockSize;
+    while (std::getline(smaps, line)) {
+      unsigned long start, end;
+      char rights[8];
+      if (sscanf(line.c_str(), "%lx-%lx %7s", &start, &end, rights) == 3) all.push_back({start, end, rights, ""});
+      else if (line.starts_with("VmFlags:")) all.back().flags = line;
+    }
+    size_t count = 0;
+    for (size_t i = 1; i < all.size(); i++) {
+      if (all[i].start >= first && all[i].start < last && all[i - 1].end == all[i].start && all[i].rights == "---p" && all[i - 1].rights == "---p" &&
+          all[i].flags != all[i - 1].flags && all[i].end <= last)
+        count++;
+    }
+    return count;
+  }
+};
+
+TEST_P(DeadAddressesTest, WhatTheLimitRefusesTakesNoAddress) {
+  for (core::BlockKind kind : {BlockKind::kSmall, BlockKind::kLarge}) {
+    for (heap::BlockUse use : {heap::BlockUse::kOneThread, heap::BlockUse::kPromoted}) {
+      size_t mapped = heap::count_mappings(), used = heap::addresses_used();
+      constexpr size_t kTimes = 100;
+      for (size_t i = 0; i < kTimes; i++) {
+        heap::trim_pool(0);
+        size_t block = heap::acquire_block(kind, use);
+        ASSERT_NE(block, heap::kNoBlock);
+        heap::let_record_go(block);
+        size_t limit = heap::own_limit();
+        heap::set_limit(1);
+        for (int again = 0; again < 3; again++) EXPECT_EQ(heap::acquire_block(kind, use), heap::kNoBlock);
+        heap::set_limit(limit);
+        end_block(block);
+      }
+      heap::trim_pool(0);
+      EXPECT_LT(heap::count_mappings(), mapped + 20);
+      EXPECT_LE(heap::addresses_used() - used, (kTimes + 1) * kBlockSize);
+    }
+  }
+}
+
+TEST_P(DeadAddressesTest, WhatAFailedCallLeavesIsDeadLikeAllElse) {
+  size_t mapped = heap::count_mappings();
+  for (int i = 0; i < 60; i++) {
+    size_t block = heap::acquire_block(BlockKind::kLarge);
+    ASSERT_NE(block, heap::kNoBlock);
+    heap::let_record_go(block);
+    os::inject_failures("mprotect:1+");
+    EXPECT_EQ(heap::acquire_block(BlockKind::kLarge, heap::BlockUse::kShared), heap::kNoBlock);
+    os::inject_failures("mprotect:18446744073709551615");
+    end_block(block);
+    heap::trim_pool(0);
+  }
+  EXPECT_LT(heap::count_mappings(), mapped + 20);
+}
+
+// Blocks that promotion empties, with frames that move on and with memory that goes back.
+TEST_P(DeadAddressesTest, WhatPromotionEmptiesIsOneMapping) {
+  size_t parted_before = parted();
+  for (int round = 0; round < 10; round++) {
+    std::vector<Object*> all;
+    for (size_t bytes = 0; bytes < 80 * kBlockSize; bytes += 1024) all.push_back(allocate(&bytes_type.table, 1000));
+    for (size_t i = 0; i < all.size(); i++) {
+      if (i % 16 != 0) heap::delete_object(all[i]);
+    }
+    heap::promote(heap::PromotionScope::kAll);
+    heap::collapse_moved(0);
+    EXPECT_LE(parted(), parted_before + 4) << round;
+  }
+  expect_valid("after promotions");
+}
+
+// Of a heap whose mappings are short: no frames move, and no address is taken for them.
+TEST_P(DeadAddressesTest, PromotionTakesNoAddressThatItCannotUse) {
+  be_thrifty();
+  uint64_t before = heap::block_counters.fresh.load(), used = heap::addresses_used();
+  for (int round = 0; round < 20; round++) {
+    std::vector<Object*> all;
+    for (size_t bytes = 0; bytes < 20 * kBlockSize; bytes += 1024) all.push_back(allocate(&bytes_type.table, 1000));
+    for (size_t i = 0; i < all.size(); i++) {
+      if (i % 16 != 0) heap::delete_object(all[i]);
+    }
+    heap::promote(heap::PromotionScope::kAll);
+  }
+  EXPECT_LE(heap::addresses_used() - used, (heap::block_counters.fresh.load() - before + 8) * kBlockSize);
+  expect_valid("after promotions");
+}
+
+INSTANTIATE_TEST_SUITE_P(, DeadAddressesTest, ::testing::Values(core::Protection::kUserfaultfd, core::Protection::kMprotect),
+                         [](const auto& param) { return std::string(param.param == core::Protection::kMprotect ? "mprotect" : "userfaultfd"); });
 
 class UsedUpTest : public MappingsTest, public ::testing::WithParamInterface<core::Protection> {
  protected:

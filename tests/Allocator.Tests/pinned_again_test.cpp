@@ -154,6 +154,27 @@ TEST_P(PinnedAgainTest, ARoundThatIsWaitedForStopsNobodyAgain) {
   expect_valid("at the end");
 }
 
+// So do reclaims, which want the first of its two locks.
+TEST_P(PinnedAgainTest, ARoundThatAReclaimWaitsForStopsNobodyAgain) {
+  keep_one_of_each(sparse_blocks(8, 10));
+  scans = 0;
+  static std::thread waiter;
+  heap::set_pin_scanner([](const heap::PinScan& scan) {
+    if (scan_nothing(scan) == 2) {
+      waiter = std::thread([] { heap::MovingTurn turn(true); });
+      while (!heap::place_lock.is_wanted()) std::this_thread::yield();
+    }
+    pin_all();
+    return true;
+  });
+  pin_all();
+  heap::promote(PromotionScope::kAll);
+  waiter.join();
+  EXPECT_EQ(scans, 2u);
+  EXPECT_EQ(moved(), 1u) << "the one that the second stop has claimed";
+  expect_valid("at the end");
+}
+
 // Whatever is refused after a claim, the block lives on, and nobody waits for it for ever.
 TEST_P(PinnedAgainTest, AClaimThatCannotBeUsedEnds) {
   for (const char* call : {"mmap", "mprotect", "mremap", "madvise", "register"}) {
@@ -176,7 +197,9 @@ TEST_P(PinnedAgainTest, AClaimThatCannotBeUsedEnds) {
       for (Object* object : kept) {
         size_t block = core::arena.block_index(reinterpret_cast<uintptr_t>(object));
         EXPECT_NE(core::arena.blocks[block].state.load(), core::BlockState::kEvacuating);
-        EXPECT_NE(heap::pin(object), nullptr);
+        auto* pinned = static_cast<uint32_t*>(heap::pin(object));
+        ASSERT_NE(pinned, nullptr);
+        EXPECT_TRUE(core::try_store(pinned + 2, pinned[2])) << "what lives can be written to";
       }
       expect_valid("after failures");
     }

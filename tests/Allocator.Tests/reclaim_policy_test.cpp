@@ -292,6 +292,24 @@ TEST_F(ReclaimTest, AllocationsThatOutrunAMarkingArePaced) {
   EXPECT_FALSE(heap::is_reclaiming() || heap::is_reclaim_behind());
 }
 
+// A marking that begins because the limit is near is outrun by less than one that begins because the heap has grown.
+TEST_F(ReclaimTest, NearTheLimitAllocationsArePacedBeforeTheyMeetIt) {
+  constexpr uint64_t kLimit = uint64_t{256} << 20;
+  heap::set_limit(kLimit);
+  allocate(&bytes_type.table, 230 << 20);
+  heap::note_reclaim_begins();
+  note(0, true, heap::thread_totals().live_bytes());
+  heap::note_reclaim_begins();
+  EXPECT_FALSE(heap::is_reclaim_behind());
+  allocate(&bytes_type.table, (kLimit / 16 * 15) + (1 << 20) - heap::memory_footprint());
+  EXPECT_TRUE(heap::is_reclaim_behind());
+  EXPECT_FALSE(heap::is_reclaim_far_behind());
+  allocate(&bytes_type.table, (kLimit / 32 * 31) + (1 << 20) - heap::memory_footprint());
+  EXPECT_TRUE(heap::is_reclaim_far_behind());
+  core::knobs.reclaim = core::Reclaim::kManual;
+  EXPECT_FALSE(heap::is_reclaim_behind());
+}
+
 // Else a heap with frames to spare grows until a reclaim has as much to do as the program.
 TEST_F(ReclaimTest, FramesThatWaitAreNoReasonToOutrunAMarking) {
   heap::set_limit(size_t{1} << 30);

@@ -137,8 +137,9 @@ void begin_segment(Kind kind, size_t n, size_t block) noexcept {
   bool is_first = n % kBlocksInGeneration0 == 0;
   if (kind == kPromoted && is_first) core::note_gone(block + kBlocksInGeneration0 - 1, 1);
   size_t from = kind == kLower && n < kBlocksInGeneration0 ? kSmallStart : 0;
-  if (core::knobs.huge_pages && n % kBlocksInGeneration0 == from)
-    os::use_huge_pages(arena.block_start(block), (kBlocksInGeneration0 - from) * core::kBlockSize, true);
+  // Not for the one that is left out: it would part the mappings of both sides for good.
+  size_t to = kBlocksInGeneration0 - (kind == kPromoted ? 1 : 0);
+  if (core::knobs.huge_pages && n % kBlocksInGeneration0 == from) os::use_huge_pages(arena.block_start(block), (to - from) * core::kBlockSize, true);
 }
 
 // The first of `count` blocks. Caller holds the lock.
@@ -164,7 +165,7 @@ size_t take_run(Kind kind, size_t count) noexcept {
       // (The first group of all is not used again: nobody counts its blocks.)
       if (region.next % kBlocksPerGroup != 0 && !(kind == kLower && region.next < kBlocksPerGroup)) {
         size_t left = group_end(region.next) - region.next - (is_left_out(kind, group_end(region.next) - 1) ? 1 : 0);
-        if (left != 0) core::note_gone(block_of(kind, region.next), left);
+        if (left != 0) leave_unused(block_of(kind, region.next), left);
         raise_frontier(region, group_end(region.next));
       }
       region.next = start;
@@ -198,7 +199,7 @@ void enlarge_reserve() noexcept {
     size_t block = take_run(kLower, 1);
     if (block == kNoBlock) return;
     if (!os::commit(arena.block_start(block), core::kBlockSize)) {
-      core::note_gone(block, 1);
+      leave_unused(block, 1);
       return;
     }
     state.larger_reserve[state.larger_reserve_size++] = block;
@@ -226,6 +227,24 @@ void for_each_used_group(Function function) noexcept {
 }
 
 }  // namespace
+
+void leave_unused(size_t block, size_t count) noexcept {
+  // First: once all of a group are gone, another thread may use its addresses again.
+  os::decommit(arena.block_start(block), count * core::kBlockSize);
+  core::note_gone(block, count);
+}
+
+void renew_reserve_in_child(bool first_are_mapped) noexcept {
+  size_t kept = 0;
+  for (size_t i = 0; i < state.larger_reserve_size; i++) {
+    size_t block = state.larger_reserve[i];
+    if (os::commit(arena.block_start(block), core::kBlockSize)) state.larger_reserve[kept++] = block;
+  }
+  state.larger_reserve_size = kept;
+  size_t first = kReserveStart + state.reserve_used;
+  if (first_are_mapped && first < kBlocksPerGroup && !os::commit(arena.block_start(first), (kBlocksPerGroup - first) * core::kBlockSize))
+    state.reserve_used = kBlocksPerGroup - kReserveStart;
+}
 
 void lock_addresses() noexcept { lock.lock(); }
 void unlock_addresses() noexcept { lock.unlock(); }

@@ -29,11 +29,15 @@ inline constexpr size_t kReserveStart = core::kBlocksPerGroup - 4;
 // memory for the tables. `emergency`: the last group of generation 0 is kept for what throws an OutOfMemoryException.
 size_t next_address(bool emergency = false) noexcept;
 size_t next_promoted_address() noexcept;
+// Addresses that were taken and are not used after all: dead like others, so that they are one mapping with them.
+void leave_unused(size_t block, size_t count) noexcept;
 // kNoBlock: all of them were used.
 size_t next_reserve_block(bool first_are_mapped) noexcept;
 // When there are mappings again: what was used of the reserve is replaced.
 void fill_reserve() noexcept;
 size_t reserve_blocks() noexcept;
+// After all that is dead has lost its access rights, the reserve's blocks among it. In the child of a fork, which holds the lock.
+void renew_reserve_in_child(bool first_are_mapped) noexcept;
 size_t next_huge_address(size_t count) noexcept;
 
 // Lock-free: blocks below these were handed out at some time: [0, lower) of the lower half of each segment, and [block_count/2, upper).

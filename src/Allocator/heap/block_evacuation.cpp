@@ -43,9 +43,7 @@ bool claim_for_evacuation(size_t block) noexcept {
 }
 
 bool begin_evacuation(size_t block) noexcept {
-  bool pinned = is_pinned(block);
-  if (!pinned && protect_from_writing(block)) return true;
-  if (!pinned) allow_writing(block);
+  if (!is_pinned(block) && protect_from_writing(block)) return true;
   end_evacuation(block);
   return false;
 }
@@ -58,8 +56,7 @@ void end_evacuation(size_t block) noexcept {
 }
 
 void give_up_evacuation(size_t block) noexcept {
-  if (!allow_writing(block) && !(note_refusal(mappings()) && allow_writing(block)))
-    os::fail_fast("the kernel refuses to make memory of the heap writable again.", "Report it, with the kernel's version.");
+  allow_writing(block);
   end_evacuation(block);
 }
 
@@ -68,7 +65,8 @@ bool forward_block(size_t block, uint32_t forwarding) noexcept {
   uint8_t* start = arena.block_start(block);
   size_t to = kNoBlock;
   bool inaccessible = false;
-  if (!record.partly_released) {
+  // Where mappings are short, no frames move, and an address that is taken for them would take a mapping for good.
+  if (!record.partly_released && !are_mappings_short()) {
     {
       os::LockGuard guard(block_lock);
       // A round may end thousands of blocks before the pool is trimmed, many more than threads take meanwhile.
@@ -84,12 +82,15 @@ bool forward_block(size_t block, uint32_t forwarding) noexcept {
         move = Move::kLost;
       }
       if (move != Move::kDone) {
-        core::note_gone(to, 1);  // the address stays unused
+        leave_unused(to, 1);
         to = kNoBlock;
       }
     }
   }
   if (!inaccessible && !give_block_back(block)) return false;
+  // What the frames have left becomes like all that is dead, one mapping with it. Refused: it stays as it is, empty and watched or without access. Watched, a store through a stale
+  // reference must find no place for a huge page, which the kernel clears before it looks who watches the address.
+  if (inaccessible && !os::decommit(start, kBlockSize) && is_watching() && core::knobs.huge_pages) os::use_huge_pages(start, kBlockSize, false);
   {
     os::LockGuard guard(block_lock);
     forget_pages(record);
@@ -105,8 +106,6 @@ bool forward_block(size_t block, uint32_t forwarding) noexcept {
       arena.blocks[to].state.store(BlockState::kPooled, std::memory_order_release);
     }
   }
-  // A store through a stale reference: where a huge page may come, the kernel clears one before it looks who watches the address.
-  if (is_watching() && core::knobs.huge_pages && !are_mappings_short()) os::use_huge_pages(start, kBlockSize, false);
   return true;
 }
 

@@ -8,6 +8,7 @@
 #include "heap/addresses.h"
 #include "heap/block_ends.h"
 #include "heap/block_lists.h"
+#include "heap/block_protection.h"
 #include "heap/mappings.h"
 #include "os/kernel.h"
 
@@ -26,11 +27,18 @@ void bury_prefaulted(size_t block) noexcept {
   block_counters.starting.fetch_sub(1, std::memory_order_relaxed);
 }
 
+// Caller holds block_lock.
+void drop_all_prefaulted() noexcept {
+  for (size_t block = pop_prefaulted(); block != kNoBlock; block = pop_prefaulted()) bury_prefaulted(block);
+}
+
 }  // namespace
+
+void drop_prefaulted_in_child() noexcept { drop_all_prefaulted(); }
 
 bool lacks_room(size_t more) noexcept {
   if (!is_over_limit(more)) return false;
-  for (size_t block = pop_prefaulted(); block != kNoBlock; block = pop_prefaulted()) bury_prefaulted(block);
+  drop_all_prefaulted();
   return is_over_limit(more);
 }
 
@@ -59,7 +67,7 @@ bool prefault_block(size_t at_most) noexcept {
   uint8_t* start = arena.block_start(block);
   if (!os::keep_apart(start, kBlockSize, block % 2 != 0 ? os::MappingKind::kOdd : os::MappingKind::kEven) || !os::commit(start, kBlockSize)) {
     block_counters.prefaulted.fetch_sub(1, std::memory_order_relaxed);
-    core::note_gone(block, 1);
+    leave_unused(block, 1);
     return false;
   }
   for (size_t page = 0; page < kPagesPerBlock; page++) *reinterpret_cast<volatile uint8_t*>(start + page * kPageSize) = 0;
@@ -139,7 +147,7 @@ bool collapse_moved(size_t keep, size_t calls_at_most) noexcept {
       block_counters.moved.store(block_lists.moved_size, std::memory_order_relaxed);
     }
     // Refused: the mapping stays, empty and watched (or without access), which is as safe.
-    os::decommit(arena.block_start(first), count * kBlockSize);
+    if (!os::decommit(arena.block_start(first), count * kBlockSize)) note_accessible_dead_memory();
     end_blocks(first, count);
   }
   return true;

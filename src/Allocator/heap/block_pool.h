@@ -17,6 +17,7 @@ bool prefault_block(size_t at_most) noexcept;
 void recount_prefaulted() noexcept;
 // Gives back what waits.
 void drop_prefaulted() noexcept;
+void drop_prefaulted_in_child() noexcept;  // of a fork, which holds block_lock, or is alone
 
 // Gives pooled blocks back to the system, until `keep` are left or so many have gone. Returns how many went.
 size_t trim_pool(size_t keep, size_t at_most = SIZE_MAX) noexcept;

@@ -1,8 +1,11 @@
 #include "heap/block_protection.h"
 
+#include <atomic>
+
 #include "core/arena.h"
 #include "core/knobs.h"
 #include "core/module_state.h"
+#include "heap/accounting.h"
 #include "heap/addresses.h"
 #include "heap/mappings.h"
 #include "os/kernel.h"
@@ -23,6 +26,7 @@ namespace {
 struct State {
   bool use_userfaultfd = false;    // written before there are threads, and in the child of a fork
   bool reserve_is_mapped = false;  // heap/addresses.h; written before there are threads
+  std::atomic<bool> is_dead_memory_accessible{false};
 };
 constinit State state;
 FREEHOLD_MODULE_STATE(state);
@@ -35,7 +39,10 @@ bool is_full(const BlockRecord& record) noexcept {
 // Makes dead memory inaccessible and gives it back. Where the kernel refuses (too many mappings, before Linux 6.13), it stays as it is: deleted
 // objects behave as if they were alive. It must never be discarded while it is accessible: a stale reference would read zeros.
 bool give_back(uint8_t* start, size_t size) noexcept {
-  return os::decommit(start, size) || (state.use_userfaultfd && os::watch(start, size) && os::discard(start, size)) || os::guard(start, size);
+  if (os::decommit(start, size)) return true;
+  if (!state.use_userfaultfd || !os::watch(start, size) || !os::discard(start, size)) return os::guard(start, size);
+  note_accessible_dead_memory();
+  return true;
 }
 
 // Calls function(start, size) for each run of pages that have memory, until it returns false.
@@ -64,6 +71,10 @@ bool initialize_protection() noexcept {
 }
 
 bool is_watching() noexcept { return state.use_userfaultfd; }
+
+bool is_dead_memory_accessible() noexcept { return state.is_dead_memory_accessible.load(std::memory_order_relaxed); }
+
+void note_accessible_dead_memory() noexcept { state.is_dead_memory_accessible.store(true, std::memory_order_relaxed); }
 
 bool is_reserve_mapped() noexcept { return state.reserve_is_mapped; }
 
@@ -110,8 +121,10 @@ bool watch_with_neighbours(size_t block) noexcept {
 // The same for a block of the lower half, with as few mappings as may be.
 bool give_block_back(size_t block) noexcept {
   uint8_t* start = arena.block_start(block);
-  if (state.use_userfaultfd && are_mappings_short() && !arena.blocks[block].dirty && watch_with_neighbours(block) && os::discard(start, kBlockSize))
+  if (state.use_userfaultfd && are_mappings_short() && !arena.blocks[block].dirty && watch_with_neighbours(block) && os::discard(start, kBlockSize)) {
+    note_accessible_dead_memory();
     return true;
+  }
   return give_back(start, kBlockSize);
 }
 
@@ -122,17 +135,39 @@ void give_back_or_keep(uint8_t* start, size_t size) noexcept {
 // With mprotect, pages without memory must stay without access.
 bool protect_from_writing(size_t block) noexcept {
   uint8_t* start = arena.block_start(block);
-  if (state.use_userfaultfd)
-    return (are_mappings_short() ? watch_with_neighbours(block) : os::watch(start, kBlockSize)) && os::write_protect(start, kBlockSize, true);
-  if (!arena.blocks[block].partly_released.load(std::memory_order_relaxed)) return os::protect_read(start, kBlockSize);
-  return for_each_run_with_memory(block, [](uint8_t* run, size_t size) noexcept { return os::protect_read(run, size); });
+  bool done;
+  if (state.use_userfaultfd) {
+    if (!(are_mappings_short() ? watch_with_neighbours(block) : os::watch(start, kBlockSize))) return false;
+    done = os::write_protect(start, kBlockSize, true);
+  } else if (!arena.blocks[block].partly_released.load(std::memory_order_relaxed)) {
+    done = os::protect_read(start, kBlockSize);
+  } else {
+    done = for_each_run_with_memory(block, [](uint8_t* run, size_t size) noexcept { return os::protect_read(run, size); });
+  }
+  // The kernel may have done a part of it.
+  if (!done) allow_writing(block);
+  return done;
 }
 
-bool allow_writing(size_t block) noexcept {
+namespace {
+
+bool lift_protection(size_t block) noexcept {
   uint8_t* start = arena.block_start(block);
   if (state.use_userfaultfd) return os::write_protect(start, kBlockSize, false);
   if (!arena.blocks[block].partly_released.load(std::memory_order_relaxed)) return os::lift_protection(start, kBlockSize);
-  return for_each_run_with_memory(block, [](uint8_t* run, size_t size) noexcept { return os::lift_protection(run, size); });
+  bool all = true;
+  for_each_run_with_memory(block, [&all](uint8_t* run, size_t size) noexcept {
+    all = os::lift_protection(run, size) && all;
+    return true;
+  });
+  return all;
+}
+
+}  // namespace
+
+void allow_writing(size_t block) noexcept {
+  if (!lift_protection(block) && !(note_refusal(mappings()) && lift_protection(block)))
+    os::fail_fast("the kernel refuses to make memory of the heap writable again.", "Report it, with the kernel's version.");
 }
 
 }  // namespace freehold::heap

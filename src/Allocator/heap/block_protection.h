@@ -11,6 +11,9 @@ namespace freehold::heap {
 bool initialize_protection() noexcept;
 // Whether dead memory is watched by userfaultfd.
 bool is_watching() noexcept;
+// Whether something dead may have kept its access rights, empty and watched, though its state tells nothing of that any more (kGone).
+bool is_dead_memory_accessible() noexcept;
+void note_accessible_dead_memory() noexcept;
 // From now on memory is protected by its access rights alone. Whether that is new: then what is dead has to lose them (heap/fork.cpp). In the child of a fork.
 bool stop_watching() noexcept;
 // Whether the blocks of the reserve have memory behind their addresses (heap/addresses.h).
@@ -31,8 +34,9 @@ bool give_block_back(size_t block) noexcept;
 // The same for any dead memory. Where the kernel refuses, no address is used again from now on.
 void give_back_or_keep(uint8_t* start, size_t size) noexcept;
 
-// Readers go on, writers fault; and back. False: the kernel refuses.
+// Readers go on, writers fault. False: the kernel refuses, and writers go on as well.
 bool protect_from_writing(size_t block) noexcept;
-bool allow_writing(size_t block) noexcept;
+// And back. Where the kernel refuses, the process ends: what lives there would look as if it were dead.
+void allow_writing(size_t block) noexcept;
 
 }  // namespace freehold::heap

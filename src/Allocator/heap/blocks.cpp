@@ -69,20 +69,18 @@ size_t acquire_block(BlockKind kind, BlockUse use) noexcept {
     if (!pooled && (use == BlockUse::kOneThread || (use == BlockUse::kShared && core::knobs.stress.moves()))) block = pop_prefaulted();
     prefaulted = block != kNoBlock;
     if (!prefaulted) {
+      // Asked before an address is taken: one that nobody uses parts its neighbours' mappings for good.
+      if (!pooled && lacks_room(kBlockSize)) return kNoBlock;
       auto next = [promoted]() noexcept { return promoted ? next_promoted_address() : next_address(thread_heap.emergency != 0); };
       block = next();
       if (block == kNoBlock && note_refusal(mappings())) block = next();  // the tables take mappings too
       if (block == kNoBlock) {
+        if (pooled && lacks_room(kBlockSize)) return kNoBlock;
         block = take_from_reserve();
         if (block == kNoBlock) return kNoBlock;
         reserved = true;
       }
-      if (pooled && !reserved) {
-        frames = pop_pooled();
-      } else if (lacks_room(kBlockSize)) {
-        core::note_gone(block, 1);  // the address stays unused
-        return kNoBlock;
-      }
+      if (pooled && !reserved) frames = pop_pooled();
       // Counted before the next thread asks how far the limit is.
       block_counters.starting.fetch_add(1, std::memory_order_relaxed);
     }
@@ -121,7 +119,7 @@ size_t acquire_block(BlockKind kind, BlockUse use) noexcept {
   }
   if (use == BlockUse::kShared && core::knobs.huge_pages && !are_mappings_short() && !reserved) os::use_huge_pages(arena.block_start(block), kBlockSize, false);
   if (!reserved && !commit_somehow(arena.block_start(block), kBlockSize)) {
-    core::note_gone(block, 1);
+    leave_unused(block, 1);
     block = take_from_reserve();
     if (block == kNoBlock) {
       block_counters.starting.fetch_sub(1, std::memory_order_relaxed);
@@ -149,7 +147,7 @@ size_t acquire_huge(size_t bytes) noexcept {
     os::use_huge_pages(arena.block_start(block), bytes / kBlockSize * kBlockSize, true);
   if (!commit_somehow(arena.block_start(block), count * kBlockSize)) {
     block_counters.huge_bytes.fetch_sub(huge_memory(bytes), std::memory_order_relaxed);
-    core::note_gone(block, count);
+    leave_unused(block, count);
     return kNoBlock;
   }
   for (size_t i = 1; i < count; i++) {

@@ -71,6 +71,26 @@ void forbid_dead_memory() noexcept {
   forbid_access(start, size);
 }
 
+// Where mappings were short, what is dead was left empty and watched, one mapping with its neighbours; and the child is not watched.
+void forbid_gone_blocks(size_t first, size_t end) noexcept {
+  size_t run = first;  // where what is gone begins
+  for (size_t block = first; block < end; block++) {
+    if (core::is_group_gone(block / core::kBlocksPerGroup * core::kBlocksPerGroup) ||
+        arena.blocks[block].state.load(std::memory_order_acquire) == BlockState::kGone)
+      continue;
+    forbid_access(arena.block_start(run), (block - run) * kBlockSize);
+    run = block + 1;
+  }
+  forbid_access(arena.block_start(run), (end - run) * kBlockSize);
+}
+
+void forbid_all_that_is_gone() noexcept {
+  drop_prefaulted_in_child();  // kGone as well
+  for_each_lower_range(forbid_gone_blocks);
+  forbid_gone_blocks(arena.block_count() / 2, upper_frontier());
+  renew_reserve_in_child(is_reserve_mapped());
+}
+
 }  // namespace
 
 void take_locks_for_fork() noexcept {
@@ -91,6 +111,7 @@ void go_on_in_child(ChildOfFork child) noexcept {
   if (stop_watching()) {
     os::forget_userfaultfd();
     if (child == ChildOfFork::kGoesOn) forbid_dead_memory();
+    if (child == ChildOfFork::kGoesOn && is_dead_memory_accessible()) forbid_all_that_is_gone();
   }
   forget_other_threads();
   forget_barrier_writer();

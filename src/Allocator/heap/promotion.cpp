@@ -169,8 +169,9 @@ void Round::retry(uint32_t* to_retry, size_t retries) noexcept {
   for (size_t i = 0; i < retries && !evacuation_.is_exhausted(); i++) {
     bool claimed = false;
     size_t block = selection_.at(to_retry[i] & ~kPinnedInStop).block;
-    // Who waits for the lock cannot wait for stop after stop.
-    if ((to_retry[i] & kPinnedInStop) == 0 && has_stack_pins(block) && !has_handle_pins(block) && i >= next_stop && !promotion_lock.is_wanted()) {
+    // Who waits for the end of the round, a reclaim among them, cannot wait for stop after stop.
+    bool is_round_waited_for = promotion_lock.is_wanted() || place_lock.is_wanted();
+    if ((to_retry[i] & kPinnedInStop) == 0 && has_stack_pins(block) && !has_handle_pins(block) && i >= next_stop && !is_round_waited_for) {
       claimed = claim_in_stop(to_retry + i, retries - i);
       if (++stops >= kStopsForOne) {
         next_stop = i + distance;

@@ -45,6 +45,11 @@ void follow_fall(const ThreadTotals& totals) noexcept {
   if (highest < before && !is_reclaiming()) state.live_then.store(highest, std::memory_order_relaxed);
 }
 
+// Whether less than a part of the limit is left to a marking under way: threads that go on at full speed would meet the limit before its end, wherever it began.
+bool is_limit_near(size_t part) noexcept {
+  return is_reclaiming() && core::knobs.reclaims_by_itself() && memory_footprint() > limit() - limit() / part;
+}
+
 bool has_outrun(uint64_t bytes) noexcept {
   return is_reclaiming() && core::knobs.reclaims_by_itself() && recent_totals().live_bytes() >= state.live_then.load(std::memory_order_relaxed) + bytes;
 }
@@ -96,8 +101,8 @@ bool is_reclaiming() noexcept { return state.running.load(std::memory_order_rela
 
 bool is_reclaim_waiting() noexcept { return !is_reclaiming() && should_reclaim(); }
 
-bool is_reclaim_behind() noexcept { return has_outrun(growth() / 2 * 3); }
+bool is_reclaim_behind() noexcept { return has_outrun(growth() / 2 * 3) || is_limit_near(16); }
 
-bool is_reclaim_far_behind() noexcept { return has_outrun(growth() * 4); }
+bool is_reclaim_far_behind() noexcept { return has_outrun(growth() * 4) || is_limit_near(32); }
 
 }  // namespace freehold::heap

@@ -22,6 +22,7 @@ namespace {
 constexpr uint64_t kSecond = 1'000'000'000;
 constexpr uint64_t kToAsk = 5 * kSecond;
 constexpr uint64_t kSlowest = 1'000'000;  // bytes that a client takes in a second
+constexpr size_t kLongestRefused = size_t{1} << 20;
 
 // Written before the thread that serves begins, and in the child of a fork; else that thread's.
 struct State {
@@ -88,14 +89,16 @@ void hang_up() noexcept {
   if (is_socket(client, state.client_number)) close(client);
 }
 
-// What is refused is not read to its end: the kernel would then take the answer back with a reset.
+// What came is read before the end, and what is still being sent: the kernel would take the answer back with a reset, or refuse the rest of the request.
 void refuse(Status status, const char* why) noexcept {
   Frame frame = {{kMagic[0], kMagic[1], kMagic[2], kMagic[3]}, kProtocolVersion, static_cast<uint16_t>(status), strlen(why)};
   if (send_all(state.client, reinterpret_cast<const char*>(&frame), sizeof frame) && send_all(state.client, why, frame.length)) {
     shutdown(state.client, SHUT_WR);
-    char rest[256];
-    uint64_t end = os::nanoseconds() + kSecond;
-    for (int i = 0; i < 64 && wait_for(state.client, POLLIN, end) && recv(state.client, rest, sizeof rest, MSG_DONTWAIT) > 0; i++) {}
+    char rest[4096];
+    uint64_t end = os::nanoseconds() + state.to_take;
+    size_t read = 0;
+    for (ssize_t got; read < kLongestRefused && wait_for(state.client, POLLIN, end) && (got = recv(state.client, rest, sizeof rest, MSG_DONTWAIT)) > 0;)
+      read += static_cast<size_t>(got);
   }
   hang_up();
 }

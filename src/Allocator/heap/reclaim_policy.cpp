@@ -46,9 +46,7 @@ void follow_fall(const ThreadTotals& totals) noexcept {
 }
 
 // Whether less than a part of the limit is left to a marking under way: threads that go on at full speed would meet the limit before its end, wherever it began.
-bool is_limit_near(size_t part) noexcept {
-  return is_reclaiming() && core::knobs.reclaims_by_itself() && memory_footprint() > limit() - limit() / part;
-}
+bool is_limit_near(size_t part) noexcept { return is_reclaiming() && core::knobs.reclaims_by_itself() && memory_footprint() > limit() - limit() / part; }
 
 bool has_outrun(uint64_t bytes) noexcept {
   return is_reclaiming() && core::knobs.reclaims_by_itself() && recent_totals().live_bytes() >= state.live_then.load(std::memory_order_relaxed) + bytes;

@@ -13,15 +13,19 @@ logs="$artifacts/logs"
 mkdir -p "$logs"
 passed=0
 failed=0
+failures=()
+last=$SECONDS
 
-# record <suite> <exit code> <passed> <failed>
+# record <suite> <exit code> <passed> <failed>: also says how many seconds have gone since the suite before it.
 record() {
-  local suite=$1 code=$2 good=$3 bad=$4
+  local suite=$1 code=$2 good=$3 bad=$4 now=$SECONDS
   if [ "$bad" -eq 0 ] && { [ "$code" -ne 0 ] || [ "$good" -eq 0 ]; }; then bad=1; fi
   passed=$((passed + good))
   failed=$((failed + bad))
-  printf '%-40s %5d passed, %d failed\n' "$suite" "$good" "$bad"
+  printf '%-40s %5d passed, %d failed  %5d s\n' "$suite" "$good" "$bad" $((now - last))
+  last=$now
   if [ "$bad" -ne 0 ]; then
+    failures+=("$suite ($bad)")
     echo "--- $logs/$suite.log, its first line, what failed, and the end:"
     head -n 1 "$logs/$suite.log"
     grep -E '^\[  FAILED|\[FAIL\]|^ *Failed |error|Failure' "$logs/$suite.log" | head -40 || true
@@ -107,5 +111,7 @@ for script in tests/*/run.sh; do
   record "$suite" "$code" "$(echo "$summary" | grep -oE '^[0-9]+' | sum)" "$(echo "$summary" | grep -oE '[0-9]+ failed' | grep -oE '[0-9]+' | sum)"
 done
 
+# Once more: what a suite says of its failure is long, and whoever shows the end of this shows not all.
+if [ ${#failures[@]} -ne 0 ]; then printf 'failed: %s\n' "${failures[@]}"; fi
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -13,6 +13,18 @@ run() {
 # Like grep -q, but reads all that is piped to it: with pipefail, a writer that grep no longer reads from fails the pipeline, on some runs. Format refuses the other form.
 holds() { local lines; lines=$(grep -c "$@"); }
 
+# one_at_a_time <lock> <argument>…: runs the script again, with these arguments, while nobody else has the lock. Flock has it, and not the script: .NET's build servers
+# inherit what a script has open, live on for minutes when it is stopped, and would keep whoever comes next waiting.
+one_at_a_time() {
+  local lock=$1
+  shift
+  if [ "${HAS_LOCK:-}" = "$lock" ]; then
+    unset HAS_LOCK
+    return 0
+  fi
+  HAS_LOCK=$lock exec flock --close "$lock" bash "$0" "$@"
+}
+
 # A property of eng/Versions.props.
 version_of() { sed -n "s:.*<$1>\(.*\)</$1>.*:\1:p" "$root/eng/Versions.props"; }
 

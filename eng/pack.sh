@@ -10,8 +10,7 @@
 set -euo pipefail
 source "$(dirname "$0")/common.sh"
 mkdir -p "$artifacts/packages/dev"
-exec 9> "$artifacts/pack.lock"
-flock 9
+one_at_a_time "$artifacts/pack.lock" "$@"
 
 IFS=";" read -ra runtimes <<< "$(version_of FreeholdRuntimeVersions)"
 version=$(version_of FreeholdVersion)

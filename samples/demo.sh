@@ -5,6 +5,11 @@
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../eng/common.sh"
 
+out="$artifacts/demo"
+mkdir -p "$out/results"
+# Two would take each other's processor time, and results.
+one_at_a_time "$out/lock" "$@"
+
 runs=3
 publish=true
 while [ $# -gt 0 ]; do
@@ -17,17 +22,12 @@ while [ $# -gt 0 ]; do
 done
 [[ $runs =~ ^[1-9][0-9]*$ ]] || { echo "error: --runs needs a number of at least 1, not '$runs'" >&2; exit 2; }
 
-out="$artifacts/demo"
 heaps=(workstation server freehold)
 declare -A properties=(
   [workstation]="-p:FreeholdEnabled=false"
   [server]="-p:FreeholdEnabled=false -p:ServerGarbageCollection=true"
   [freehold]=""
 )
-mkdir -p "$out/results"
-# One demo at a time: two would take each other's processor time, and results.
-exec 9> "$out/lock"
-flock 9
 rm -f "$out"/results/*
 
 if $publish; then

@@ -38,11 +38,13 @@ internal static class MarkdownPage
         return text;
     }
 
+    public static bool HasTitle(string text) => Heading(text) is not null;
+
     /// <summary>A page's first heading, or the name of its file.</summary>
     public static string Title(string page, string text) =>
-        Markdown.Parse(text, s_pipeline).Descendants<HeadingBlock>().FirstOrDefault(heading => heading.Level == 1)?.Inline is { } title
-            ? string.Concat(title.Descendants().Select(Text))
-            : Path.GetFileNameWithoutExtension(page);
+        Heading(text)?.Inline is { } title ? string.Concat(title.Descendants().Select(Text)) : Path.GetFileNameWithoutExtension(page);
+
+    private static HeadingBlock? Heading(string text) => Markdown.Parse(text, s_pipeline).Descendants<HeadingBlock>().FirstOrDefault(heading => heading.Level == 1);
 
     private static string Text(MarkdownObject part) => part switch
     {

@@ -54,7 +54,7 @@ internal sealed class ReportPage(string folder)
             // A heading of Markdown gets an anchor, and a place in the page's contents. Anything else stays HTML: a block without an empty line.
             page.Append(part.LocalName is "h1" or "h2" or "h3"
                 ? $"{new string('#', part.LocalName[1] - '0')} {part.TextContent.Trim()}\n\n"
-                : $"<div>{part.OuterHtml.ReplaceLineEndings(" ")}</div>\n\n");
+                : $"<div class=\"report\">{part.OuterHtml.ReplaceLineEndings(" ")}</div>\n\n");
         }
 
         return page.ToString();

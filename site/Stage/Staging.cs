@@ -11,6 +11,9 @@ internal sealed class Staging(PageFiles files, string output, string report)
     /// <summary>A longer file is not one that a reader reads.</summary>
     private const int MaximumSourceBytes = 200_000;
 
+    /// <summary>Of pages for those who follow a link: in no table of contents, and not found by the search, where they would hide the documentation.</summary>
+    private const string BesideTheDocumentation = "---\n_disableToc: true\n_noindex: true\n---\n";
+
     private readonly Queue<string> _waiting = new();
     private readonly HashSet<string> _seen = new(StringComparer.Ordinal);
 
@@ -58,7 +61,8 @@ internal sealed class Staging(PageFiles files, string output, string report)
         }
         else if (PageFiles.IsMarkdown(path))
         {
-            Put(page, Relink(path, files.Read(path)));
+            var text = files.Read(path);
+            Put(page, (IsDocumentation(path) ? "" : BesideTheDocumentation) + (MarkdownPage.HasTitle(text) ? "" : $"# {path}\n\n") + Relink(path, text));
         }
         else if (PageFiles.IsPicture(path))
         {
@@ -84,7 +88,7 @@ internal sealed class Staging(PageFiles files, string output, string report)
 
     private string FolderPage(string folder)
     {
-        var text = new StringBuilder($"---\n_disableToc: true\n_noindex: true\n---\n# {folder}\n\n");
+        var text = new StringBuilder($"{BesideTheDocumentation}# {folder}\n\n");
         foreach (var file in files.Below(folder))
         {
             Want(file);
@@ -103,8 +107,10 @@ internal sealed class Staging(PageFiles files, string output, string report)
         }
 
         var fence = new string('`', 1 + Math.Max(2, LongestRun(text, '`')));
-        return $"---\n_disableToc: true\n_noindex: true\n---\n# {file}\n\n{(text.Length == 0 ? "Not text, or too long for a page." : $"{fence}{Language(file)}\n{text.TrimEnd('\n')}\n{fence}")}\n";
+        return $"{BesideTheDocumentation}# {file}\n\n{(text.Length == 0 ? "Not text, or too long for a page." : $"{fence}{Language(file)}\n{text.TrimEnd('\n')}\n{fence}")}\n";
     }
+
+    private static bool IsDocumentation(string path) => path.StartsWith("docs/", StringComparison.Ordinal) || !path.Contains('/', StringComparison.Ordinal);
 
     private static string Language(string file) => Path.GetExtension(file) switch
     {

@@ -16,20 +16,24 @@ while [ $# -gt 0 ]; do
   shift 2
 done
 source_folder="$output.src"
+if [ -e "$output" ] && [ ! -f "$output/xrefmap.yml" ]; then
+  echo "error: $output is there, and no site that this script has made" >&2
+  exit 2
+fi
 
 run dotnet tool restore > /dev/null
+run dotnet run -c Release --project site/Stage -- "$root" "$source_folder" "$report"
+mkdir "$source_folder/libraries" "$source_folder/api"
+cp -r site/docfx.json site/toc.yml site/template "$source_folder/"
+cp site/api.md "$source_folder/api/index.md"
 for library in System.Heap/System.Heap Collections/Freehold.Collections Testing/Freehold.Testing BenchmarkDotNet/Freehold.BenchmarkDotNet; do
   run dotnet build -c Release -v quiet -nologo -clp:NoSummary "src/Libraries/$library.csproj"
+  cp "src/Libraries/${library%/*}"/bin/Release/net9.0/Freehold*.{dll,xml} "$source_folder/libraries/"
 done
-run dotnet run -c Release --project site/Stage -- "$root" "$source_folder" "$report"
-cp -r site/toc.yml site/template "$source_folder/"
-mkdir -p "$source_folder/api"
-cp site/api.md "$source_folder/api/index.md"
-sed "s|\"../../src/Libraries\"|\"$root/src/Libraries\"|" site/docfx.json > "$source_folder/docfx.json"
 run dotnet docfx metadata "$source_folder/docfx.json" --warningsAsErrors --logLevel warning
 run dotnet docfx build "$source_folder/docfx.json" --warningsAsErrors --logLevel warning
 # For whoever mends DocFX itself: two thirds of the bytes.
-find "$source_folder/site" -name '*.map' -delete
+find "$source_folder/_site" -name '*.map' -delete
 rm -rf "$output"
-mv "$source_folder/site" "$output"
+mv "$source_folder/_site" "$output"
 echo "the site: $output/index.html"

@@ -79,7 +79,7 @@ public sealed class BrowserTests(BuiltSite site, BrowserTests.Window window) : I
         await window.Browser.WaitFor("document.querySelector('#navbar a') && !document.querySelector('#search-query').disabled && (!document.querySelector('#toc') || document.querySelector('#toc li'))");
     }
 
-    /// <summary>After whatever the other tests of this class have opened, and in any order: each test looks at what was seen so far.</summary>
+    /// <summary>Whether the page that is open is as wide as the window, not blank, without complaints, and asked no other machine for anything. The picture stays.</summary>
     private async Task Look(string name, int width)
     {
         Assert.True(await window.Browser.Evaluate<int>("document.documentElement.scrollWidth") <= width, "wider than the window: " + await window.Browser.Evaluate<string>(

@@ -22,7 +22,11 @@ public sealed class SearchIndexTests(BuiltSite site)
         Assert.DoesNotContain(Index().EnumerateObject(), entry => entry.Name.EndsWith(".cs.html", StringComparison.Ordinal));
     }
 
-    private string Text(string page) => Index().GetProperty(page) is var entry ? entry.GetProperty("title").GetString() + " " + entry.GetProperty("summary").GetString() : "";
+    private string Text(string page)
+    {
+        var entry = Index().GetProperty(page);
+        return entry.GetProperty("title").GetString() + " " + entry.GetProperty("summary").GetString();
+    }
 
     private JsonElement Index() => JsonDocument.Parse(File.ReadAllText(Path.Combine(site.Folder, "index.json"))).RootElement;
 }

@@ -26,9 +26,10 @@ run dotnet run -c Release --project site/Stage -- "$root" "$source_folder" "$rep
 mkdir "$source_folder/libraries" "$source_folder/api"
 cp -r site/docfx.json site/toc.yml site/template "$source_folder/"
 cp site/api.md "$source_folder/api/index.md"
+# DocFX finds what a library needs by its .deps.json, in NuGet's folder.
 for library in System.Heap/System.Heap Collections/Freehold.Collections Testing/Freehold.Testing BenchmarkDotNet/Freehold.BenchmarkDotNet; do
   run dotnet build -c Release -v quiet -nologo -clp:NoSummary "src/Libraries/$library.csproj"
-  cp "src/Libraries/${library%/*}"/bin/Release/net9.0/Freehold*.{dll,xml} "$source_folder/libraries/"
+  cp "src/Libraries/${library%/*}"/bin/Release/net9.0/Freehold*.{dll,xml,deps.json} "$source_folder/libraries/"
 done
 run dotnet docfx metadata "$source_folder/docfx.json" --warningsAsErrors --logLevel warning
 run dotnet docfx build "$source_folder/docfx.json" --warningsAsErrors --logLevel warning

@@ -8,7 +8,7 @@ namespace Freehold.Site;
 /// <param name="folder">Where report.html and its pictures are.</param>
 internal sealed class ReportPage(string folder)
 {
-    private const string FrontMatter = "---\ntitle: Benchmark report\n_disableToc: true\n---\n";
+    private const string FrontMatter = "---\ntitle: Benchmark report\n_disableToc: true\n_disableNextArticle: true\n---\n";
 
     private const string Missing = """
         # Benchmark report

@@ -12,7 +12,7 @@ internal sealed class Staging(PageFiles files, string output, string report)
     private const int MaximumSourceBytes = 200_000;
 
     /// <summary>Of pages for those who follow a link: in no table of contents, and not found by the search, where they would hide the documentation.</summary>
-    private const string BesideTheDocumentation = "---\n_disableToc: true\n_noindex: true\n---\n";
+    private const string BesideTheDocumentation = "---\n_disableToc: true\n_noindex: true\n_disableNextArticle: true\n---\n";
 
     private readonly Queue<string> _waiting = new();
     private readonly HashSet<string> _seen = new(StringComparer.Ordinal);

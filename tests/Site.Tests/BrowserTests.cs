@@ -84,6 +84,8 @@ public sealed class BrowserTests(BuiltSite site, BrowserTests.Window window) : I
     {
         Assert.True(await window.Browser.Evaluate<int>("document.documentElement.scrollWidth") <= width, "wider than the window: " + await window.Browser.Evaluate<string>(
             $"Array.from(document.querySelectorAll('body *')).filter(part => part.getBoundingClientRect().right > {width} && !part.closest('pre, table')).slice(0, 5).map(part => part.outerHTML.slice(0, 200)).join('\\n')"));
+        // A class that the style of DocFX knows too can break a table apart.
+        Assert.True(await window.Browser.Evaluate<bool>("Array.from(document.querySelectorAll('article td')).every(cell => getComputedStyle(cell).display === 'table-cell')"), "a cell that is none");
         var picture = await window.Browser.Picture();
         File.WriteAllBytes(Path.Combine(Window.Pictures, name + ".png"), picture);
         var (share, colours) = await Ink(picture);

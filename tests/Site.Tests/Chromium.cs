@@ -35,12 +35,22 @@ internal sealed class Chromium : IDisposable
             if (line.StartsWith(Listening, StringComparison.Ordinal))
             {
                 _ = _process.StandardError.ReadToEndAsync();
-                _socket.ConnectAsync(new Uri(line[Listening.Length..]), CancellationToken.None).GetAwaiter().GetResult();
+                try
+                {
+                    _socket.ConnectAsync(new Uri(line[Listening.Length..]), CancellationToken.None).GetAwaiter().GetResult();
+                }
+                catch
+                {
+                    Dispose();
+                    throw;
+                }
+
                 _ = Task.Run(Receive);
                 return;
             }
         }
 
+        Dispose();
         throw new InvalidOperationException("chromium did not start:\n" + string.Join('\n', said));
     }
 

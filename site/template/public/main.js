@@ -2,7 +2,7 @@
 export default {
   start() {
     for (const cell of document.querySelectorAll('article td')) {
-      if (/^[\d., /%]+$/.test(cell.textContent.trim())) cell.classList.add('figure')
+      if (/^[\d., /%]+$/.test(cell.textContent.trim())) cell.classList.add('one-line')
     }
 
     for (const code of document.querySelectorAll('article td code')) {

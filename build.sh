@@ -8,6 +8,7 @@
 #   ./build.sh stress   long random runs
 #   ./build.sh check    what is quick: native tests, golden IL, layers, words; --sanitize address|undefined|thread: the native tests under it
 #   ./build.sh fuzz     the fuzzers, ten minutes each
+#   ./build.sh site     the documentation as a site: artifacts/site
 #   ./build.sh coverage which lines of src/Allocator no native test runs
 # Arguments after the verb go to the script behind it. Every command is printed. Missing Debian packages are installed (as root) or named.
 set -euo pipefail
@@ -24,10 +25,11 @@ case "$verb" in
   bench) eng/pack.sh; exec benchmarks/bench.sh "$@" ;;
   check) exec eng/check.sh "$@" ;;
   fuzz) exec tests/Fuzz/fuzz.sh "$@" ;;
+  site) exec eng/site.sh "$@" ;;
   coverage) exec eng/coverage.sh "$@" ;;
   stress) eng/pack.sh; exec tests/Stress/stress.sh "$@" ;;
   *)
-    sed -n 's/^# \{0,1\}//;2,12p' "$0"
+    sed -n 's/^# \{0,1\}//;2,13p' "$0"
     if [ "$verb" = help ]; then exit 0; fi
     echo "error: unknown verb '$verb'" >&2
     exit 2

@@ -18,6 +18,7 @@ internal sealed class Chromium : IDisposable
     private readonly ClientWebSocket _socket = new();
     private readonly ConcurrentDictionary<int, TaskCompletionSource<JsonNode>> _answers = new();
     private readonly ConcurrentQueue<(string Method, JsonNode Parameters)> _events = new();
+    private volatile Exception? _end;
     private string? _session;
     private int _last;
 
@@ -128,6 +129,12 @@ internal sealed class Chromium : IDisposable
         }
 
         await _socket.SendAsync(JsonSerializer.SerializeToUtf8Bytes(message), WebSocketMessageType.Text, endOfMessage: true, CancellationToken.None);
+        // Nobody reads any more: what is asked from then on has no answer.
+        if (_end is { } end)
+        {
+            answer.TrySetException(end);
+        }
+
         var answered = await answer.Task;
         return answered["error"] is { } error ? throw new InvalidOperationException($"{method}: {error.ToJsonString()}") : answered["result"]!;
     }
@@ -165,6 +172,7 @@ internal sealed class Chromium : IDisposable
         }
         catch (Exception e)
         {
+            _end = e;
             foreach (var answer in _answers.Values)
             {
                 answer.TrySetException(e);

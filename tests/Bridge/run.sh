@@ -194,6 +194,17 @@ if wanted freed; then
   reported realloc "realloc of memory that is free: $gone, by the call at $work/freed\+0x[0-9a-f]+.*" freed realloc
   reported inside "free of a pointer into an object: $object, 8 bytes into an object of 40 bytes, by the call at $work/freed\+0x[0-9a-f]+.*" inside
   reported before "free of a pointer into an object: $object, 8 bytes before an object of 40 bytes, by the call at $work/freed\+0x[0-9a-f]+.*"
+  position="$object, 8 bytes into an object of 40 bytes, by the call at"
+  reported realloc-inside "realloc of a pointer into an object: $position $work/freed\+0x[0-9a-f]+.*" realloc-inside
+  reported realloc-before "realloc of a pointer into an object: $object, 8 bytes before an object of 40 bytes, by the call at $work/freed\+0x[0-9a-f]+.*"
+  reported size-inside "malloc_usable_size of a pointer into an object: $position $work/freed\+0x[0-9a-f]+.*" size-inside
+  reported plain-realloc-inside "realloc of a pointer into an object: $position $work/libfreed\.so\+0x[0-9a-f]+ \(plain_realloc\+0x[0-9a-f]+\)"
+  reported plain-size-inside "malloc_usable_size of a pointer into an object: $position $work/libfreed\.so\+0x[0-9a-f]+ \(plain_size\+0x[0-9a-f]+\)"
+  for mistake in double inside before realloc realloc-inside realloc-before size-inside plain-realloc-inside plain-size-inside; do
+    code=0
+    FREEHOLD_NATIVE_SERVICE=plain limited "$work/freed" "$mistake" > "$work/out" 2>&1 || code=$?
+    if [ "$code" = 134 ] && [ "$(grep -cE '^freehold: ' "$work/out")" = 1 ]; then ok; else bad "freed $mistake, plain service: exit $code, $(tail -n 1 "$work/out")"; fi
+  done
   # Past the plain quarantine the id has another object; in debug mode it is still known.
   code=0
   FREEHOLD_DEBUG=1 limited "$work/freed" late > "$work/out" 2>&1 || code=$?

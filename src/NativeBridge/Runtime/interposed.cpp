@@ -10,7 +10,6 @@
 #include "objects.h"
 #include "os.h"
 #include "raw_memory.h"
-#include "reports.h"
 #include "runtime.h"
 #include "threads.h"
 
@@ -124,9 +123,7 @@ __attribute__((visibility("default"))) void* realloc(void* pointer, size_t size)
   // The caller keeps what it gets as an address, so that is plain memory.
   threads::Inside inside;
   void* handle = objects::handle_at(pointer);
-  if (!HandleTable::is_live(reinterpret_cast<uint64_t>(handle))) {
-    reports::end_by_call("realloc of memory that is free", reinterpret_cast<uint64_t>(handle), __builtin_return_address(0));
-  }
+  objects::expect_start(handle, objects::kInRealloc, __builtin_return_address(0));
   size_t old = objects::usable_size(handle);
   if (size == 0) {
     free_for(handle, __builtin_return_address(0));
@@ -142,7 +139,9 @@ __attribute__((visibility("default"))) void* realloc(void* pointer, size_t size)
 __attribute__((visibility("default"))) size_t malloc_usable_size(void* pointer) {
   if (!is_ours(pointer)) return pointer == nullptr ? 0 : raw_memory::usable_size(pointer);
   threads::Inside inside;
-  return objects::usable_size(pointer);
+  void* handle = objects::handle_at(pointer);
+  objects::expect_start(handle, objects::kInUsableSize, __builtin_return_address(0));
+  return objects::usable_size(handle);
 }
 
 }  // extern "C"

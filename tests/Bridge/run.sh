@@ -228,6 +228,13 @@ if wanted allocator; then
     FREEHOLD_NATIVE_STRESS=$stress limited "$work/handles" > "$work/out" 2>&1 || code=$?
     if [ "$code" = 0 ] && grep -q '^right$' "$work/out"; then ok; else bad "allocator, stress '$stress': exit $code, $(tail -n 1 "$work/out")"; fi
   done
+  clang++-19 -O2 -w -fPIC -shared "$here/allocator/deletes.plain.cpp" -o "$work/libdeletes.so"
+  "$tools/bin/freehold-c++" -O2 -w -std=c++17 "$here/allocator/deletes.cpp" -o "$work/handles" -L"$work" -ldeletes -lallocator -Wl,-rpath,"$work"
+  for stress in "" move:9; do
+    code=0
+    FREEHOLD_NATIVE_STRESS=$stress limited "$work/handles" > "$work/out" 2>&1 || code=$?
+    if [ "$code" = 0 ] && grep -q '^right$' "$work/out"; then ok; else bad "allocator, deletes, stress '$stress': exit $code, $(tail -n 1 "$work/out")"; fi
+  done
   "$tools/bin/freehold-cc" -O2 -w -DWITHOUT "$here/allocator/main.c" -o "$work/handles"
   { LD_PRELOAD="$work/liballocator.so" limited "$work/handles" 2>&1 || true; } | holds 'liballocator.so stands in front of that of handles' && ok || bad "allocator: a preloaded one is not refused"
 fi

@@ -76,6 +76,30 @@ void* reallocate(void* pointer, size_t size) noexcept { return next_realloc(poin
 void free(void* pointer) noexcept { next_free(pointer); }
 size_t usable_size(void* pointer) noexcept { return next_usable_size(pointer); }
 
+namespace {
+// Operators delete of what stands behind this library, if there is C++ at all. Uncompiled C++ may delete an object of the program (libstdc++ the characters of a path that grows), and those of
+// another allocator do not come to free.
+class NextDelete {
+ public:
+  explicit constexpr NextDelete(const char* name) noexcept : name_(name) {}
+  void look() noexcept { found_.store(reinterpret_cast<Function>(dlsym(RTLD_NEXT, name_)), std::memory_order_relaxed); }
+  // With as many words as any of them has.
+  void operator()(void* pointer, uint64_t first, uint64_t second) noexcept {
+    if (found_.load(std::memory_order_relaxed) == nullptr) look();
+    Function function = found_.load(std::memory_order_relaxed);
+    return function != nullptr ? function(pointer, first, second) : raw_memory::free(pointer);
+  }
+
+ private:
+  using Function = void (*)(void*, uint64_t, uint64_t);
+  const char* name_;
+  std::atomic<Function> found_{nullptr};
+};
+#define FREEHOLD_DELETE(symbol) constinit NextDelete next_##symbol(#symbol);
+#include "deletes.inc"
+#undef FREEHOLD_DELETE
+}  // namespace
+
 void resolve() noexcept {
   next_malloc.find();
   next_calloc.find();
@@ -83,6 +107,9 @@ void resolve() noexcept {
   next_realloc.find();
   next_free.find();
   next_usable_size.find();
+#define FREEHOLD_DELETE(symbol) next_##symbol.look();
+#include "deletes.inc"
+#undef FREEHOLD_DELETE
 }
 
 // Uncompiled code would give handles to one that stands in front. The program's own may: it is compiled with it.
@@ -143,5 +170,15 @@ __attribute__((visibility("default"))) size_t malloc_usable_size(void* pointer) 
   objects::expect_start(handle, objects::kInUsableSize, __builtin_return_address(0));
   return objects::usable_size(handle);
 }
+
+#define FREEHOLD_DELETE(symbol)                                                                                    \
+  __attribute__((visibility("default"))) void freehold_delete##symbol(void*, uint64_t, uint64_t) __asm__(#symbol); \
+  void freehold_delete##symbol(void* pointer, uint64_t first, uint64_t second) {                                   \
+    if (!is_ours(pointer)) return raw_memory::next_##symbol(pointer, first, second);                               \
+    threads::Inside inside;                                                                                        \
+    free_for(pointer, __builtin_return_address(0));                                                                \
+  }
+#include "deletes.inc"
+#undef FREEHOLD_DELETE
 
 }  // extern "C"

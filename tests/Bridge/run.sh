@@ -251,6 +251,13 @@ if wanted opened; then
     chmod +x "$work/opens"
     for stress in "" move:1; do compare "opened $binding" "$stress" "$work/expected" "$work/opens"; done
   done
+  "$tools/bin/freehold-c++" -O2 -std=c++17 -Wall -Wextra -Werror -fPIC -shared "$here/opened/paths.cpp" -o "$work/libopened.so"
+  printf '391\n0\nwhat the program frees\n' > "$work/expected"
+  for binding in -Wl,-z,lazy -Wl,-z,now; do
+    clang-19 -O2 -Wall -Wextra -Werror $binding "$here/opened/paths_host.c" -o "$work/host" -ldl
+    printf '#!/bin/sh\nexec "%s/host" "%s/libopened.so" "%s"\n' "$work" "$work" "$work" > "$work/opens"
+    for stress in "" move:1; do compare "opened paths $binding" "$stress" "$work/expected" "$work/opens"; done
+  done
 fi
 
 # NAME.c is compiled with handles, NAME.plain.c is not: together they do what both do without handles.

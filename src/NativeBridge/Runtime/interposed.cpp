@@ -10,11 +10,14 @@
 #include "objects.h"
 #include "os.h"
 #include "raw_memory.h"
+#include "redirections.h"
 #include "runtime.h"
 #include "threads.h"
 
 // This library's, whoever stands in front.
 extern "C" void freehold_own_free(void* pointer) __attribute__((copy(free), alias("free"), visibility("hidden")));
+extern "C" void* freehold_own_realloc(void* pointer, size_t size) __attribute__((copy(realloc), alias("realloc"), visibility("hidden")));
+extern "C" size_t freehold_own_usable_size(void* pointer) __attribute__((alias("malloc_usable_size"), visibility("hidden")));
 
 namespace freehold::bridge {
 
@@ -107,6 +110,10 @@ void resolve() noexcept {
   next_realloc.find();
   next_free.find();
   next_usable_size.find();
+  const Redirection all[] = {{"free", reinterpret_cast<void*>(freehold_own_free), reinterpret_cast<void*>(next_free.find())},
+                             {"realloc", reinterpret_cast<void*>(freehold_own_realloc), reinterpret_cast<void*>(next_realloc.find())},
+                             {"malloc_usable_size", reinterpret_cast<void*>(freehold_own_usable_size), reinterpret_cast<void*>(next_usable_size.find())}};
+  redirect(all, sizeof all / sizeof *all);
 #define FREEHOLD_DELETE(symbol) next_##symbol.look();
 #include "deletes.inc"
 #undef FREEHOLD_DELETE

@@ -19,7 +19,6 @@
 #include "places.h"
 #include "stack_store.h"
 
-
 extern "C" thread_local uint64_t __freehold_group_state __attribute__((tls_model("initial-exec")));
 
 namespace freehold::bridge::test {
@@ -99,8 +98,12 @@ TEST(ReportsDeathTest, WhatTakesTheStartOfAnObjectTakesNothingElse) {
                          {"realloc", [](void* pointer) { (void)__freehold_realloc(pointer, 48); }},
                          {"malloc_usable_size", [](void* pointer) { (void)__freehold_malloc_usable_size(pointer); }},
                          {"free", [](void* pointer) { free(pointer); }},
-                         {"realloc", [](void* pointer) { asm volatile("" : : "r"(realloc(pointer, 48))); }},
-                         {"malloc_usable_size", [](void* pointer) { asm volatile("" : : "r"(malloc_usable_size(pointer))); }}};
+                         {"realloc", [](void* pointer) { asm volatile(""
+                                                                      :
+                                                                      : "r"(realloc(pointer, 48))); }},
+                         {"malloc_usable_size", [](void* pointer) {
+                            asm volatile("" : : "r"(malloc_usable_size(pointer)));
+                          }}};
   for (uint64_t group : {0, 3}) {
     for (size_t size : {size_t{48}, size_t{9000}, size_t{3} << 20}) {
       __freehold_group_state = group << 56;

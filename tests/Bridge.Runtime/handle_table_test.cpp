@@ -3,6 +3,8 @@
 
 #include <cerrno>
 #include <random>
+#include <thread>
+#include <vector>
 
 #include "compiled.h"
 #include "os.h"
@@ -44,6 +46,67 @@ TEST(HandleTable, ALiveHandleTranslatesToItsAddressAndAFreedOneToItself) {
   EXPECT_TRUE(table.is_freed(value));
   EXPECT_FALSE(table.is_freed(UINT64_MAX)) << "(void*)-1 is no freed object";
   EXPECT_FALSE(table.is_freed(kHandleBit | uint64_t{0x7fff'7fff} << 32)) << "never given out";
+}
+
+// As a thread does that allocates one object, frees it and ends.
+void take_and_give_back() {
+  uint32_t ids[kMostIds];
+  size_t count = table.take(ids, kMostIds);
+  ASSERT_EQ(count, kMostIds);
+  table.give_back(&ids[count - 1], 1);
+  table.give_back_unused(ids, count - 1);
+}
+
+// An id that had an object comes again when so many others that had one were freed: not when threads end that have taken ids and never used them.
+TEST(HandleTable, UnusedIdsDoNotEndTheQuarantine) {
+  Compiled compiled;
+  constexpr size_t kOwn = 64;
+  uint32_t own[kOwn];
+  ASSERT_EQ(table.take(own, kOwn), kOwn);
+  table.give_back(own, kOwn);
+  size_t freed = 0;
+  std::mt19937_64 random(31);
+  auto see_if_own_come = [&] {
+    std::vector<uint32_t> all(1 + random() % 2000);
+    size_t count = table.take(all.data(), all.size());
+    for (size_t i = 0; i < count; i++) {
+      for (uint32_t one : own) ASSERT_NE(all[i], one) << "after " << freed << " others";
+    }
+    table.give_back_unused(all.data(), count);
+  };
+  // What the queue has in front of them besides is only more.
+  while (freed + 1 < HandleTable::kQuarantine - kOwn) {
+    take_and_give_back();
+    freed++;
+    if (random() % 64 == 0) {
+      ASSERT_NO_FATAL_FAILURE(see_if_own_come());
+    }
+  }
+  ASSERT_NO_FATAL_FAILURE(see_if_own_come());
+  EXPECT_EQ(heap.verify(), nullptr);
+}
+
+// Sizes of freed objects stay known while threads come and go.
+TEST(HandleTable, ShortThreadsDoNotEndTheQuarantine) {
+  void* gone;
+  {
+    Compiled compiled;
+    gone = __freehold_malloc(43);
+    __freehold_free(gone);
+    for (uint32_t i = 0; i < kMostIds; i++) __freehold_free(__freehold_malloc(16));
+  }
+  for (int i = 0; i < 300; i++) {
+    std::thread([] {
+      Compiled compiled;
+      __freehold_free(__freehold_malloc(40));
+    }).join();
+  }
+  Compiled compiled;
+  std::vector<void*> kept(1000);
+  for (void*& one : kept) one = __freehold_malloc(40);
+  EXPECT_TRUE(table.is_freed(reinterpret_cast<uint64_t>(gone)));
+  EXPECT_EQ(table.size_of_queued(id(gone)), 43u);
+  for (void* one : kept) __freehold_free(one);
 }
 
 TEST(HandleTable, WordsOfAddressesAreNeverWritten) {

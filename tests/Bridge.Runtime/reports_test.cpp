@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -17,6 +18,8 @@
 #include "history.h"
 #include "places.h"
 #include "stack_store.h"
+
+extern "C" thread_local uint64_t __freehold_group_state __attribute__((tls_model("initial-exec")));
 
 namespace freehold::bridge::test {
 namespace {
@@ -82,6 +85,43 @@ TEST(ReportsDeathTest, TheSizeIsThatOfTheLastRealloc) {
   EXPECT_TRUE(table.is_pinned(id(made))) << "a size does not touch pins";
   __freehold_free(made);
   EXPECT_DEATH(__freehold_free(made), " of an object of 102 bytes");
+}
+
+// Each call that takes the start of an object, with each kind of object. A slot's neighbour is the other one's, whatever the call says of it.
+TEST(ReportsDeathTest, WhatTakesTheStartOfAnObjectTakesNothingElse) {
+  Compiled compiled;
+  struct Call {
+    const char* name;
+    void (*call)(void*);
+  };
+  const Call kCalls[] = {{"free", [](void* pointer) { __freehold_free(pointer); }},
+                         {"realloc", [](void* pointer) { (void)__freehold_realloc(pointer, 48); }},
+                         {"malloc_usable_size", [](void* pointer) { (void)__freehold_malloc_usable_size(pointer); }},
+                         {"free", [](void* pointer) { free(pointer); }},
+                         {"realloc", [](void* pointer) { asm volatile(""
+                                                                      :
+                                                                      : "r"(realloc(pointer, 48))); }},
+                         {"malloc_usable_size", [](void* pointer) {
+                            asm volatile("" : : "r"(malloc_usable_size(pointer)));
+                          }}};
+  for (uint64_t group : {0, 3}) {
+    for (size_t size : {size_t{48}, size_t{9000}, size_t{3} << 20}) {
+      __freehold_group_state = group << 56;
+      void *before = __freehold_malloc(size), *made = __freehold_malloc(size), *behind = __freehold_malloc(size);
+      __freehold_group_state = 0;
+      auto* start = static_cast<char*>(made);
+      for (const Call& call : kCalls) {
+        std::string what = std::string("^freehold: ") + call.name + " of a pointer into an object: handle [0-9a-f]+ \\(id [0-9]+\\), ";
+        std::string of = " an object of " + std::to_string(size) + " bytes, by the call at ";
+        EXPECT_DEATH(call.call(start + 8), what + "8 bytes into" + of) << size << " " << group;
+        EXPECT_DEATH(call.call(start - 8), what + "8 bytes before" + of) << size << " " << group;
+        EXPECT_DEATH(call.call(start + size + 8), what + "8 bytes behind" + of) << size << " " << group;
+        EXPECT_DEATH(call.call(at(made) + 8), what + "8 bytes into" + of) << size << " " << group;
+      }
+      for (void* one : {before, made, behind}) __freehold_free(one);
+      for (const Call& call : kCalls) EXPECT_DEATH(call.call(made), "^freehold: .*: handle [0-9a-f]+ \\(id [0-9]+\\) of an object of ") << size << " " << group;
+    }
+  }
 }
 
 // From the queue, where an id has a link instead of a size; from another thread's list; and after many others.

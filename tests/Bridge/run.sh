@@ -194,6 +194,17 @@ if wanted freed; then
   reported realloc "realloc of memory that is free: $gone, by the call at $work/freed\+0x[0-9a-f]+.*" freed realloc
   reported inside "free of a pointer into an object: $object, 8 bytes into an object of 40 bytes, by the call at $work/freed\+0x[0-9a-f]+.*" inside
   reported before "free of a pointer into an object: $object, 8 bytes before an object of 40 bytes, by the call at $work/freed\+0x[0-9a-f]+.*"
+  position="$object, 8 bytes into an object of 40 bytes, by the call at"
+  reported realloc-inside "realloc of a pointer into an object: $position $work/freed\+0x[0-9a-f]+.*" realloc-inside
+  reported realloc-before "realloc of a pointer into an object: $object, 8 bytes before an object of 40 bytes, by the call at $work/freed\+0x[0-9a-f]+.*"
+  reported size-inside "malloc_usable_size of a pointer into an object: $position $work/freed\+0x[0-9a-f]+.*" size-inside
+  reported plain-realloc-inside "realloc of a pointer into an object: $position $work/libfreed\.so\+0x[0-9a-f]+ \(plain_realloc\+0x[0-9a-f]+\)"
+  reported plain-size-inside "malloc_usable_size of a pointer into an object: $position $work/libfreed\.so\+0x[0-9a-f]+ \(plain_size\+0x[0-9a-f]+\)"
+  for mistake in double inside before realloc realloc-inside realloc-before size-inside plain-realloc-inside plain-size-inside; do
+    code=0
+    FREEHOLD_NATIVE_SERVICE=plain limited "$work/freed" "$mistake" > "$work/out" 2>&1 || code=$?
+    if [ "$code" = 134 ] && [ "$(grep -cE '^freehold: ' "$work/out")" = 1 ]; then ok; else bad "freed $mistake, plain service: exit $code, $(tail -n 1 "$work/out")"; fi
+  done
   # Past the plain quarantine the id has another object; in debug mode it is still known.
   code=0
   FREEHOLD_DEBUG=1 limited "$work/freed" late > "$work/out" 2>&1 || code=$?
@@ -217,6 +228,13 @@ if wanted allocator; then
     FREEHOLD_NATIVE_STRESS=$stress limited "$work/handles" > "$work/out" 2>&1 || code=$?
     if [ "$code" = 0 ] && grep -q '^right$' "$work/out"; then ok; else bad "allocator, stress '$stress': exit $code, $(tail -n 1 "$work/out")"; fi
   done
+  clang++-19 -O2 -w -fPIC -shared "$here/allocator/deletes.plain.cpp" -o "$work/libdeletes.so"
+  "$tools/bin/freehold-c++" -O2 -w -std=c++17 "$here/allocator/deletes.cpp" -o "$work/handles" -L"$work" -ldeletes -lallocator -Wl,-rpath,"$work"
+  for stress in "" move:9; do
+    code=0
+    FREEHOLD_NATIVE_STRESS=$stress limited "$work/handles" > "$work/out" 2>&1 || code=$?
+    if [ "$code" = 0 ] && grep -q '^right$' "$work/out"; then ok; else bad "allocator, deletes, stress '$stress': exit $code, $(tail -n 1 "$work/out")"; fi
+  done
   "$tools/bin/freehold-cc" -O2 -w -DWITHOUT "$here/allocator/main.c" -o "$work/handles"
   { LD_PRELOAD="$work/liballocator.so" limited "$work/handles" 2>&1 || true; } | holds 'liballocator.so stands in front of that of handles' && ok || bad "allocator: a preloaded one is not refused"
 fi
@@ -232,6 +250,13 @@ if wanted opened; then
     printf '#!/bin/sh\nexec "%s/host" "%s/libopened.so"\n' "$work" "$work" > "$work/opens"
     chmod +x "$work/opens"
     for stress in "" move:1; do compare "opened $binding" "$stress" "$work/expected" "$work/opens"; done
+  done
+  "$tools/bin/freehold-c++" -O2 -std=c++17 -Wall -Wextra -Werror -fPIC -shared "$here/opened/paths.cpp" -o "$work/libopened.so"
+  printf '391\n0\nwhat the program frees\n' > "$work/expected"
+  for binding in -Wl,-z,lazy -Wl,-z,now; do
+    clang-19 -O2 -Wall -Wextra -Werror $binding "$here/opened/paths_host.c" -o "$work/host" -ldl
+    printf '#!/bin/sh\nexec "%s/host" "%s/libopened.so" "%s"\n' "$work" "$work" "$work" > "$work/opens"
+    for stress in "" move:1; do compare "opened paths $binding" "$stress" "$work/expected" "$work/opens"; done
   done
 fi
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Heap profiles and groups, whole: programs compiled with -fheap-profile and with -fheap-groups print what they print without, the profiles say what the programs do, and files
 # that are none are refused.
-#   tests/Grouping/run.sh [part of a name…]     names: a program's, profiles, jumps, forks, files, stale
+#   tests/Grouping/run.sh [part of a name…]     names: a program's, profiles, jumps, forks, interrupted, files, stale
 set -euo pipefail
 source "$(dirname "$0")/../../eng/common.sh"
 tools="$root/artifacts/native"
@@ -134,6 +134,21 @@ if wanted forks; then
   rm -f "$work"/profile*
   limited env FREEHOLD_PROFILE="$work/profile.%p.end" "$work/instrumented" > /dev/null
   if [ "$(find "$work" -name 'profile.*[0-9].end' | wc -l)" = 2 ]; then ok; else bad "forks: not two profiles by number"; fi
+fi
+
+# Handlers of signals that interrupt the recorder, and handlers of fork that allocate: nothing waits for ever, and the profile has what was before.
+if wanted interrupted; then
+  clang-19 -O2 -w -fPIC -shared "$here/interrupted/allocator.c" -o "$work/liballocator.so"
+  "$tools/bin/freehold-cc" -O2 -w -fheap-profile -pthread "$here/interrupted/main.c" -o "$work/instrumented" -L"$work" -lallocator -Wl,-rpath,"$work"
+  for what in exit forks forks-and-goes-on allocates fork; do
+    rm -f "$work"/profile*
+    code=0
+    limited env "${whole[@]}" FREEHOLD_PROFILE="$work/profile" "$work/instrumented" "$what" > "$work/out" 2>&1 || code=$?
+    if [ "$code" = 0 ] && [ ! -s "$work/out" ]; then ok; else bad "interrupted, $what: exit $code"; continue; fi
+    "$tools/bin/freehold-groups" show "$work/profile" --coverage 100 > "$work/shown" || true
+    says "interrupted, $what" "main>make#1 / make>malloc#1" "$work/shown"
+    says "interrupted, $what" "  100         3200  " "$work/shown"
+  done
 fi
 
 # A source that has changed since: which groups lose what is said, and the program is right. What has not changed keeps its groups.

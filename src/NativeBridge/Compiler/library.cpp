@@ -1,4 +1,5 @@
 // What the compiler knows of the C library. A function that is not here may wait, call back and keep what it is given.
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringMap.h>
 #include <llvm/IR/Function.h>
 #include <llvm/IR/InstrTypes.h>
@@ -31,7 +32,9 @@ const StringMap<Leaf>& leaves() {
                        "pthread_cond_init", "pthread_cond_signal", "pthread_cond_broadcast", "pthread_rwlock_unlock", "pthread_rwlock_init",
                        "pthread_attr_init", "pthread_attr_destroy", "pthread_mutexattr_init", "pthread_mutexattr_settype", "sem_post", "sem_init",
                        "inet_pton", "regfree", "erand48", "nrand48", "jrand48", "drand48_r", "random_r", "iswctype", "setjmp",
-                       "_setjmp", "__sigsetjmp", "__freehold_longjmp", "__freehold_longjmp_chk"});
+                       "_setjmp", "__sigsetjmp", "__freehold_longjmp", "__freehold_longjmp_chk",
+                       // std::hash of a string.
+                       "_ZSt11_Hash_bytesPKvmm", "_ZSt15_Fnv_hash_bytesPKvmm"});
     // Of these an address is no object's. A caught exception that is a pointer is what was thrown.
     add(Leaf::kOwn, {"__errno_location", "__ctype_b_loc", "__ctype_tolower_loc", "__ctype_toupper_loc", "__cxa_allocate_exception",
                      "__cxa_free_exception", "__cxa_begin_catch", "__cxa_get_exception_ptr"});
@@ -270,6 +273,21 @@ const StringMap<StringRef>& replacements() {
   return map;
 }
 
+// Classes of libstdc++, by how their mangled names begin behind _ZN or _ZNK, of which no function keeps the address of what it is given: neither of `this` nor of an argument. An object that has
+// such a member can move. Not std::ios_base and what is derived of it, which points into itself.
+bool is_of_library_that_keeps_nothing(StringRef name) {
+  if (!name.consume_front("_ZN")) return false;
+  name.consume_front("K");
+  static const StringRef all[] = {
+      "St10filesystem", "St12__shared_ptrINSt10filesystem", "St8__detail20_Prime_rehash_policy", "St15__exception_ptr", "St13random_device", "St6thread4join", "St6thread6detach",
+      // Not what makes facets part of a locale.
+      "St6localeC", "St6localeD", "St6localeaS", "St6localeeq", "St6locale4name",
+      "St9exceptionC", "St9exceptionD", "St11logic_error", "St12domain_error", "St16invalid_argument", "St12length_error", "St12out_of_range", "St13runtime_error", "St11range_error",
+      "St14overflow_error", "St15underflow_error", "St12system_error", "St8bad_castD", "St9bad_allocD", "St10bad_typeidD",
+  };
+  return any_of(all, [&](StringRef one) { return name.starts_with(one); });
+}
+
 // clang-format on
 
 }  // namespace
@@ -283,10 +301,8 @@ const Leaf* leaf_of(const CallBase& call) {
 }
 
 const Known* known_of(StringRef name) {
-  // Functions of std::filesystem, and those of a path that do not change it, keep no path. What they may be given besides is an error_code.
   static const Known keeps_nothing = {0, false};
-  if (name.starts_with("_ZNKSt10filesystem7__cxx114path")) return &keeps_nothing;
-  if (name.starts_with("_ZNSt10filesystem") && !name.starts_with("_ZNSt10filesystem7__cxx11")) return &keeps_nothing;
+  if (is_of_library_that_keeps_nothing(name)) return &keeps_nothing;
   auto found = known().find(name);
   return found == known().end() ? nullptr : &found->second;
 }

@@ -42,12 +42,23 @@ void replace_allocation(Module& module, Function& function) {
   }
 }
 
+// The C library's function, or libstdc++'s, where the runtime's would be called by its name: declared as freehold_own.NAME (Cxx/paths.cpp).
+void name_own(Module& module, Function& function) {
+  StringRef name = function.getName();
+  if (!function.isDeclaration() || !name.consume_front("freehold_own.")) return;
+  Function* own = module.getFunction(name);
+  if (own == nullptr) return function.setName(name.str());
+  function.replaceAllUsesWith(own);
+  function.eraseFromParent();
+}
+
 }  // namespace
 
 PreservedAnalyses PreparePass::run(Module& module, ModuleAnalysisManager&) {
   for (Function& function : make_early_inc_range(module)) {
     if (!function.isIntrinsic()) replace_allocation(module, function);
   }
+  for (Function& function : make_early_inc_range(module)) name_own(module, function);
   for (Function& function : module) {
     if (function.isIntrinsic() || is_translate(&function)) continue;
     // Every function may be stopped in, and then the table changes.

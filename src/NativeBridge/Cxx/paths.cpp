@@ -9,18 +9,18 @@
 
 using std::filesystem::path;
 
-// libstdc++'s own, by their symbols.
+// libstdc++'s own: by their symbols alone they would be the functions below (Compiler/prepare.cpp).
 namespace freehold::paths {
 using Text = std::string_view;
-void split(path*) __asm__("_ZNSt10filesystem7__cxx114path14_M_split_cmptsEv");
-path& remove_filename(path*) __asm__("_ZNSt10filesystem7__cxx114path15remove_filenameEv");
-path& replace_filename(path*, const path&) __asm__("_ZNSt10filesystem7__cxx114path16replace_filenameERKS1_");
-path& replace_extension(path*, const path&) __asm__("_ZNSt10filesystem7__cxx114path17replace_extensionERKS1_");
-void append_text(path*, Text) __asm__("_ZNSt10filesystem7__cxx114path9_M_appendESt17basic_string_viewIcSt11char_traitsIcEE");
-void add_text(path*, Text) __asm__("_ZNSt10filesystem7__cxx114path9_M_concatESt17basic_string_viewIcSt11char_traitsIcEE");
-path& assign(path*, const path&) __asm__("_ZNSt10filesystem7__cxx114pathaSERKS1_");
-path& append(path*, const path&) __asm__("_ZNSt10filesystem7__cxx114pathdVERKS1_");
-path& add(path*, const path&) __asm__("_ZNSt10filesystem7__cxx114pathpLERKS1_");
+void split(path*) __asm__("freehold_own._ZNSt10filesystem7__cxx114path14_M_split_cmptsEv");
+path& remove_filename(path*) __asm__("freehold_own._ZNSt10filesystem7__cxx114path15remove_filenameEv");
+path& replace_filename(path*, const path&) __asm__("freehold_own._ZNSt10filesystem7__cxx114path16replace_filenameERKS1_");
+path& replace_extension(path*, const path&) __asm__("freehold_own._ZNSt10filesystem7__cxx114path17replace_extensionERKS1_");
+void append_text(path*, Text) __asm__("freehold_own._ZNSt10filesystem7__cxx114path9_M_appendESt17basic_string_viewIcSt11char_traitsIcEE");
+void add_text(path*, Text) __asm__("freehold_own._ZNSt10filesystem7__cxx114path9_M_concatESt17basic_string_viewIcSt11char_traitsIcEE");
+path& assign(path*, const path&) __asm__("freehold_own._ZNSt10filesystem7__cxx114pathaSERKS1_");
+path& append(path*, const path&) __asm__("freehold_own._ZNSt10filesystem7__cxx114pathdVERKS1_");
+path& add(path*, const path&) __asm__("freehold_own._ZNSt10filesystem7__cxx114pathpLERKS1_");
 }  // namespace freehold::paths
 
 using freehold::paths::Text;
@@ -59,34 +59,21 @@ class Lent {
   alignas(path) unsigned char bytes_[sizeof(path)];
 };
 
-// Called through pointers that the compiler does not look through: of a call by name it would make one of the functions below.
-template <typename Function>
-class Own {
- public:
-  explicit Own(Function* function) : function_(function) {}
-  template <typename... Arguments>
-  void operator()(Arguments&&... arguments) const {
-    function_(arguments...);
-  }
-
- private:
-  Function* const volatile function_;
-};
-
-path* change(path& which, const path& other, path& (*function)(path*, const path&)) {
-  Own own(function);
+// The functions are known where they are called: through a pointer, libstdc++ would be taken to keep what it is given.
+template <path& (*function)(path*, const path&)>
+path* change(path& which, const path& other) {
   Lent lent(which);
-  own(lent.get(), lent.or_this(other));
+  function(lent.get(), lent.or_this(other));
   return &which;
 }
 
-void change(path& which, Text text, void (*function)(path*, Text)) {
-  Own own(function);
+template <void (*function)(path*, Text)>
+void change(path& which, Text text) {
   const std::string& all = which.native();
   bool is_part = !std::less<>()(text.data(), all.data()) && !std::less<>()(all.data() + all.size(), text.data());
   std::string copy(is_part ? text : Text());
   Lent lent(which);
-  own(lent.get(), is_part ? copy : text);
+  function(lent.get(), is_part ? copy : text);
 }
 
 }  // namespace
@@ -95,24 +82,22 @@ void change(path& which, Text text, void (*function)(path*, Text)) {
 extern "C" {
 
 void freehold_path_split(path& which) {
-  Own own(freehold::paths::split);
   Lent lent(which);
-  own(lent.get());
+  freehold::paths::split(lent.get());
 }
 
 path* freehold_path_remove_filename(path& which) {
-  Own own(freehold::paths::remove_filename);
   Lent lent(which);
-  own(lent.get());
+  freehold::paths::remove_filename(lent.get());
   return &which;
 }
 
-path* freehold_path_replace_filename(path& which, const path& other) { return change(which, other, freehold::paths::replace_filename); }
-path* freehold_path_replace_extension(path& which, const path& other) { return change(which, other, freehold::paths::replace_extension); }
-path* freehold_path_assign(path& which, const path& other) { return change(which, other, freehold::paths::assign); }
-path* freehold_path_append(path& which, const path& other) { return change(which, other, freehold::paths::append); }
-path* freehold_path_add(path& which, const path& other) { return change(which, other, freehold::paths::add); }
-void freehold_path_append_text(path& which, Text text) { change(which, text, freehold::paths::append_text); }
-void freehold_path_add_text(path& which, Text text) { change(which, text, freehold::paths::add_text); }
+path* freehold_path_replace_filename(path& which, const path& other) { return change<freehold::paths::replace_filename>(which, other); }
+path* freehold_path_replace_extension(path& which, const path& other) { return change<freehold::paths::replace_extension>(which, other); }
+path* freehold_path_assign(path& which, const path& other) { return change<freehold::paths::assign>(which, other); }
+path* freehold_path_append(path& which, const path& other) { return change<freehold::paths::append>(which, other); }
+path* freehold_path_add(path& which, const path& other) { return change<freehold::paths::add>(which, other); }
+void freehold_path_append_text(path& which, Text text) { change<freehold::paths::append_text>(which, text); }
+void freehold_path_add_text(path& which, Text text) { change<freehold::paths::add_text>(which, text); }
 
 }  // extern "C"

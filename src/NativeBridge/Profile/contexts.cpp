@@ -27,6 +27,7 @@ uint32_t Contexts::id_of(const Site* site) noexcept {
   if (*known == 0) {
     if (sites_used_ == kMostSites) return 0;
     sites_[sites_used_] = site;
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // who writes the profile in a handler sees whole ones only
     *known = sites_used_++;
   }
   id = static_cast<uint32_t>(*known);
@@ -40,6 +41,7 @@ uint32_t Contexts::child(uint32_t parent, uint32_t site) noexcept {
   if (*known == 0) {
     if (nodes_used_ == kMostNodes) return parent;
     nodes_[nodes_used_] = {parent, site, 0, 0, 0, 0};
+    std::atomic_signal_fence(std::memory_order_seq_cst);
     *known = nodes_used_++;
   }
   return static_cast<uint32_t>(*known);

@@ -21,6 +21,7 @@ constinit Recorder recorder;
 namespace {
 
 thread_local constinit ThreadState* own_state __attribute__((tls_model("initial-exec"))) = nullptr;
+thread_local constinit bool fork_has_locked __attribute__((tls_model("initial-exec"))) = false;
 pthread_key_t thread_end;
 
 void end_thread(void* state) { recorder.forget_thread(static_cast<ThreadState*>(state)); }
@@ -49,8 +50,9 @@ void Recorder::start(const char* path) noexcept {
 Frame* Recorder::know_thread() noexcept {
   int error = errno;
   ThreadState* state = nullptr;
-  lock_.lock();
-  if (is_on()) {
+  bool was_free = lock_.lock_unless_mine();
+  // Not in a handler that has interrupted this: the interrupted call goes on and makes the thread known.
+  if (is_on() && was_free) {
     for (state = states_; state != nullptr && state->in_use; state = state->next) {}
     if (state == nullptr) {
       auto* memory = map_for<ThreadState>();
@@ -75,7 +77,7 @@ Frame* Recorder::know_thread() noexcept {
     __freehold_profile.frames = nobodys_frames_;
     __freehold_profile.countdown = INT64_MAX;
   }
-  lock_.unlock();
+  if (was_free) lock_.unlock();
   if (state != nullptr) pthread_setspecific(thread_end, state);
   errno = error;
   return __freehold_profile.frames;
@@ -91,7 +93,7 @@ void Recorder::begin(ThreadState& state) noexcept {
 
 // Destructors that run after this one are not looked at.
 void Recorder::forget_thread(ThreadState* state) noexcept {
-  lock_.lock();
+  bool was_free = lock_.lock_unless_mine();
   own_state = nullptr;
   if (nobodys_frames_ == nullptr) nobodys_frames_ = map_for<Frame>(kMostFrames);
   __freehold_profile.countdown = INT64_MAX;
@@ -99,7 +101,7 @@ void Recorder::forget_thread(ThreadState* state) noexcept {
     __freehold_profile.frames = nobodys_frames_;
     state->in_use = false;
   }
-  lock_.unlock();
+  if (was_free) lock_.unlock();
 }
 
 void Recorder::begin_gap(ThreadState& state) noexcept {
@@ -178,19 +180,24 @@ void Recorder::resize(void* start, size_t old_usable, size_t usable) noexcept {
 void Recorder::allocated(void* start, size_t asked, size_t usable) noexcept {
   if (start == nullptr || !is_on()) return;
   if (__freehold_profile.frames == nullptr) know_thread();
-  os::LockGuard guard(lock_);
+  if (!lock_.lock_unless_mine()) return;
   add(start, asked, usable);
+  lock_.unlock();
 }
 
 void Recorder::freed(void* start, size_t usable) noexcept {
   // Without the lock first: most of what libraries free nobody knows.
   if (start == nullptr || !is_on() || objects_.number_at(reinterpret_cast<uintptr_t>(start)) == 0) return;
-  os::LockGuard guard(lock_);
+  if (!lock_.lock_unless_mine()) return;
   remove(start, usable);
+  lock_.unlock();
 }
 
-void Recorder::before_fork() noexcept { lock_.lock(); }
-void Recorder::after_fork_in_parent() noexcept { lock_.unlock(); }
+// A handler that has interrupted the recorder may fork: the interrupted call has the lock, and gives it back in both processes.
+void Recorder::before_fork() noexcept { fork_has_locked = lock_.lock_unless_mine(); }
+void Recorder::after_fork_in_parent() noexcept {
+  if (fork_has_locked) lock_.unlock();
+}
 
 // What the parent has counted it writes itself. The states of its threads may be in the middle of something, and are left; the frames stay, since calls are under way.
 void Recorder::after_fork_in_child() noexcept {
@@ -206,13 +213,13 @@ void Recorder::after_fork_in_child() noexcept {
       begin(*own_state);
     }
   }
-  lock_.unlock();
+  if (fork_has_locked) lock_.unlock();
 }
 
 void Recorder::write() noexcept {
   if (!is_on()) return;
   int error = errno;
-  lock_.lock();
+  bool was_free = lock_.lock_unless_mine();
   on_.store(false, std::memory_order_relaxed);
   // A handler that calls exit may have interrupted the thread in its own.
   for (ThreadState* state = states_; state != nullptr; state = state->next) {
@@ -222,7 +229,7 @@ void Recorder::write() noexcept {
   for (ThreadState* state = states_; state != nullptr; state = state->next) {
     if (state != own_state) state->lock.unlock();
   }
-  lock_.unlock();
+  if (was_free) lock_.unlock();
   errno = error;
 }
 

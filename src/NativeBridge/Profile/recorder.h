@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "../Runtime/owned_lock.h"
 #include "Platform/lock.h"
 #include "affinity.h"
 #include "contexts.h"
@@ -42,7 +43,7 @@ class Recorder {
   // A realloc: `change` calls the allocator, and nobody else is told of what lies at the old place meanwhile.
   template <typename Change, typename UsableSize>
   void* reallocated(void* old, size_t old_usable, size_t asked, Change change, UsableSize usable_size) noexcept {
-    lock_.lock();
+    if (!lock_.lock_unless_mine()) return change();
     void* made = change();
     if (made != nullptr && made != old) {
       remove(old, old_usable);
@@ -54,7 +55,7 @@ class Recorder {
     return made;
   }
 
-  // At exit, and by the child of a fork under another name. Says on standard error what went wrong.
+  // At exit, and by the child of a fork under another name. Says on standard error what went wrong. A handler that has interrupted the recorder may exit: what was being recorded is missing then.
   void write() noexcept;
 
   void before_fork() noexcept;
@@ -70,7 +71,8 @@ class Recorder {
   void begin_gap(ThreadState& state) noexcept;
 
   std::atomic<bool> on_{false};
-  os::Lock lock_;
+  // A handler of a signal that has interrupted its thread in here records nothing; nor do handlers of fork, which run while the thread that forks has it.
+  bridge::OwnedLock lock_;
   Contexts contexts_;
   Objects objects_;
   uint64_t sequence_ = 0;

@@ -2,6 +2,7 @@
 // as there may ever be, and takes memory as they are written.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -57,10 +58,11 @@ class Counts {
     key = (key ^ key >> 32) * 0x9e3779b97f4a7c15;
     return key ^ key >> 29;
   }
-  Entry& place_of(uint64_t key) noexcept {
-    size_t at = mix(key) & (capacity_ - 1);
-    while (entries_[at].key != 0 && entries_[at].key != key) at = (at + 1) & (capacity_ - 1);
-    return entries_[at];
+  Entry& place_of(uint64_t key) noexcept { return place_in(entries_, capacity_, key); }
+  static Entry& place_in(Entry* entries, size_t capacity, uint64_t key) noexcept {
+    size_t at = mix(key) & (capacity - 1);
+    while (entries[at].key != 0 && entries[at].key != key) at = (at + 1) & (capacity - 1);
+    return entries[at];
   }
   uint64_t* find_only(uint64_t key) noexcept {
     if (capacity_ == 0) return nullptr;
@@ -76,11 +78,14 @@ class Counts {
     }
     Entry* old = entries_;
     size_t old_capacity = capacity_;
-    entries_ = made;
-    capacity_ = capacity;
     for (size_t i = 0; i < old_capacity; i++) {
-      if (old[i].key != 0) place_of(old[i].key) = old[i];
+      if (old[i].key != 0) place_in(made, capacity, old[i].key) = old[i];
     }
+    // A handler that exits writes the profile, whatever it has interrupted: there is always a table, and it is as long as it says.
+    entries_ = made;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    capacity_ = capacity;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
     if (old != nullptr) os::unmap(old, old_capacity * sizeof(Entry));
     return true;
   }

@@ -43,7 +43,11 @@ size_t HandleTable::take(uint32_t* ids, size_t count) noexcept {
   uint64_t frontier = frontier_.load(std::memory_order_relaxed);
   while (taken < count) {
     // When there are no others, the quarantine ends early.
-    if (waiting_ > quarantine_ || (frontier >= limit_ && waiting_ != 0)) {
+    if (unused_count_ != 0) {
+      ids[taken] = unused_;
+      unused_ = notes_[unused_].load(std::memory_order_relaxed);
+      unused_count_--;
+    } else if (waiting_ > quarantine_ || (frontier >= limit_ && waiting_ != 0)) {
       ids[taken] = first_;
       first_ = notes_[first_].load(std::memory_order_relaxed);
       waiting_--;
@@ -59,16 +63,26 @@ size_t HandleTable::take(uint32_t* ids, size_t count) noexcept {
   return taken;
 }
 
-void HandleTable::append(const uint32_t* ids, size_t count, bool had_objects) noexcept {
+void HandleTable::give_back(const uint32_t* ids, size_t count) noexcept {
   lock_.lock();
   for (size_t i = 0; i < count; i++) {
-    newest[appended++ % kRemembered] = {ids[i], had_objects ? note(ids[i]).load(std::memory_order_relaxed) : 0};
+    newest[appended++ % kRemembered] = {ids[i], note(ids[i]).load(std::memory_order_relaxed)};
     if (waiting_++ == 0) {
       first_ = ids[i];
     } else {
       notes_[last_].store(ids[i], std::memory_order_relaxed);
     }
     last_ = ids[i];
+  }
+  lock_.unlock();
+}
+
+void HandleTable::give_back_unused(const uint32_t* ids, size_t count) noexcept {
+  lock_.lock();
+  for (size_t i = 0; i < count; i++) {
+    note(ids[i]).store(unused_, std::memory_order_relaxed);
+    unused_ = ids[i];
+    unused_count_++;
   }
   lock_.unlock();
 }

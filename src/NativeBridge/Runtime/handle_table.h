@@ -22,9 +22,9 @@ class HandleTable {
   // 0: there are no more, or no memory. Thread-safe.
   size_t take(uint32_t* ids, size_t count) noexcept;
   // Gives back ids whose entries were set with set_freed. Thread-safe.
-  void give_back(const uint32_t* ids, size_t count) noexcept { append(ids, count, true); }
-  // Ids that were taken, and led to no object since. Thread-safe.
-  void give_back_unused(const uint32_t* ids, size_t count) noexcept { append(ids, count, false); }
+  void give_back(const uint32_t* ids, size_t count) noexcept;
+  // Ids that were taken, and led to no object since: the next to be taken. Thread-safe.
+  void give_back_unused(const uint32_t* ids, size_t count) noexcept;
 
   static uint64_t handle(uint32_t id, uint32_t origin) noexcept { return kHandleBit | uint64_t{id} << 32 | origin; }
   static uint32_t id_of(uint64_t handle) noexcept { return static_cast<uint32_t>(handle >> 32) & (kIdLimit - 1); }
@@ -91,19 +91,21 @@ class HandleTable {
     uint32_t size = note & kSizeBits;
     return (size & kLargeSize) == 0 ? size : size_t{size & ~kLargeSize} * os::kPageSize;
   }
-  void append(const uint32_t* ids, size_t count, bool had_objects) noexcept;
 
   static std::atomic<uint64_t>& entry(uint32_t id) noexcept { return reinterpret_cast<std::atomic<uint64_t>*>(kTableAddress)[id]; }
   std::atomic<uint32_t>& note(uint32_t id) const noexcept { return notes_[id]; }
 
   OwnedLock lock_;
-  // An id in use: its pins, and its object's size. A freed one in the queue: the id that was freed after it.
+  // An id in use: its pins, and its object's size. One in the queue or in the list of unused ones: the id that comes next there.
   std::atomic<uint32_t>* notes_ = nullptr;
   std::atomic<uint64_t> frontier_{1};  // the lowest id that was never given out; 0 is none. Written under the lock
   uint64_t limit_ = kFirstReservedId;
   // The queue of freed ids, under the lock.
   uint32_t first_ = 0, last_ = 0;
   size_t waiting_ = 0, quarantine_ = kQuarantine;
+  // The list of ids that were taken and not used, under the lock. No free of an object has brought them here, so they wait for none.
+  uint32_t unused_ = 0;
+  size_t unused_count_ = 0;
 };
 
 extern HandleTable table;

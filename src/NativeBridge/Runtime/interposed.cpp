@@ -10,12 +10,14 @@
 #include "objects.h"
 #include "os.h"
 #include "raw_memory.h"
-#include "reports.h"
+#include "redirections.h"
 #include "runtime.h"
 #include "threads.h"
 
 // This library's, whoever stands in front.
 extern "C" void freehold_own_free(void* pointer) __attribute__((copy(free), alias("free"), visibility("hidden")));
+extern "C" void* freehold_own_realloc(void* pointer, size_t size) __attribute__((copy(realloc), alias("realloc"), visibility("hidden")));
+extern "C" size_t freehold_own_usable_size(void* pointer) __attribute__((alias("malloc_usable_size"), visibility("hidden")));
 
 namespace freehold::bridge {
 
@@ -77,6 +79,30 @@ void* reallocate(void* pointer, size_t size) noexcept { return next_realloc(poin
 void free(void* pointer) noexcept { next_free(pointer); }
 size_t usable_size(void* pointer) noexcept { return next_usable_size(pointer); }
 
+namespace {
+// Operators delete of what stands behind this library, if there is C++ at all. Uncompiled C++ may delete an object of the program (libstdc++ the characters of a path that grows), and those of
+// another allocator do not come to free.
+class NextDelete {
+ public:
+  explicit constexpr NextDelete(const char* name) noexcept : name_(name) {}
+  void look() noexcept { found_.store(reinterpret_cast<Function>(dlsym(RTLD_NEXT, name_)), std::memory_order_relaxed); }
+  // With as many words as any of them has.
+  void operator()(void* pointer, uint64_t first, uint64_t second) noexcept {
+    if (found_.load(std::memory_order_relaxed) == nullptr) look();
+    Function function = found_.load(std::memory_order_relaxed);
+    return function != nullptr ? function(pointer, first, second) : raw_memory::free(pointer);
+  }
+
+ private:
+  using Function = void (*)(void*, uint64_t, uint64_t);
+  const char* name_;
+  std::atomic<Function> found_{nullptr};
+};
+#define FREEHOLD_DELETE(symbol) constinit NextDelete next_##symbol(#symbol);
+#include "deletes.inc"
+#undef FREEHOLD_DELETE
+}  // namespace
+
 void resolve() noexcept {
   next_malloc.find();
   next_calloc.find();
@@ -84,6 +110,13 @@ void resolve() noexcept {
   next_realloc.find();
   next_free.find();
   next_usable_size.find();
+  const Redirection all[] = {{"free", reinterpret_cast<void*>(freehold_own_free), reinterpret_cast<void*>(next_free.find())},
+                             {"realloc", reinterpret_cast<void*>(freehold_own_realloc), reinterpret_cast<void*>(next_realloc.find())},
+                             {"malloc_usable_size", reinterpret_cast<void*>(freehold_own_usable_size), reinterpret_cast<void*>(next_usable_size.find())}};
+  redirect(all, sizeof all / sizeof *all);
+#define FREEHOLD_DELETE(symbol) next_##symbol.look();
+#include "deletes.inc"
+#undef FREEHOLD_DELETE
 }
 
 // Uncompiled code would give handles to one that stands in front. The program's own may: it is compiled with it.
@@ -124,9 +157,7 @@ __attribute__((visibility("default"))) void* realloc(void* pointer, size_t size)
   // The caller keeps what it gets as an address, so that is plain memory.
   threads::Inside inside;
   void* handle = objects::handle_at(pointer);
-  if (!HandleTable::is_live(reinterpret_cast<uint64_t>(handle))) {
-    reports::end_by_call("realloc of memory that is free", reinterpret_cast<uint64_t>(handle), __builtin_return_address(0));
-  }
+  objects::expect_start(handle, objects::kInRealloc, __builtin_return_address(0));
   size_t old = objects::usable_size(handle);
   if (size == 0) {
     free_for(handle, __builtin_return_address(0));
@@ -142,7 +173,19 @@ __attribute__((visibility("default"))) void* realloc(void* pointer, size_t size)
 __attribute__((visibility("default"))) size_t malloc_usable_size(void* pointer) {
   if (!is_ours(pointer)) return pointer == nullptr ? 0 : raw_memory::usable_size(pointer);
   threads::Inside inside;
-  return objects::usable_size(pointer);
+  void* handle = objects::handle_at(pointer);
+  objects::expect_start(handle, objects::kInUsableSize, __builtin_return_address(0));
+  return objects::usable_size(handle);
 }
+
+#define FREEHOLD_DELETE(symbol)                                                                                    \
+  __attribute__((visibility("default"))) void freehold_delete##symbol(void*, uint64_t, uint64_t) __asm__(#symbol); \
+  void freehold_delete##symbol(void* pointer, uint64_t first, uint64_t second) {                                   \
+    if (!is_ours(pointer)) return raw_memory::next_##symbol(pointer, first, second);                               \
+    threads::Inside inside;                                                                                        \
+    free_for(pointer, __builtin_return_address(0));                                                                \
+  }
+#include "deletes.inc"
+#undef FREEHOLD_DELETE
 
 }  // extern "C"

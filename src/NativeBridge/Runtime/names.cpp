@@ -8,6 +8,7 @@
 
 #include "handle_table.h"
 #include "out_call.h"
+#include "redirections.h"
 #include "runtime.h"
 #include "threads.h"
 
@@ -29,6 +30,7 @@ class Real {
     return found;
   }
   // An older C library does not have all of them.
+  void* found() const noexcept { return found_.load(std::memory_order_relaxed); }
   void look() noexcept { found_.store(dlsym(RTLD_NEXT, name_), std::memory_order_relaxed); }
 
  private:
@@ -63,6 +65,7 @@ using namespace freehold::bridge;
 #define FREEHOLD_NAMED(result, symbol, parameters, first, second, arguments)                                    \
   static constinit Real real_##symbol(#symbol);                                                                 \
   extern "C" __attribute__((visibility("default"))) result freehold_named_##symbol parameters __asm__(#symbol); \
+  extern "C" result freehold_own_##symbol parameters __attribute__((alias(#symbol), visibility("hidden")));     \
   extern "C" result freehold_named_##symbol parameters {                                                        \
     using Function = result(*) parameters;                                                                      \
     auto* function = reinterpret_cast<Function>(real_##symbol.find());                                          \
@@ -80,6 +83,12 @@ __attribute__((constructor(102))) static void find_all() noexcept {
 #define FREEHOLD_NAMED(result, symbol, parameters, first, second, arguments) real_##symbol.look();
 #include "names.inc"
 #undef FREEHOLD_NAMED
+  const Redirection all[] = {
+#define FREEHOLD_NAMED(result, symbol, parameters, first, second, arguments) {#symbol, reinterpret_cast<void*>(&freehold_own_##symbol), real_##symbol.found()},
+#include "names.inc"
+#undef FREEHOLD_NAMED
+  };
+  redirect(all, sizeof all / sizeof *all);
 }
 
 }  // namespace freehold::bridge

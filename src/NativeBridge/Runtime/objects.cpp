@@ -99,6 +99,14 @@ void free(Ids& ids, void* pointer, const void* caller) noexcept {
   free_id(ids, id);
 }
 
+void expect_start(const void* handle, const Mistakes& mistakes, const void* caller) noexcept {
+  auto value = reinterpret_cast<uint64_t>(handle);
+  if (!HandleTable::is_live(value)) reports::end_by_call(mistakes.of_freed, value, caller);
+  auto* address = reinterpret_cast<void*>(HandleTable::translate(value));
+  void* start;
+  if (service->find(address, &start) != HandleTable::id_of(value) || start != address) reports::end_by_call(mistakes.of_inside, value, caller);
+}
+
 size_t usable_size(void* pointer) noexcept {
   auto* address = reinterpret_cast<void*>(HandleTable::translate(reinterpret_cast<uint64_t>(pointer)));
   size_t size = service->usable_size(address);
@@ -112,8 +120,8 @@ void* reallocate(Ids& ids, void* pointer, size_t size, const void* caller) noexc
     pointer = handle_at(pointer);
   }
   auto value = reinterpret_cast<uint64_t>(pointer);
+  expect_start(pointer, kInRealloc, caller);
   uint32_t id = HandleTable::id_of(value);
-  if (!HandleTable::is_live(value)) reports::end_by_call("realloc of memory that is free", value, caller);
   auto* start = reinterpret_cast<void*>(HandleTable::translate(value));
   if (size <= kLargestObject && service->realloc(id, start, size) != nullptr) {
     table.change_size(id, size);

@@ -33,6 +33,13 @@ void* allocate(Ids& ids, size_t size, size_t alignment, bool zeroed) noexcept;
 void free(Ids& ids, void* pointer, const void* caller) noexcept;
 void* reallocate(Ids& ids, void* pointer, size_t size, const void* caller) noexcept;
 size_t usable_size(void* pointer) noexcept;
+// What the report says of a call that wants the first byte of a live object, and got another handle.
+struct Mistakes {
+  const char *of_freed, *of_inside;
+};
+inline constexpr Mistakes kInRealloc = {"realloc of memory that is free", "realloc of a pointer into an object"};
+inline constexpr Mistakes kInUsableSize = {"malloc_usable_size of memory that is free", "malloc_usable_size of a pointer into an object"};
+void expect_start(const void* handle, const Mistakes& mistakes, const void* caller) noexcept;
 // All that the thread keeps goes back.
 void empty(Ids& ids) noexcept;
 

@@ -271,7 +271,15 @@ int __freehold_posix_memalign(void** result, size_t alignment, size_t size) {
   *reinterpret_cast<void**>(HandleTable::translate(reinterpret_cast<uint64_t>(result))) = made;
   return 0;
 }
-size_t __freehold_malloc_usable_size(void* pointer) { return pointer == nullptr ? 0 : objects::usable_size(pointer); }
+size_t __freehold_malloc_usable_size(void* pointer) {
+  if (pointer == nullptr) return 0;
+  if ((reinterpret_cast<uint64_t>(pointer) & kHandleBit) == 0) {
+    if (!objects::contains(pointer)) return objects::usable_size(pointer);
+    pointer = objects::handle_at(pointer);
+  }
+  objects::expect_start(pointer, objects::kInUsableSize, __builtin_return_address(0));
+  return objects::usable_size(pointer);
+}
 
 char* __freehold_strndup(const char* text, size_t limit) {
   auto* from = reinterpret_cast<const char*>(HandleTable::translate(reinterpret_cast<uint64_t>(text)));

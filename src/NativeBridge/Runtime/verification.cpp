@@ -122,6 +122,12 @@ Violation HandleTable::verify(size_t objects) const noexcept {
     last = id;
     if (waiting + 1 < waiting_) id = note(id).load(std::memory_order_relaxed);
   }
+  size_t unused = 0;
+  for (uint32_t id = unused_; unused < unused_count_; unused++, id = note(id).load(std::memory_order_relaxed)) {
+    if (id == 0 || id >= end) return {"the list of unused ids leads to one that was never given out", "id", id, nullptr};
+    if (entry(id).load(std::memory_order_relaxed) != 0) return {"the list of unused ids has one in use", "id", id, nullptr};
+  }
+  if (unused_count_ >= end) return {"the list of unused ids has more than were given out", "ids", unused_count_, nullptr};
   if (waiting_ >= end) return {"the queue of freed ids has more than were given out", "ids", waiting_, nullptr};
   if (waiting_ != 0 && last != last_) return {"the queue of freed ids has another end", "id", last_, nullptr};
   return {};

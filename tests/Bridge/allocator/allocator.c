@@ -60,3 +60,17 @@ void* realloc(void* pointer, size_t size) {
   return made;
 }
 size_t malloc_usable_size(void* pointer) { return pointer == NULL ? 0 : head_of(pointer)->size; }
+
+// Operators of C++ of its own, which do not come to malloc and free.
+void* _Znwm(size_t size) { return memalign(16, size); }
+void* _Znam(size_t size) { return memalign(16, size); }
+static void drop(void* pointer) {
+  if (pointer != NULL) head_of(pointer)->mark = 1;
+}
+void _ZdlPv(void* pointer) { drop(pointer); }
+void _ZdaPv(void* pointer) { drop(pointer); }
+void _ZdlPvm(void* pointer, size_t size) {
+  if (pointer != NULL && head_of(pointer)->size != size) _exit(97);
+  drop(pointer);
+}
+void _ZdaPvm(void* pointer, size_t size) { _ZdlPvm(pointer, size); }

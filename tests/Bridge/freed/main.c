@@ -1,4 +1,5 @@
 // A mistake with a freed object, named by the first argument. Where the object is allocated, freed and used, by the line: run.sh compares these with the report.
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,6 +13,8 @@ struct holder {
 };
 size_t plain_length(struct holder* holder);
 void plain_free(void* pointer);
+void plain_realloc(struct holder* holder);
+size_t plain_size(struct holder* holder);
 
 static volatile char sink;
 
@@ -47,6 +50,13 @@ static void use(const char* how, char* object) {
   holder->text = object;
   if (strcmp(how, "inside") == 0) free(object + 8);  // inside
   if (strcmp(how, "before") == 0) free(object - 8);
+  if (strcmp(how, "realloc-inside") == 0) puts(realloc(object + 8, 40));  // realloc-inside
+  if (strcmp(how, "realloc-before") == 0) puts(realloc(object - 8, 40));
+  if (strcmp(how, "size-inside") == 0) printf("%zu\n", malloc_usable_size(object + 8));  // size-inside
+  holder->text = object + 8;
+  if (strcmp(how, "plain-realloc-inside") == 0) plain_realloc(holder);
+  if (strcmp(how, "plain-size-inside") == 0) printf("%zu\n", plain_size(holder));
+  holder->text = object;
   discard(object);
   shared = object;
   if (strcmp(how, "load") == 0) read_from(object);

@@ -103,15 +103,15 @@ __asm__(R"(
   .endm
 )");
 
-#define FREEHOLD_NAMED(symbol, places)                                                                                           \
-  extern "C" {                                                                                                                   \
+#define FREEHOLD_NAMED(symbol, places)                                                                                            \
+  extern "C" {                                                                                                                    \
   [[gnu::visibility("hidden"), gnu::used]] constinit std::atomic<void*> freehold_real_##symbol{nullptr};                          \
   [[gnu::visibility("hidden"), gnu::used]] long freehold_slow_##symbol(long a, long b, long c, long d, long e, long f) noexcept { \
-    long words[kWords] = {a, b, c, d, e, f};                                                                                     \
+    long words[kWords] = {a, b, c, d, e, f};                                                                                      \
     return call(freehold_real_##symbol, #symbol, places, words);                                                                  \
-  }                                                                                                                              \
-  [[gnu::visibility("hidden")]] void freehold_own_##symbol();                                                                    \
-  }                                                                                                                              \
+  }                                                                                                                               \
+  [[gnu::visibility("hidden")]] void freehold_own_##symbol();                                                                     \
+  }                                                                                                                               \
   __asm__("freehold_named " #symbol " \"" #places "\"");
 #include "names.inc"
 #undef FREEHOLD_NAMED

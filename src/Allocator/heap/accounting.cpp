@@ -50,6 +50,11 @@ size_t memory_footprint() noexcept {
   return resident > spare ? resident - spare : 0;
 }
 
+size_t compactable_footprint() noexcept {
+  size_t footprint = memory_footprint(), guarded = block_counters.guarded_pages.load(std::memory_order_relaxed) * kPageSize;
+  return footprint > guarded ? footprint - guarded : 0;
+}
+
 // Each live or pooled block at most one mapping of its own and one of reserved space behind it, each moved one its empty mapping.
 size_t mappings() noexcept {
   constexpr size_t kTables = 64;

@@ -20,6 +20,7 @@ struct BlockCounters {
   std::atomic<uint64_t> dead_pages_of_no_thread;
   std::atomic<uint64_t> pinned, pinned_huge;  // dead, but something in them may be pinned: blocks, huge objects
   std::atomic<uint64_t> huge_bytes_to_go;     // of huge_bytes: deleted, and about to go (heap/huge_ends.h)
+  std::atomic<uint64_t> guarded_pages;        // of guarded objects that are not deleted, and those for the next ones (heap/guarded_blocks.h)
 };
 extern BlockCounters block_counters;
 // Dead pages of live blocks. Adds up what each thread counts.
@@ -30,6 +31,7 @@ inline constexpr size_t kEmergencyMemory = 4 * core::kBlockSize;
 
 size_t resident_memory() noexcept;   // bytes of live, pooled and prefaulted blocks and of huge objects, released pages excepted
 size_t memory_footprint() noexcept;  // the same without the pool, what is prefaulted, and the memory of huge objects that is about to go
+size_t compactable_footprint() noexcept;  // of that, what compaction could make smaller: guarded objects do not move
 size_t mappings() noexcept;          // upper bound of the kernel mappings in the arena
 void set_limit(size_t bytes) noexcept;
 // What was set for this heap.

@@ -19,6 +19,8 @@
 #include "heap/dedangling.h"
 #include "heap/finalization_queue.h"
 #include "heap/giving_back.h"
+#include "heap/guarded_choice.h"
+#include "heap/guarded_objects.h"
 #include "heap/history.h"
 #include "heap/huge_ends.h"
 #include "heap/large.h"
@@ -207,6 +209,24 @@ void refuse_endless_throwing() noexcept {
                   "Raise FREEHOLD_HEAP_LIMIT or FREEHOLD_MEMORY_LIMIT, or the limit of the process, or delete more.");
 }
 
+// Null: the object is an ordinary one.
+uint8_t* allocate_guarded(AllocationContext* context, size_t size, uint32_t flags) noexcept {
+  if ((flags & (kAllocPinned | kAllocLarge)) != 0 || !is_guard_due(context, size)) return nullptr;
+  uint8_t* start = take_guarded_page(size);
+  note_guard_taken();
+  if (start == nullptr) return nullptr;
+  add_allocated(context, size);
+  if (thread_heap.scopes != nullptr) note_object_of_scope(start, size);
+  return start;
+}
+
+void* finish_allocation(AllocationContext* context, uint8_t* start, size_t size, uint32_t flags) noexcept {
+  if (core::knobs.samples_allocations()) [[unlikely]]
+    sample_allocation(context, start, size);
+  if ((flags & kAllocFinalize) != 0) core::note_finalizable(arena.block_index(reinterpret_cast<uintptr_t>(start)));
+  return start + core::kHeaderSize;
+}
+
 }  // namespace
 
 void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept {
@@ -214,6 +234,10 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
   if (thread_heap.context == nullptr) {
     register_thread();
     thread_heap.context = context;
+  }
+  if (core::knobs.guards_samples()) [[unlikely]] {
+    // Before the state of an emergency is touched: in one, nothing is guarded.
+    if (uint8_t* start = allocate_guarded(context, size, flags); start != nullptr) return finish_allocation(context, start, size, flags);
   }
   uint32_t emergency = thread_heap.emergency;
   thread_heap.emergency = 0;
@@ -281,11 +305,7 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
     thread_heap.emergency_large = kEmergencyLargeBytes;
     thread_heap.recovered_at = allocated_by(context) + kHandlingBytes;
   }
-  if (start == nullptr) return nullptr;
-  if (core::knobs.samples_allocations()) [[unlikely]]
-    sample_allocation(context, start, size);
-  if ((flags & kAllocFinalize) != 0) core::note_finalizable(arena.block_index(reinterpret_cast<uintptr_t>(start)));
-  return start + core::kHeaderSize;
+  return start == nullptr ? nullptr : finish_allocation(context, start, size, flags);
 }
 
 void forget_reclaiming_thread() noexcept {
@@ -293,7 +313,9 @@ void forget_reclaiming_thread() noexcept {
   for (SharedWork* work : {&state.quick_rounds, &state.whole_rounds, &state.address_remaps, &state.second_markings}) work->forget();
 }
 
-bool extend(AllocationContext* context, size_t size) noexcept { return size <= shared_at_most() && !is_sample_due(context) && extend_window(context, size); }
+bool extend(AllocationContext* context, size_t size) noexcept {
+  return size <= shared_at_most() && !is_sample_due(context) && !is_guard_due(context, size) && extend_window(context, size);
+}
 
 void retire(AllocationContext* context) noexcept {
   {

@@ -64,9 +64,11 @@ size_t acquire_block(BlockKind kind, BlockUse use) noexcept {
   };
   {
     os::LockGuard guard(block_lock);
-    bool pooled = block_lists.pool_head != kEndOfList && !core::knobs.debug;
+    // Its pages go one by one: frames of huge pages would split.
+    const bool guarded = kind == BlockKind::kGuarded;
+    bool pooled = block_lists.pool_head != kEndOfList && !core::knobs.debug && !guarded;
     // In stress modes all blocks of small objects are shared.
-    if (!pooled && (use == BlockUse::kOneThread || (use == BlockUse::kShared && core::knobs.stress.moves()))) block = pop_prefaulted();
+    if (!pooled && !guarded && (use == BlockUse::kOneThread || (use == BlockUse::kShared && core::knobs.stress.moves()))) block = pop_prefaulted();
     prefaulted = block != kNoBlock;
     if (!prefaulted) {
       // Asked before an address is taken: one that nobody uses parts its neighbours' mappings for good.

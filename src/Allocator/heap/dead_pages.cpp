@@ -84,8 +84,10 @@ size_t release_pages(size_t block, size_t minimum_run) noexcept {
     // In the one order of all seq_cst operations, this thread sees that the last handle has gone, or who takes it back sees that pages wait (remove_handle_pin). Until then no look would tell more.
     record.release_waits.store(true, std::memory_order_seq_cst);
     if (record.handle_pins.load(std::memory_order_seq_cst) == 0) note_unpinned();
-    if (core::knobs.debug) exclude_pinned(block, dead);
-    if (!core::knobs.debug || !has_runs()) {
+    // Which of them is pinned is known where each object has pages of its own.
+    bool is_known = core::knobs.debug || record.kind == BlockKind::kGuarded;
+    if (is_known) exclude_pinned(block, dead);
+    if (!is_known || !has_runs()) {
       record.partly_released.store(was_released, std::memory_order_release);
       return 0;
     }

@@ -10,6 +10,7 @@
 #include "core/stop_request.h"
 #include "heap/chunks.h"
 #include "heap/classification.h"
+#include "heap/guarded_blocks.h"
 #include "heap/large.h"
 #include "heap/owned_parts.h"
 #include "heap/pins.h"
@@ -46,6 +47,14 @@ enum class Deletion : uint8_t { kWhole, kFinalized, kItself, kPostponed, kKeepin
   return core::is_stop_wanted() ? DeleteResult::kStopIsWanted : DeleteResult::kDeleted;
 }
 
+// A guarded object is deleted, and its page has gone, unless something may have pinned it.
+DeleteResult after_guarded(const uint8_t* start) noexcept {
+  if (has_unchecked_stack_pins(start)) return DeleteResult::kMayBePinned;
+  return core::is_stop_wanted() ? DeleteResult::kStopIsWanted : DeleteResult::kDeleted;
+}
+
+bool is_guarded(size_t page) noexcept { return arena.blocks[page / core::kPagesPerBlock].kind == core::BlockKind::kGuarded; }
+
 [[gnu::noinline]] DeleteResult finish_across_pages(uint8_t* start, size_t size) noexcept {
   if (size > core::kLargeObject) return finish_large(start, nullptr, size);
   count_deleted(reinterpret_cast<uintptr_t>(start), size);
@@ -54,17 +63,18 @@ enum class Deletion : uint8_t { kWhole, kFinalized, kItself, kPostponed, kKeepin
 
 [[gnu::noinline]] DeleteResult finish_dead_page(size_t page) noexcept {
   recount_page(page);
-  return DeleteResult::kDeleted;
+  return is_guarded(page) ? after_guarded(arena.page_start(page)) : DeleteResult::kDeleted;
 }
 
 [[gnu::noinline]] DeleteResult already_deleted(uintptr_t address) noexcept {
   register_thread();
   thread_heap.double_deletes++;
   met_history = history_of(address);
+  note_caught(met_history);
   return DeleteResult::kAlreadyDeleted;
 }
 
-// The object's memory is gone. Debug mode knows it all the same.
+// The object's memory is gone. Debug mode knows it all the same, and so it is with a guarded one.
 [[gnu::noinline]] DeleteResult dangling(uintptr_t address) noexcept {
   return history_of(address).type != nullptr ? already_deleted(address) : DeleteResult::kDangling;
 }
@@ -106,8 +116,13 @@ bool finish(const Target& target, DeleteResult* result) noexcept {
   heap.deleted_bytes += target.size;
   heap.deleted_objects++;
   *result = DeleteResult::kDeleted;
-  if (target.size > shared_at_most()) *result = finish_large(target.start(), target.type, target.size);
-  else count_deleted(reinterpret_cast<uintptr_t>(target.start()), target.size);
+  auto start = reinterpret_cast<uintptr_t>(target.start());
+  if (target.size > shared_at_most()) {
+    *result = finish_large(target.start(), target.type, target.size);
+  } else {
+    count_deleted(start, target.size);
+    if (is_guarded(arena.page_index(start))) *result = after_guarded(target.start());
+  }
   // The caller is managed code without a frame: it cannot be stopped here, so it must not stop others.
   if (uint32_t every = core::knobs.stress.deletion; every != 0 && heap.deleted_objects % every == 0) [[unlikely]]
     promote(PromotionScope::kRandom, false);
@@ -278,6 +293,7 @@ bool is_shared(const void* object) noexcept {
 void note_dangling_fault(uintptr_t address) noexcept {
   state.dangling_faults.fetch_add(1, std::memory_order_relaxed);
   met_history = history_of(address);
+  note_caught(met_history);
 }
 
 History take_history() noexcept {

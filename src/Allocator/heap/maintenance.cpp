@@ -83,7 +83,7 @@ bool should_recount() noexcept {
   uint64_t live = totals.live_bytes();
   uint64_t since = totals.deleted_bytes - state.deleted_at_last_recount.load(std::memory_order_relaxed);
   // Frames that wait for their next use are no sign of it.
-  uint64_t footprint = memory_footprint();
+  uint64_t footprint = compactable_footprint();
   return footprint > 2 * live + (uint64_t{16} << 20) && since > 8 * footprint;
 }
 

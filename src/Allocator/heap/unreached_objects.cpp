@@ -6,6 +6,7 @@
 #include "heap/forwarding.h"
 #include "heap/scope_notes.h"
 #include "heap/shading.h"
+#include "heap/thread_heap.h"
 
 namespace freehold::heap {
 
@@ -13,7 +14,9 @@ using core::Object;
 
 bool delete_unreached(Object* object) noexcept {
   uint32_t sync = *object->sync_word();
+  thread_heap.deletes_unreached = true;
   DeleteResult deleted = delete_keeping_lock(object);
+  thread_heap.deletes_unreached = false;
   if (!has_deleted(deleted)) return false;
   if (core::has_lock(sync)) note_dead_lock(sync & core::kSyncHashOrIndex);
   return true;

@@ -1,0 +1,105 @@
+#include "heap/guarded_blocks.h"
+
+#include <algorithm>
+
+#include "Platform/lock.h"
+#include "core/arena.h"
+#include "core/fault_recovery.h"
+#include "core/knobs.h"
+#include "core/module_state.h"
+#include "heap/accounting.h"
+#include "heap/block_protection.h"
+#include "heap/mappings.h"
+#include "heap/thread_heap.h"
+
+namespace freehold::heap {
+
+using core::arena;
+using core::BlockKind;
+using core::kPageSize;
+using core::kPagesPerBlock;
+
+GuardedCounters guarded_counters;
+FREEHOLD_MODULE_STATE(guarded_counters);
+
+namespace {
+
+constexpr size_t kForgotten = SIZE_MAX;
+
+os::Lock lock;  // guards what follows. Nothing is locked behind it
+struct State {
+  size_t blocks[kGuardedBlocks] = {};  // a ring; kForgotten: the addresses are another's by now
+  size_t begun = 0;                    // ever
+};
+constinit State state;
+FREEHOLD_MODULE_STATE(state);
+
+// With mprotect each of those that live may be a mapping of its own among pages without access.
+constexpr size_t kShareOfMappings = 8;
+// Of the heap's limit, what guarded objects may take.
+constexpr size_t kShareOfLimit = 16;
+
+// Caller holds the lock.
+void give_up(size_t block) noexcept {
+  size_t alive = forget_guarded_block(block);
+  guarded_counters.alive.fetch_sub(alive, std::memory_order_relaxed);
+  guarded_counters.held.fetch_sub(kPagesPerBlock - alive, std::memory_order_relaxed);
+  block_counters.guarded_pages.fetch_sub(alive, std::memory_order_relaxed);
+  // Whoever reads the old kind treats what is deleted just now as guarded: its page goes at once, and its record is gone.
+  core::BlockRecord& record = arena.blocks[block];
+  if (record.kind == BlockKind::kGuarded) record.kind = BlockKind::kSmall;
+}
+
+}  // namespace
+
+bool has_room_for_guarded() noexcept {
+  uint64_t at_most = std::min<uint64_t>(kGuardedAliveAtMost, limit() / kShareOfLimit / kPageSize);
+  if (!is_watching()) at_most = std::min<uint64_t>(at_most, mapping_budget() / kShareOfMappings);
+  return guarded_counters.alive.load(std::memory_order_relaxed) < at_most;
+}
+
+void remember_guarded_block(size_t block) noexcept {
+  os::LockGuard guard(lock);
+  size_t& place = state.blocks[state.begun % kGuardedBlocks];
+  if (state.begun >= kGuardedBlocks && place != kForgotten) give_up(place);
+  place = block;
+  state.begun++;
+  block_counters.guarded_pages.fetch_add(kPagesPerBlock, std::memory_order_relaxed);
+}
+
+bool remember_guarded(const uint8_t* start, uint32_t stack) noexcept {
+  if (!note_guarded(start, stack)) return false;
+  guarded_counters.taken.fetch_add(1, std::memory_order_relaxed);
+  guarded_counters.alive.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
+void note_guarded_end(size_t page) noexcept {
+  const uint8_t* start = arena.page_start(page);
+  uint64_t type;
+  // Another thread has noted the end, and the page is gone.
+  if (!core::try_load(reinterpret_cast<const uint64_t*>(start + core::kHeaderSize), &type) || type == 0) return;
+  if (!note_guarded_deleted(start, reinterpret_cast<const core::MethodTable*>(type), !thread_heap.deletes_unreached)) return;
+  guarded_counters.alive.fetch_sub(1, std::memory_order_relaxed);
+  guarded_counters.held.fetch_add(1, std::memory_order_relaxed);
+  block_counters.guarded_pages.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void note_caught(const History& history) noexcept {
+  if (history.type != nullptr && core::knobs.guards_samples()) guarded_counters.caught.fetch_add(1, std::memory_order_relaxed);
+}
+
+void forget_guarded_blocks(size_t first, size_t count) noexcept {
+  if (!core::knobs.guards_samples()) return;
+  {
+    os::LockGuard guard(lock);
+    for (size_t i = 0; i < std::min(state.begun, kGuardedBlocks); i++) {
+      if (state.blocks[i] - first >= count) continue;
+      give_up(state.blocks[i]);
+      state.blocks[i] = kForgotten;
+    }
+  }
+  forget_history(first, count);
+}
+
+}  // namespace freehold::heap

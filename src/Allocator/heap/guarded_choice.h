@@ -1,0 +1,24 @@
+// FREEHOLD_SAMPLE=N: which objects are guarded (heap/guarded_objects.h), one in N small ones on average. The choice is made on the slow path of allocation, which sees only one of the objects
+// that a thread puts into a page: that one stands for all that were allocated since the last one, as many as there would be of its size. So each object is as likely to be chosen as any other:
+// one of twice the size is met twice as often, and stands for half as many. A thread counts down to the next choice; how far is random, exponentially distributed.
+#pragma once
+
+#include <cstddef>
+
+#include "core/knobs.h"
+#include "heap/allocation_context.h"
+
+namespace freehold::heap {
+
+// The calling thread is about to allocate an object that its window has no room for. Counts what it has allocated since the last one.
+bool count_to_guarded(const AllocationContext* context, size_t size) noexcept;
+// Whether that object is to be guarded. Not in an emergency, nor what is larger than a page.
+inline bool is_guard_due(const AllocationContext* context, size_t size) noexcept { return core::knobs.guards_samples() && count_to_guarded(context, size); }
+// One was, or there was no room for it: to the next one.
+void note_guard_taken() noexcept;
+
+// The next choices are others than those of any other process: in the child of a fork.
+void choose_guarded_anew() noexcept;
+void seed_guarded_choice(uint64_t seed) noexcept;  // tests only; not 0
+
+}  // namespace freehold::heap

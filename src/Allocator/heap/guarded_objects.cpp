@@ -1,0 +1,76 @@
+#include "heap/guarded_objects.h"
+
+#include "Platform/lock.h"
+#include "core/module_state.h"
+#include "core/object.h"
+#include "heap/block_ends.h"
+#include "heap/blocks.h"
+#include "heap/guarded_blocks.h"
+#include "heap/stack_store.h"
+
+namespace freehold::heap {
+
+using core::arena;
+using core::BlockKind;
+using core::kPageSize;
+using core::kPagesPerBlock;
+
+namespace {
+
+constexpr size_t kPagesPerWindow = core::kWindowSize / kPageSize;
+
+os::Lock lock;  // guards the two words below
+struct State {
+  size_t block = kNoBlock;
+  size_t next_page = 0;
+};
+constinit State state;
+FREEHOLD_MODULE_STATE(state);
+
+// Caller holds the lock.
+bool begin_block() noexcept {
+  size_t block = acquire_block(BlockKind::kGuarded, BlockUse::kShared);
+  if (block == kNoBlock) return false;
+  let_record_go(block);  // it does not die before it is full, and this thread asks here
+  arena.blocks[block].claimed.store(~uint64_t{0}, std::memory_order_relaxed);
+  arena.blocks[block].chunk_starts.store(1, std::memory_order_relaxed);
+  remember_guarded_block(block);
+  state = {block, 0};
+  return true;
+}
+
+// userfaultfd takes a page that never had memory for a dead one: a window is there as a whole.
+void begin_window(size_t first) noexcept {
+  for (size_t page = first; page < first + kPagesPerWindow; page++) *reinterpret_cast<volatile uint8_t*>(arena.page_start(page)) = 0;
+  size_t window = first % kPagesPerBlock / kPagesPerWindow;
+  arena.blocks[first / kPagesPerBlock].initialised.fetch_or(uint64_t{1} << window, std::memory_order_release);
+}
+
+}  // namespace
+
+uint8_t* take_guarded_page(size_t size) noexcept {
+  if (!has_room_for_guarded()) return nullptr;
+  uint32_t stack = remember_stack_of(StackOf::kAllocation, kStackDepth);
+  os::LockGuard guard(lock);
+  if ((state.block == kNoBlock || state.next_page == kPagesPerBlock) && !begin_block()) return nullptr;
+  size_t page = state.block * kPagesPerBlock + state.next_page;
+  uint8_t* start = arena.page_start(page);
+  if (!remember_guarded(start, stack)) return nullptr;
+  if (page % kPagesPerWindow == 0) begin_window(page);
+  state.next_page++;
+  // The rest of the page: objects and fillers tile every block.
+  if (size_t rest = kPageSize - size; rest != 0) {
+    *reinterpret_cast<uint64_t*>(start + size) = uint64_t{rest} << 32 | core::kFillerBit | core::kDeletedBit;
+    __atomic_store_n(&arena.pages[page].deleted, static_cast<uint16_t>(rest / core::kUnit), __ATOMIC_RELAXED);
+  }
+  __atomic_store_n(&arena.pages[page].first, uint16_t{1}, __ATOMIC_RELEASE);
+  return start;
+}
+
+void for_rest_of_guarded(void (*fn)(uint8_t* start, const uint8_t* end) noexcept) noexcept {
+  os::LockGuard guard(lock);
+  if (state.block != kNoBlock && state.next_page != kPagesPerBlock)
+    fn(arena.page_start(state.block * kPagesPerBlock + state.next_page), arena.block_start(state.block) + core::kBlockSize);
+}
+
+}  // namespace freehold::heap

@@ -1,6 +1,7 @@
 // FREEHOLD_SAMPLE=N: which objects are guarded (heap/guarded_objects.h), one in N small ones on average. The choice is made on the slow path of allocation, which sees only one of the objects
 // that a thread puts into a page: that one stands for all that were allocated since the last one, as many as there would be of its size. So each object is as likely to be chosen as any other:
-// one of twice the size is met twice as often, and stands for half as many. A thread counts down to the next choice; how far is random, exponentially distributed.
+// one of twice the size is met twice as often, and stands for half as many. (Where N is less than some hundred, one stands for more than N: then the choice falls on several in a row, larger ones more
+// often, and one in N all the same. N = 1 is all.) A thread counts down to the next choice; how far is random, exponentially distributed.
 #pragma once
 
 #include <cstddef>

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "core/stop_request.h"
-#include "heap/fork.h"
+#include "heap/graph_deletion.h"
 #include "heap/guarded_blocks.h"
 #include "heap/guarded_choice.h"
 #include "heap/pin_release.h"
@@ -218,6 +218,42 @@ TEST_F(GuardedTest, TheOldestBlockIsGivenUpAndIsAnOrdinaryOneThen) {
   EXPECT_EQ(heap::delete_object(survivor), DeleteResult::kDeleted);
   EXPECT_EQ(alive(), 1u);
   expect_valid("and its last object deleted");
+}
+
+TEST_F(GuardedTest, WhatLiesAtAnAddressThatIsUsedAgainIsNotTakenForADeletedOne) {
+  std::vector<Object*> objects;
+  for (size_t i = 0; i < core::kPagesPerBlock; i++) objects.push_back(node());
+  size_t block = core::arena.block_index(address(objects[0]));
+  for (Object* object : objects) heap::delete_object(object);
+  Object* other = node();
+  heap::delete_object(other);
+  EXPECT_EQ(held(), core::kPagesPerBlock + 1);
+  heap::forget_guarded_blocks(block, 1);
+  EXPECT_EQ(held(), 1u);
+  for (Object* object : objects) EXPECT_EQ(history(object).type, nullptr);
+  EXPECT_EQ(history(other).type, &node_type.table);
+  // Its place among those to be given up is nobody's.
+  for (size_t i = 0; i < heap::kGuardedBlocks * core::kPagesPerBlock; i++) heap::delete_object(node());
+  expect_valid("and many more");
+}
+
+TEST_F(GuardedTest, AGraphGoesWithItsRoot) {
+  Object* part = node();
+  Object* root = node({part, node({part})});
+  Object* kept = node();
+  add_root(root);
+  add_root(kept);
+  set(root, 2, kept);
+  uint64_t place = address(root), none = 0;
+  heap::GraphDeletion result;
+  ASSERT_EQ(heap::delete_graph(&place, &none, &result), heap::GraphResult::kDeleted);
+  EXPECT_EQ(result.objects, 3u);
+  EXPECT_EQ(stack(history(root).deleted), Stack{0xde1}) << "others may name it";
+  EXPECT_EQ(history(part).deleted, heap::kNoStack);
+  EXPECT_FALSE(is_readable(part));
+  EXPECT_TRUE(is_readable(kept));
+  EXPECT_EQ(alive(), 1u);
+  expect_valid("a graph");
 }
 
 TEST_F(GuardedTest, NoMoreLiveThanTheBound) {

@@ -13,6 +13,9 @@ public static class Settings
 
     public static IReadOnlyDictionary<string, string> DebugMprotect { get; } = new Dictionary<string, string> { ["FREEHOLD_DEBUG"] = "1", ["FREEHOLD_PROTECTION"] = "mprotect" };
 
+    /// <summary>Each small object has a page of its own, as long as there are not too many.</summary>
+    public static IReadOnlyDictionary<string, string> Guarded { get; } = new Dictionary<string, string> { ["FREEHOLD_SAMPLE"] = "1" };
+
     /// <summary>A random half of the heap moves all the time.</summary>
     public static IReadOnlyDictionary<string, string> Moving { get; } = new Dictionary<string, string> { ["FREEHOLD_STRESS"] = "promote:5000" };
 

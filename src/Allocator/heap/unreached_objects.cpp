@@ -12,9 +12,9 @@ namespace freehold::heap {
 
 using core::Object;
 
-bool delete_unreached(Object* object) noexcept {
+bool delete_unreached(Object* object, bool has_names) noexcept {
   uint32_t sync = *object->sync_word();
-  thread_heap.deletes_unreached = true;
+  thread_heap.deletes_unreached = !has_names;
   DeleteResult deleted = delete_keeping_lock(object);
   thread_heap.deletes_unreached = false;
   if (!has_deleted(deleted)) return false;

@@ -111,6 +111,14 @@ TEST_F(GuardedTest, ObjectsOfEverySizeUpToAPageAndOfEveryKindOfHeader) {
   expect_valid("all deleted");
 }
 
+TEST_F(GuardedTest, ALargerObjectLeavesNoRoomForOthersWithoutAChoice) {
+  for (uint32_t length : {5'000u, 20'000u, 9'000u}) {
+    EXPECT_FALSE(is_guarded(allocate(&bytes_type.table, length)));
+    EXPECT_TRUE(is_guarded(node()));
+  }
+  expect_valid("larger ones");
+}
+
 TEST_F(GuardedTest, WhatIsLargePinnedOrOfAnEmergencyIsNot) {
   EXPECT_FALSE(is_guarded(allocate(&bytes_type.table, core::kPageSize)));
   EXPECT_FALSE(is_guarded(allocate(&bytes_type.table, core::kLargeObject + 1)));
@@ -256,24 +264,33 @@ TEST_F(GuardedTest, AGraphGoesWithItsRoot) {
   expect_valid("a graph");
 }
 
-TEST_F(GuardedTest, NoMoreLiveThanTheBound) {
+TEST_F(GuardedTest, NoMoreLiveThanTheBoundAndTheOldestAreGivenUp) {
   std::vector<Object*> objects;
   for (size_t i = 0; i < heap::kGuardedAliveAtMost; i++) objects.push_back(node());
   EXPECT_EQ(alive(), heap::kGuardedAliveAtMost);
-  for (int i = 0; i < 1000; i++) EXPECT_FALSE(is_guarded(node()));
-  EXPECT_EQ(alive(), heap::kGuardedAliveAtMost);
-  heap::delete_object(objects.back());
-  Object* object = node();
-  while (context_.alloc_limit - context_.alloc_ptr >= 40) object = node();  // what the window has room for
-  object = node();
-  EXPECT_TRUE(is_guarded(object) || alive() == heap::kGuardedAliveAtMost);
+  EXPECT_TRUE(is_guarded(objects[0]));
+  EXPECT_TRUE(is_guarded(node()));
+  EXPECT_EQ(alive(), heap::kGuardedAliveAtMost - core::kPagesPerBlock + 1);
+  for (size_t i : {size_t{0}, core::kPagesPerBlock - 1}) EXPECT_EQ(kind_of(objects[i]), core::BlockKind::kSmall);
+  EXPECT_TRUE(is_guarded(objects[core::kPagesPerBlock]));
   expect_valid("the bound");
+  // They are ordinary ones: compaction moves what is left.
+  core::knobs.promotion = true;
+  for (size_t i = 0; i < core::kPagesPerBlock; i += 2) heap::delete_object(objects[i]);
+  heap::promote(heap::PromotionScope::kSparse);
+  EXPECT_NE(heap::current_address(address(objects[1])), address(objects[1]));
+  expect_valid("and moved");
 }
 
 TEST_F(GuardedTest, ASmallHeapHasFewAndAFailureOfTheSystemMakesOrdinaryOnes) {
-  heap::set_limit(size_t{64} << 20);
-  for (int i = 0; i < 2'000; i++) node();
-  EXPECT_EQ(alive(), (size_t{64} << 20) / 16 / core::kPageSize);
+  heap::set_limit(size_t{32} << 20);
+  for (int i = 0; i < 2'000; i++) {
+    node();
+    EXPECT_LE(alive(), (size_t{32} << 20) / 16 / core::kPageSize);
+  }
+  heap::set_limit(size_t{16} << 20);
+  node();
+  expect_valid("a small heap");
   heap::set_limit(SIZE_MAX / 2);
   while (context_.alloc_limit != context_.alloc_ptr) allocate(&small_type.table);
   os::inject_failures("mprotect:1+,mmap:1+");

@@ -220,6 +220,15 @@ uint8_t* allocate_guarded(AllocationContext* context, size_t size, uint32_t flag
   return start;
 }
 
+// FREEHOLD_SAMPLE=1: whatever follows an object that is not guarded would be allocated without a choice.
+void leave_no_room(AllocationContext* context) noexcept {
+  auto rest = static_cast<size_t>(context->alloc_limit - context->alloc_ptr);
+  if (context != thread_heap.context || rest == 0) return;
+  fill(context->alloc_ptr - core::kHeaderSize, rest);
+  context->alloc_ptr += rest;
+  context->alloc_bytes -= static_cast<int64_t>(rest);
+}
+
 void* finish_allocation(AllocationContext* context, uint8_t* start, size_t size, uint32_t flags) noexcept {
   if (core::knobs.samples_allocations()) [[unlikely]]
     sample_allocation(context, start, size);
@@ -305,7 +314,10 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
     thread_heap.emergency_large = kEmergencyLargeBytes;
     thread_heap.recovered_at = allocated_by(context) + kHandlingBytes;
   }
-  return start == nullptr ? nullptr : finish_allocation(context, start, size, flags);
+  if (start == nullptr) return nullptr;
+  if (core::knobs.sample == 1 && size > kGuardedAtMost && emergency == 0) [[unlikely]]
+    leave_no_room(context);
+  return finish_allocation(context, start, size, flags);
 }
 
 void forget_reclaiming_thread() noexcept {
@@ -314,6 +326,8 @@ void forget_reclaiming_thread() noexcept {
 }
 
 bool extend(AllocationContext* context, size_t size) noexcept {
+  if (core::knobs.sample == 1) [[unlikely]]
+    return false;
   return size <= shared_at_most() && !is_sample_due(context) && !is_guard_due(context, size) && extend_window(context, size);
 }
 

@@ -29,7 +29,7 @@ constexpr size_t kForgotten = SIZE_MAX;
 os::Lock lock;  // guards what follows. Nothing is locked behind it
 struct State {
   size_t blocks[kGuardedBlocks] = {};  // a ring; kForgotten: the addresses are another's by now
-  size_t begun = 0;                    // ever
+  size_t given_up = 0, begun = 0;      // ever: those from the first to before the second are in the ring
 };
 constinit State state;
 FREEHOLD_MODULE_STATE(state);
@@ -38,6 +38,13 @@ FREEHOLD_MODULE_STATE(state);
 constexpr size_t kShareOfMappings = 8;
 // Of the heap's limit, what guarded objects may take.
 constexpr size_t kShareOfLimit = 16;
+
+uint64_t alive_at_most() noexcept {
+  uint64_t at_most = std::min<uint64_t>(kGuardedAliveAtMost, limit() / kShareOfLimit / kPageSize);
+  return is_watching() ? at_most : std::min<uint64_t>(at_most, mapping_budget() / kShareOfMappings);
+}
+
+bool is_full() noexcept { return guarded_counters.alive.load(std::memory_order_relaxed) >= alive_at_most(); }
 
 // Caller holds the lock.
 void give_up(size_t block) noexcept {
@@ -50,20 +57,27 @@ void give_up(size_t block) noexcept {
   if (record.kind == BlockKind::kGuarded) record.kind = BlockKind::kSmall;
 }
 
+// Caller holds the lock.
+void give_up_oldest() noexcept {
+  size_t& place = state.blocks[state.given_up++ % kGuardedBlocks];
+  if (place != kForgotten) give_up(place);
+  place = kForgotten;
+}
+
 }  // namespace
 
-bool has_room_for_guarded() noexcept {
-  uint64_t at_most = std::min<uint64_t>(kGuardedAliveAtMost, limit() / kShareOfLimit / kPageSize);
-  if (!is_watching()) at_most = std::min<uint64_t>(at_most, mapping_budget() / kShareOfMappings);
-  return guarded_counters.alive.load(std::memory_order_relaxed) < at_most;
+bool make_room_for_guarded() noexcept {
+  if (!is_full()) return true;
+  os::LockGuard guard(lock);
+  // Not the last one: pages are still taken from it.
+  while (is_full() && state.given_up + 1 < state.begun) give_up_oldest();
+  return !is_full();
 }
 
 void remember_guarded_block(size_t block) noexcept {
   os::LockGuard guard(lock);
-  size_t& place = state.blocks[state.begun % kGuardedBlocks];
-  if (state.begun >= kGuardedBlocks && place != kForgotten) give_up(place);
-  place = block;
-  state.begun++;
+  if (state.begun - state.given_up == kGuardedBlocks) give_up_oldest();
+  state.blocks[state.begun++ % kGuardedBlocks] = block;
   block_counters.guarded_pages.fetch_add(kPagesPerBlock, std::memory_order_relaxed);
 }
 
@@ -93,10 +107,11 @@ void forget_guarded_blocks(size_t first, size_t count) noexcept {
   if (!core::knobs.guards_samples()) return;
   {
     os::LockGuard guard(lock);
-    for (size_t i = 0; i < std::min(state.begun, kGuardedBlocks); i++) {
-      if (state.blocks[i] - first >= count) continue;
-      give_up(state.blocks[i]);
-      state.blocks[i] = kForgotten;
+    for (size_t i = state.given_up; i < state.begun; i++) {
+      size_t& place = state.blocks[i % kGuardedBlocks];
+      if (place - first >= count) continue;
+      give_up(place);
+      place = kForgotten;
     }
   }
   forget_history(first, count);

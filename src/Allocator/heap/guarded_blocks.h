@@ -1,5 +1,5 @@
 // What is known of guarded objects (heap/guarded_objects.h), and how much they may hold. The last kGuardedBlocks blocks are known, each with kPagesPerBlock objects; when one more
-// begins, the oldest is given up: of its deleted objects nothing is known any more, and what lives there is an ordinary object from then on, which compaction may move.
+// begins, or too many objects live, the oldest is given up: of its deleted objects nothing is known any more, and what lives there is an ordinary object from then on, which compaction may move.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@
 namespace freehold::heap {
 
 inline constexpr size_t kGuardedBlocks = 256;          // 512 MB of addresses, 2 MB of records
-inline constexpr size_t kGuardedAliveAtMost = 16'384;  // 64 MB of pages; while so many live, no more are taken
+inline constexpr size_t kGuardedAliveAtMost = 16'384;  // 64 MB of pages
 
 struct GuardedCounters {
   std::atomic<uint64_t> taken;   // ever
@@ -21,9 +21,9 @@ struct GuardedCounters {
 };
 extern GuardedCounters guarded_counters;
 
-// Whether one more may live. A hint: threads that ask together may all be told so.
-bool has_room_for_guarded() noexcept;
-// A block for the next ones, which is not handed out yet. The oldest may be given up for it. Blocks on nothing but a thread that does the same.
+// Whether one more may live, after the oldest blocks were given up if need be. A hint: threads that ask together may all be told so. Any thread, which may hold a lock of heap/guarded_objects.cpp.
+bool make_room_for_guarded() noexcept;
+// A block for the next ones, which is not handed out yet. The oldest may be given up for it. The same threads.
 void remember_guarded_block(size_t block) noexcept;
 // An object gets the page, with the stack of its allocation. False: there is no memory to remember it.
 bool remember_guarded(const uint8_t* start, uint32_t stack) noexcept;

@@ -49,7 +49,7 @@ void begin_window(size_t first) noexcept {
 }  // namespace
 
 uint8_t* take_guarded_page(size_t size) noexcept {
-  if (!has_room_for_guarded()) return nullptr;
+  if (!make_room_for_guarded()) return nullptr;
   uint32_t stack = remember_stack_of(StackOf::kAllocation, kStackDepth);
   os::LockGuard guard(lock);
   if ((state.block == kNoBlock || state.next_page == kPagesPerBlock) && !begin_block()) return nullptr;

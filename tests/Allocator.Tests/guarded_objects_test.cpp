@@ -364,7 +364,8 @@ TEST_F(GuardedTest, EachObjectIsAsLikelyToBeChosen) {
       if (is_guarded(object)) chosen[kind]++;
       heap::delete_object(object);
     }
-    EXPECT_NEAR(chosen[0] + chosen[1] + chosen[2], static_cast<double>(kObjects) / static_cast<double>(rate), kObjects * 0.05 / static_cast<double>(rate)) << rate;
+    EXPECT_NEAR(chosen[0] + chosen[1] + chosen[2], static_cast<double>(kObjects) / static_cast<double>(rate), kObjects * 0.05 / static_cast<double>(rate))
+        << rate;
     for (int kind = 0; kind < 3 && rate >= 1'000; kind++) {
       double expected = static_cast<double>(made[kind]) / static_cast<double>(rate);
       EXPECT_NEAR(chosen[kind], expected, expected * 0.15) << "rate " << rate << ", kind " << kind;

@@ -151,8 +151,8 @@ void format_statistics(char* text, size_t capacity) noexcept {
       count(kFreshBlocks), static_cast<unsigned long long>(heap::block_counters.prefaulted_taken.load(std::memory_order_relaxed)), count(kRecycledBlocks));
   add("  large objects      %14llu\n", count(kLargeObjects));
   if (core::knobs.guards_samples())
-    add("  guarded objects    %14llu: %llu live, %llu deleted and remembered; %llu uses and second deletions caught\n", count(kGuardedObjects), count(kGuardedLive),
-        count(kGuardedHeld), count(kGuardedCaught));
+    add("  guarded objects    %14llu: %llu live, %llu deleted and remembered; %llu uses and second deletions caught\n", count(kGuardedObjects),
+        count(kGuardedLive), count(kGuardedHeld), count(kGuardedCaught));
   add("  compaction         %14.1f MB in %llu objects of %llu blocks, %llu rounds; a block could not be written to for %.3f ms at most\n", mega(kMovedBytes),
       count(kMovedObjects), count(kCompactedBlocks), count(kCompactionRounds), milliseconds(kLongestEvacuation));
   const heap::PromotionCounters& promotion = heap::promotion_counters;

@@ -29,10 +29,10 @@ uint64_t dead_pages() noexcept;
 // How far an allocation in an emergency (ThreadHeap::emergency) may go beyond the limit.
 inline constexpr size_t kEmergencyMemory = 4 * core::kBlockSize;
 
-size_t resident_memory() noexcept;   // bytes of live, pooled and prefaulted blocks and of huge objects, released pages excepted
-size_t memory_footprint() noexcept;  // the same without the pool, what is prefaulted, and the memory of huge objects that is about to go
+size_t resident_memory() noexcept;        // bytes of live, pooled and prefaulted blocks and of huge objects, released pages excepted
+size_t memory_footprint() noexcept;       // the same without the pool, what is prefaulted, and the memory of huge objects that is about to go
 size_t compactable_footprint() noexcept;  // of that, what compaction could make smaller: guarded objects do not move
-size_t mappings() noexcept;          // upper bound of the kernel mappings in the arena
+size_t mappings() noexcept;               // upper bound of the kernel mappings in the arena
 void set_limit(size_t bytes) noexcept;
 // What was set for this heap.
 size_t own_limit() noexcept;

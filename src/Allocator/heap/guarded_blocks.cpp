@@ -8,9 +8,9 @@
 #include "core/knobs.h"
 #include "core/module_state.h"
 #include "heap/accounting.h"
-#include "heap/block_protection.h"
 #include "heap/mappings.h"
 #include "heap/thread_heap.h"
+#include "os/userfaultfd.h"
 
 namespace freehold::heap {
 
@@ -41,7 +41,7 @@ constexpr size_t kShareOfLimit = 16;
 
 uint64_t alive_at_most() noexcept {
   uint64_t at_most = std::min<uint64_t>(kGuardedAliveAtMost, limit() / kShareOfLimit / kPageSize);
-  return is_watching() ? at_most : std::min<uint64_t>(at_most, mapping_budget() / kShareOfMappings);
+  return os::has_userfaultfd() ? at_most : std::min<uint64_t>(at_most, mapping_budget() / kShareOfMappings);
 }
 
 bool is_full() noexcept { return guarded_counters.alive.load(std::memory_order_relaxed) >= alive_at_most(); }

@@ -26,14 +26,14 @@ struct ThreadHeap {
   uint32_t nested_failures;
   uintptr_t last_failure;
   bool registered;
-  bool missed_round;       // of promotion: another thread's round or remap was under way
-  int64_t sample_at;       // bytes allocated, when it samples an object (heap/allocation_samples.h); 0: not chosen yet
-  bool is_shift_due;       // it has sampled one since it last shifted what it allocates
+  bool missed_round;  // of promotion: another thread's round or remap was under way
+  int64_t sample_at;  // bytes allocated, when it samples an object (heap/allocation_samples.h); 0: not chosen yet
+  bool is_shift_due;  // it has sampled one since it last shifted what it allocates
   // Of the choice of guarded objects (heap/guarded_choice.h).
   int64_t guard_seen;       // bytes of its chunks that it had filled when it was asked last
   int64_t guard_countdown;  // to the next one, in parts of an object; 0: not chosen yet
   bool deletes_unreached;   // what it deletes has no name any more (heap/unreached_objects.h)
-  uint32_t paced_windows;  // that it begins no faster than promotion frees memory (heap/pacing.h)
+  uint32_t paced_windows;   // that it begins no faster than promotion frees memory (heap/pacing.h)
   // The first so many bytes of the arena are where deletions may take the short way: all, but none before the thread is registered, in debug mode, and
   // with promotion at deletions.
   size_t direct;

@@ -1,16 +1,12 @@
 #include "heap/guarded_blocks.h"
 
-#include <algorithm>
-
 #include "Platform/lock.h"
 #include "core/arena.h"
 #include "core/fault_recovery.h"
 #include "core/knobs.h"
 #include "core/module_state.h"
 #include "heap/accounting.h"
-#include "heap/mappings.h"
 #include "heap/thread_heap.h"
-#include "os/userfaultfd.h"
 
 namespace freehold::heap {
 
@@ -34,17 +30,7 @@ struct State {
 constinit State state;
 FREEHOLD_MODULE_STATE(state);
 
-// With mprotect each of those that live may be a mapping of its own among pages without access.
-constexpr size_t kShareOfMappings = 8;
-// Of the heap's limit, what guarded objects may take.
-constexpr size_t kShareOfLimit = 16;
-
-uint64_t alive_at_most() noexcept {
-  uint64_t at_most = std::min<uint64_t>(kGuardedAliveAtMost, limit() / kShareOfLimit / kPageSize);
-  return os::has_userfaultfd() ? at_most : std::min<uint64_t>(at_most, mapping_budget() / kShareOfMappings);
-}
-
-bool is_full() noexcept { return guarded_counters.alive.load(std::memory_order_relaxed) >= alive_at_most(); }
+bool is_full(uint64_t alive_at_most) noexcept { return guarded_counters.alive.load(std::memory_order_relaxed) >= alive_at_most; }
 
 // Caller holds the lock.
 void give_up(size_t block) noexcept {
@@ -66,12 +52,12 @@ void give_up_oldest() noexcept {
 
 }  // namespace
 
-bool make_room_for_guarded() noexcept {
-  if (!is_full()) return true;
+bool make_room_for_guarded(uint64_t alive_at_most) noexcept {
+  if (!is_full(alive_at_most)) return true;
   os::LockGuard guard(lock);
   // Not the last one: pages are still taken from it.
-  while (is_full() && state.given_up + 1 < state.begun) give_up_oldest();
-  return !is_full();
+  while (is_full(alive_at_most) && state.given_up + 1 < state.begun) give_up_oldest();
+  return !is_full(alive_at_most);
 }
 
 void remember_guarded_block(size_t block) noexcept {

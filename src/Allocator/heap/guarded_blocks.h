@@ -10,8 +10,7 @@
 
 namespace freehold::heap {
 
-inline constexpr size_t kGuardedBlocks = 256;          // 512 MB of addresses, 2 MB of records
-inline constexpr size_t kGuardedAliveAtMost = 16'384;  // 64 MB of pages
+inline constexpr size_t kGuardedBlocks = 256;  // 512 MB of addresses, 2 MB of records
 
 struct GuardedCounters {
   std::atomic<uint64_t> taken;   // ever
@@ -22,7 +21,7 @@ struct GuardedCounters {
 extern GuardedCounters guarded_counters;
 
 // Whether one more may live, after the oldest blocks were given up if need be. A hint: threads that ask together may all be told so. Any thread, which may hold a lock of heap/guarded_objects.cpp.
-bool make_room_for_guarded() noexcept;
+bool make_room_for_guarded(uint64_t alive_at_most) noexcept;
 // A block for the next ones, which is not handed out yet. The oldest may be given up for it. The same threads.
 void remember_guarded_block(size_t block) noexcept;
 // An object gets the page, with the stack of its allocation. False: there is no memory to remember it.

@@ -1,11 +1,16 @@
 #include "heap/guarded_objects.h"
 
+#include <algorithm>
+
 #include "Platform/lock.h"
 #include "core/module_state.h"
 #include "core/object.h"
+#include "heap/accounting.h"
 #include "heap/block_ends.h"
+#include "heap/block_protection.h"
 #include "heap/blocks.h"
 #include "heap/guarded_blocks.h"
+#include "heap/mappings.h"
 #include "heap/stack_store.h"
 
 namespace freehold::heap {
@@ -26,6 +31,16 @@ struct State {
 };
 constinit State state;
 FREEHOLD_MODULE_STATE(state);
+
+// With mprotect each of those that live may be a mapping of its own among pages without access.
+constexpr size_t kShareOfMappings = 8;
+// Of the heap's limit, what guarded objects may take.
+constexpr size_t kShareOfLimit = 16;
+
+uint64_t alive_at_most() noexcept {
+  uint64_t at_most = std::min<uint64_t>(kGuardedAliveAtMost, limit() / kShareOfLimit / kPageSize);
+  return is_watching() ? at_most : std::min<uint64_t>(at_most, mapping_budget() / kShareOfMappings);
+}
 
 // Caller holds the lock.
 bool begin_block() noexcept {
@@ -49,7 +64,7 @@ void begin_window(size_t first) noexcept {
 }  // namespace
 
 uint8_t* take_guarded_page(size_t size) noexcept {
-  if (!make_room_for_guarded()) return nullptr;
+  if (!make_room_for_guarded(alive_at_most())) return nullptr;
   uint32_t stack = remember_stack_of(StackOf::kAllocation, kStackDepth);
   os::LockGuard guard(lock);
   if ((state.block == kNoBlock || state.next_page == kPagesPerBlock) && !begin_block()) return nullptr;

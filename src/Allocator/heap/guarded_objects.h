@@ -12,6 +12,8 @@ namespace freehold::heap {
 
 inline constexpr size_t kGuardedAtMost = core::kPageSize;  // bytes of an object, header included
 
+inline constexpr size_t kGuardedAliveAtMost = 16'384;  // 64 MB of pages
+
 // A zeroed page for an object of `size` bytes. Null: there is no room for one more. The allocating thread, in cooperative mode, not in an emergency.
 uint8_t* take_guarded_page(size_t size) noexcept;
 

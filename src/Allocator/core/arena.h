@@ -63,7 +63,7 @@ enum class BlockKind : uint8_t { kNone = 0, kSmall, kLarge, kPinned, kHuge, kHug
 // What is known of a block. `state` changes under the blocks' lock; the bitmaps only gain bits while the block lives.
 struct alignas(64) BlockRecord {
   std::atomic<BlockState> state;
-  BlockKind kind;                     // written before `state` says kLive; once more, where a kGuarded block is given up and becomes kSmall
+  std::atomic<BlockKind> kind;        // written before `state` says kLive; once more, where a kGuarded block is given up and becomes kSmall
   bool dirty;                         // its memory came from another block and is zeroed window by window
   std::atomic<bool> partly_released;  // some dead pages have no memory any more: its frames cannot be recycled
   uint16_t splits;                    // kernel mappings that released pages made of the block's one (mprotect); under the blocks' lock

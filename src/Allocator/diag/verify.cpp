@@ -179,7 +179,10 @@ Guarded verify_guarded_block(Report& report, size_t block) noexcept {
       if (!is_alive) guarded.unused++;
       continue;
     }
-    if (walked.step != heap::Step::kObject || walked.size > kPageSize || !is_alive)
+    // With the threads stopped no deletion is under way: it has taken the page.
+    if (walked.step == heap::Step::kObject && (walked.header & core::kDeletedBit) != 0)
+      violation(report, "the guarded object at %p is deleted, and its page is not dead", static_cast<const void*>(start));
+    else if (walked.step != heap::Step::kObject || walked.size > kPageSize || !is_alive)
       violation(report, "the guarded page %p holds %s of %zu bytes and counts as %s", static_cast<const void*>(start),
                 walked.step == heap::Step::kObject ? "an object" : "a filler", walked.size, is_alive ? "alive" : "deleted");
     else if (walked.size < kPageSize && heap::look_at(start + walked.size).step != heap::Step::kFiller)

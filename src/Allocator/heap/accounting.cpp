@@ -82,6 +82,8 @@ size_t limit_of_emergencies() noexcept { return std::max(limit(), state.refused_
 
 }  // namespace
 
+bool has_room_to_spare(size_t more) noexcept { return resident_memory() + more <= limit(); }
+
 bool is_over_limit(size_t more) noexcept {
   size_t resident = resident_memory();
   if (thread_heap.emergency != 0) return resident + more > limit_of_emergencies() + kEmergencyMemory;

@@ -42,6 +42,8 @@ size_t limit() noexcept;
 extern constinit os::BudgetOwner budget_owner;
 // Whether it is the other heaps of the process that leave no room for `more` bytes.
 bool is_short_of_budget(size_t more) noexcept;
+// Whether there is room for `more` bytes that nobody needs: nothing is refused, and no emergency begins.
+bool has_room_to_spare(size_t more) noexcept;
 // Whether `more` bytes would be beyond the limit, and what this thread may take in an emergency.
 bool is_over_limit(size_t more) noexcept;
 // Whether a block for a large array may go beyond the limit: half of what emergencies have is for objects and for promotion.

@@ -64,6 +64,8 @@ bool make_room(AllocationContext* context, size_t size, BlockKind kind) noexcept
         core::knobs.samples_allocations() && context == thread_heap.context && thread_heap.emergency == 0 && size + kShiftAtMost <= core::kLargeObject;
     if (shifts && next_chunk(context, size + kShiftAtMost, kind)) shift_allocations(context);
     else if (!next_chunk(context, size, kind)) return false;
+    if (core::knobs.guards_samples() && core::knobs.sample != 1 && context == thread_heap.context && thread_heap.emergency == 0) [[unlikely]]
+      shift_for_guarded(context, size, true);
   }
   return true;
 }
@@ -213,8 +215,11 @@ void refuse_endless_throwing() noexcept {
 uint8_t* allocate_guarded(AllocationContext* context, size_t size, uint32_t flags) noexcept {
   if ((flags & (kAllocPinned | kAllocLarge)) != 0 || !is_guard_due(context, size)) return nullptr;
   uint8_t* start = take_guarded_page(size);
-  note_guard_taken();
-  if (start == nullptr) return nullptr;
+  if (start == nullptr) {
+    note_guard_refused();
+    return nullptr;
+  }
+  note_guard_taken(size);
   add_allocated(context, size);
   if (thread_heap.scopes != nullptr) note_object_of_scope(start, size);
   return start;
@@ -247,6 +252,7 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
   if (core::knobs.guards_samples()) [[unlikely]] {
     // Before the state of an emergency is touched: in one, nothing is guarded.
     if (uint8_t* start = allocate_guarded(context, size, flags); start != nullptr) return finish_allocation(context, start, size, flags);
+    if (size <= shared_at_most() && (flags & kAllocPinned) == 0 && is_guard_shift_due(context)) shift_for_guarded(context, size, false);
   }
   uint32_t emergency = thread_heap.emergency;
   thread_heap.emergency = 0;
@@ -328,7 +334,9 @@ void forget_reclaiming_thread() noexcept {
 bool extend(AllocationContext* context, size_t size) noexcept {
   if (core::knobs.sample == 1) [[unlikely]]
     return false;
-  return size <= shared_at_most() && !is_sample_due(context) && !is_guard_due(context, size) && extend_window(context, size);
+  if (core::knobs.guards_samples() && (is_guard_due(context, size) || is_guard_shift_due(context))) [[unlikely]]
+    return false;
+  return size <= shared_at_most() && !is_sample_due(context) && extend_window(context, size);
 }
 
 void retire(AllocationContext* context) noexcept {

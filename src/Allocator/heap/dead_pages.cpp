@@ -1,8 +1,10 @@
 #include "heap/dead_pages.h"
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstdint>
+#include <iterator>
 
 #include "Platform/lock.h"
 #include "core/arena.h"
@@ -26,6 +28,8 @@ using core::BlockState;
 using core::kPageSize;
 using core::kPagesPerBlock;
 using core::kWindowSize;
+
+void (*after_look_at_pins)() noexcept = nullptr;
 
 namespace {
 
@@ -87,11 +91,26 @@ size_t release_pages(size_t block, size_t minimum_run) noexcept {
     // Which of them is pinned is known where each object has pages of its own.
     bool is_known = core::knobs.debug || record.kind == BlockKind::kGuarded;
     if (is_known) exclude_pinned(block, dead);
+    if (after_look_at_pins != nullptr) [[unlikely]]
+      after_look_at_pins();
+    if (is_known) {
+      for (Run run = next_run(0); run.first < kPagesPerBlock; run = next_run(run.end)) mark(run, true);
+      // A pin may have come while they were not marked: once more, as the first time.
+      uint64_t marked[kPagesPerBlock / 64];
+      std::copy(std::begin(dead), std::end(dead), marked);
+      is_pinned(block);
+      exclude_pinned(block, dead);
+      // What is left of a run may be too short.
+      uint64_t going[kPagesPerBlock / 64] = {};
+      for (Run run = next_run(0); run.first < kPagesPerBlock; run = next_run(run.end)) {
+        for (size_t page = run.first; page < run.end; page++) going[page / 64] |= uint64_t{1} << (page % 64);
+      }
+      for (size_t i = 0; i < kPagesPerBlock / 64; i++) record.released[i].fetch_and(~(marked[i] & ~going[i]), std::memory_order_release);
+    }
     if (!is_known || !has_runs()) {
       record.partly_released.store(was_released, std::memory_order_release);
       return 0;
     }
-    for (Run run = next_run(0); run.first < kPagesPerBlock; run = next_run(run.end)) mark(run, true);
   }
   size_t released = 0;
   bool watched = false;

@@ -1,6 +1,7 @@
 #include "heap/deletion.h"
 
 #include <atomic>
+#include <utility>
 
 #include "core/arena.h"
 #include "core/fault_recovery.h"
@@ -62,21 +63,23 @@ bool is_guarded(size_t page) noexcept { return arena.blocks[page / core::kPagesP
 }
 
 [[gnu::noinline]] DeleteResult finish_dead_page(size_t page) noexcept {
+  bool guarded = is_guarded(page);  // the block's record may go with it
   recount_page(page);
-  return is_guarded(page) ? after_guarded(arena.page_start(page)) : DeleteResult::kDeleted;
+  return guarded ? after_guarded(arena.page_start(page)) : DeleteResult::kDeleted;
 }
 
 [[gnu::noinline]] DeleteResult already_deleted(uintptr_t address) noexcept {
   register_thread();
   thread_heap.double_deletes++;
   met_history = history_of(address);
-  note_caught(met_history);
   return DeleteResult::kAlreadyDeleted;
 }
 
 // The object's memory is gone. Debug mode knows it all the same, and so it is with a guarded one.
 [[gnu::noinline]] DeleteResult dangling(uintptr_t address) noexcept {
-  return history_of(address).type != nullptr ? already_deleted(address) : DeleteResult::kDangling;
+  if (history_of(address).type != nullptr) return already_deleted(address);
+  met_history = {};  // that of another object, which the exception must not tell
+  return DeleteResult::kDangling;
 }
 
 // What is read of an object: once in each try. A try that meets missing memory, or a block that moves, ends there, and the next one begins anew.
@@ -247,11 +250,24 @@ DeleteResult delete_finalized(void* object) noexcept { return delete_indirectly(
 DeleteResult delete_itself(void* object) noexcept { return delete_indirectly(object, Deletion::kItself); }
 DeleteResult delete_part(void* object) noexcept {
   DeleteResult result = delete_any(object, Deletion::kWhole);
-  if (result == DeleteResult::kAlreadyDeleted) thread_heap.double_deletes--;
+  if (result == DeleteResult::kAlreadyDeleted) {
+    thread_heap.double_deletes--;
+    met_history = {};
+  }
   return result;
 }
-DeleteResult delete_postponed(void* object) noexcept { return delete_indirectly(object, Deletion::kPostponed); }
-DeleteResult delete_keeping_lock(void* object) noexcept { return delete_any(object, Deletion::kKeepingLock); }
+DeleteResult delete_postponed(void* object) noexcept {
+  // The stack would be that of a deletion of another object, which has nothing to do with this one.
+  bool before = std::exchange(thread_heap.has_no_part_in_deletion, true);
+  DeleteResult result = delete_indirectly(object, Deletion::kPostponed);
+  thread_heap.has_no_part_in_deletion = before;
+  return result;
+}
+DeleteResult delete_keeping_lock(void* object) noexcept {
+  DeleteResult result = delete_any(object, Deletion::kKeepingLock);
+  if (result == DeleteResult::kAlreadyDeleted) met_history = {};  // nobody throws
+  return result;
+}
 
 bool is_postponed(const void* object) noexcept {
   if (!arena.contains(reinterpret_cast<uintptr_t>(object))) return false;
@@ -293,12 +309,12 @@ bool is_shared(const void* object) noexcept {
 void note_dangling_fault(uintptr_t address) noexcept {
   state.dangling_faults.fetch_add(1, std::memory_order_relaxed);
   met_history = history_of(address);
-  note_caught(met_history);
 }
 
 History take_history() noexcept {
   History history = met_history;
   met_history = {};
+  note_caught(history);
   return history;
 }
 

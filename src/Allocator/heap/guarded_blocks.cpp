@@ -40,7 +40,7 @@ void give_up(size_t block) noexcept {
   block_counters.guarded_pages.fetch_sub(alive, std::memory_order_relaxed);
   // Whoever reads the old kind treats what is deleted just now as guarded: its page goes at once, and its record is gone.
   core::BlockRecord& record = arena.blocks[block];
-  if (record.kind == BlockKind::kGuarded) record.kind = BlockKind::kSmall;
+  if (record.kind == BlockKind::kGuarded) record.kind.store(BlockKind::kSmall, std::memory_order_relaxed);
 }
 
 // Caller holds the lock.
@@ -68,9 +68,13 @@ void remember_guarded_block(size_t block) noexcept {
 }
 
 bool remember_guarded(const uint8_t* start, uint32_t stack) noexcept {
-  if (!note_guarded(start, stack)) return false;
-  guarded_counters.taken.fetch_add(1, std::memory_order_relaxed);
+  // Before anybody can take it off.
   guarded_counters.alive.fetch_add(1, std::memory_order_relaxed);
+  if (!note_guarded(start, stack)) {
+    guarded_counters.alive.fetch_sub(1, std::memory_order_relaxed);
+    return false;
+  }
+  guarded_counters.taken.fetch_add(1, std::memory_order_relaxed);
   return true;
 }
 
@@ -79,9 +83,13 @@ void note_guarded_end(size_t page) noexcept {
   uint64_t type;
   // Another thread has noted the end, and the page is gone.
   if (!core::try_load(reinterpret_cast<const uint64_t*>(start + core::kHeaderSize), &type) || type == 0) return;
-  if (!note_guarded_deleted(start, reinterpret_cast<const core::MethodTable*>(type), !thread_heap.deletes_unreached)) return;
-  guarded_counters.alive.fetch_sub(1, std::memory_order_relaxed);
+  // Before give_up() can take it off: no figure is ever less than 0.
   guarded_counters.held.fetch_add(1, std::memory_order_relaxed);
+  if (!note_guarded_deleted(start, reinterpret_cast<const core::MethodTable*>(type), !thread_heap.has_no_part_in_deletion)) {
+    guarded_counters.held.fetch_sub(1, std::memory_order_relaxed);
+    return;
+  }
+  guarded_counters.alive.fetch_sub(1, std::memory_order_relaxed);
   block_counters.guarded_pages.fetch_sub(1, std::memory_order_relaxed);
 }
 

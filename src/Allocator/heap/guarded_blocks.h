@@ -16,7 +16,7 @@ struct GuardedCounters {
   std::atomic<uint64_t> taken;   // ever
   std::atomic<uint64_t> alive;   // not deleted
   std::atomic<uint64_t> held;    // deleted, and known: a use or a second deletion tells the stacks
-  std::atomic<uint64_t> caught;  // such uses and deletions, ever
+  std::atomic<uint64_t> caught;  // exceptions that told them, ever
 };
 extern GuardedCounters guarded_counters;
 
@@ -29,7 +29,7 @@ bool remember_guarded(const uint8_t* start, uint32_t stack) noexcept;
 
 // The objects on a page of such a block are all deleted. Before its memory goes, by each thread that finds it so; without locks.
 void note_guarded_end(size_t page) noexcept;
-// What a fault or a second deletion has met. Signal-safe.
+// An exception tells what a fault or a second deletion has met.
 void note_caught(const History& history) noexcept;
 
 // The addresses of these blocks are about to be used again. Any thread, with the lock of heap/addresses.cpp.

@@ -122,7 +122,11 @@ bool note_guarded_deleted(const uint8_t* start, const core::MethodTable* type, b
   if (record->deleted.load(std::memory_order_acquire) != kAlive) return false;
   uint32_t stack = with_stack ? this_stack(StackOf::kDeletion) : kNoStack;
   record->type.store(type, std::memory_order_release);  // another thread may store the same
-  return record->deleted.exchange(stack, std::memory_order_acq_rel) == kAlive;
+  uint32_t alive = kAlive;
+  if (record->deleted.compare_exchange_strong(alive, stack, std::memory_order_acq_rel)) return true;
+  // Forgotten meanwhile: then nothing is to be known. (Or another thread has noted it, and there was no stack of the allocation.)
+  if (record->allocated.load(std::memory_order_relaxed) == kNoStack) record->type.store(nullptr, std::memory_order_relaxed);
+  return false;
 }
 
 bool is_guarded_alive(const uint8_t* start) noexcept {
@@ -141,7 +145,10 @@ size_t forget_guarded_block(size_t block) noexcept {
     if (first[page].deleted.exchange(kNoStack, std::memory_order_acq_rel) == kAlive) alive++;
   static_assert(core::kPagesPerBlock * sizeof(Record) % kPageSize == 0);
   if (!os::discard(first, core::kPagesPerBlock * sizeof(Record))) {
-    for (size_t page = 0; page < core::kPagesPerBlock; page++) first[page].type.store(nullptr, std::memory_order_relaxed);
+    for (size_t page = 0; page < core::kPagesPerBlock; page++) {
+      first[page].allocated.store(kNoStack, std::memory_order_relaxed);
+      first[page].type.store(nullptr, std::memory_order_relaxed);
+    }
   }
   return alive;
 }

@@ -56,6 +56,8 @@ FREEHOLD_MODULE_STATE(state);
 // Corrects the counters of one block from its objects, and buries what turns out to be dead.
 void recount_block(size_t block) noexcept {
   os::LockGuard guard(maintenance_lock);
+  // One object a page: no update is lost, and a page that was just taken has a count before it has an object.
+  if (arena.blocks[block].kind == core::BlockKind::kGuarded) return;
   for (size_t page = block * kPagesPerBlock; page < (block + 1) * kPagesPerBlock; page++) {
     if (__atomic_load_n(&arena.pages[page].deleted, __ATOMIC_RELAXED) == 0 || core::is_page_dead(page)) continue;
     recount_page(page);

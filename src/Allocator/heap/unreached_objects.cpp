@@ -14,9 +14,9 @@ using core::Object;
 
 bool delete_unreached(Object* object, bool has_names) noexcept {
   uint32_t sync = *object->sync_word();
-  thread_heap.deletes_unreached = !has_names;
+  thread_heap.has_no_part_in_deletion = !has_names;
   DeleteResult deleted = delete_keeping_lock(object);
-  thread_heap.deletes_unreached = false;
+  thread_heap.has_no_part_in_deletion = false;
   if (!has_deleted(deleted)) return false;
   if (core::has_lock(sync)) note_dead_lock(sync & core::kSyncHashOrIndex);
   return true;

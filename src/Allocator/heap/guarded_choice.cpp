@@ -34,15 +34,24 @@ std::atomic<uint64_t>& seeded() noexcept {
 
 int64_t next_interval() noexcept { return static_cast<int64_t>(random_interval(seeded(), core::knobs.sample * kParts)) + 1; }
 
+// Whether the object lies across the end of a window of 32 KB, or begins one. These lie at fixed distances, whatever is allocated; how often a thread asks within one depends on how large the objects are.
+bool begins_window(const AllocationContext* context, size_t size) noexcept {
+  if (context->chunk_end == nullptr) return true;
+  auto start = reinterpret_cast<uintptr_t>(context->alloc_ptr) - core::kHeaderSize, handed_out = reinterpret_cast<uintptr_t>(context->alloc_limit) - core::kHeaderSize;
+  return start + size > core::align_up(handed_out, core::kWindowSize);
+}
+
 }  // namespace
 
 bool count_to_guarded(const AllocationContext* context, size_t size) noexcept {
   ThreadHeap& heap = thread_heap;
   if (context != heap.context) return false;
+  const bool may_be = size <= kGuardedAtMost && (heap.emergency | heap.emergency_large) == 0;
+  if (core::knobs.sample == 1) return may_be;
+  if (!begins_window(context, size)) return may_be && heap.guard_countdown < 0;
   int64_t filled = context->alloc_bytes - (context->alloc_limit - context->alloc_ptr), passed = filled - heap.guard_seen;
   heap.guard_seen = filled;
-  if (size > kGuardedAtMost || (heap.emergency | heap.emergency_large) != 0) return false;
-  if (core::knobs.sample == 1) return true;
+  if (!may_be) return false;
   if (heap.guard_countdown == 0) heap.guard_countdown = next_interval();
   heap.guard_countdown -= passed * kParts / static_cast<int64_t>(size);
   if (heap.guard_countdown == 0) heap.guard_countdown = -1;

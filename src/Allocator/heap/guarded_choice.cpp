@@ -15,10 +15,10 @@ namespace freehold::heap {
 namespace {
 
 constexpr int64_t kParts = 256;  // of an object, in a countdown
-// A shift of 256 bytes in so many on average, and a 256th of each chunk: what it costs is less than a hundredth of the memory.
+// A shift of 256 bytes in so many on average, and a 128th of each chunk: together a hundredth of the memory.
 constexpr int64_t kBytesPerShift = 128 << 10;
 constexpr size_t kShiftAtMost = 512;
-constexpr size_t kShareOfChunk = 128;  // the first one of a chunk is so much of it at most
+constexpr size_t kShareOfChunk = 64;  // the first one of a chunk is so much of it at most: up to a window, in a whole block
 
 struct State {
   std::atomic<uint64_t> random{0};  // 0: not seeded yet. Any thread
@@ -35,10 +35,15 @@ std::atomic<uint64_t>& seeded() noexcept {
 int64_t next_interval() noexcept { return static_cast<int64_t>(random_interval(seeded(), core::knobs.sample * kParts)) + 1; }
 
 // Whether the object lies across the end of a window of 32 KB, or begins one. These lie at fixed distances, whatever is allocated; how often a thread asks within one depends on how large the objects are.
-bool begins_window(const AllocationContext* context, size_t size) noexcept {
+// *rest: how much of the window lies before its end, and is the object's; nothing where the chunk ends.
+bool begins_window(const AllocationContext* context, size_t size, int64_t* rest) noexcept {
+  *rest = 0;
   if (context->chunk_end == nullptr) return true;
   auto start = reinterpret_cast<uintptr_t>(context->alloc_ptr) - core::kHeaderSize, handed_out = reinterpret_cast<uintptr_t>(context->alloc_limit) - core::kHeaderSize;
-  return start + size > core::align_up(handed_out, core::kWindowSize);
+  uintptr_t window_end = core::align_up(handed_out, core::kWindowSize);
+  if (start + size <= window_end) return false;
+  if (start + size <= reinterpret_cast<uintptr_t>(context->chunk_end)) *rest = static_cast<int64_t>(window_end - start);
+  return true;
 }
 
 }  // namespace
@@ -48,8 +53,9 @@ bool count_to_guarded(const AllocationContext* context, size_t size) noexcept {
   if (context != heap.context) return false;
   const bool may_be = size <= kGuardedAtMost && (heap.emergency | heap.emergency_large) == 0;
   if (core::knobs.sample == 1) return may_be;
-  if (!begins_window(context, size)) return may_be && heap.guard_countdown < 0;
-  int64_t filled = context->alloc_bytes - (context->alloc_limit - context->alloc_ptr), passed = filled - heap.guard_seen;
+  int64_t rest;
+  if (!begins_window(context, size, &rest)) return may_be && heap.guard_countdown < 0;
+  int64_t filled = context->alloc_bytes - (context->alloc_limit - context->alloc_ptr) + rest, passed = filled - heap.guard_seen;
   heap.guard_seen = filled;
   if (!may_be) return false;
   if (heap.guard_countdown == 0) heap.guard_countdown = next_interval();

@@ -30,7 +30,7 @@ struct ThreadHeap {
   int64_t sample_at;  // bytes allocated, when it samples an object (heap/allocation_samples.h); 0: not chosen yet
   bool is_shift_due;  // it has sampled one since it last shifted what it allocates
   // Of the choice of guarded objects (heap/guarded_choice.h).
-  int64_t guard_seen;       // bytes of its chunks that it had filled when it was asked last
+  int64_t guard_seen;       // bytes of its chunks, up to the end of the window where it was asked last
   int64_t guard_countdown;  // to the next one, in parts of an object; 0: not chosen yet
   int64_t guard_shifted;    // `guard_seen` when what it allocates was shifted last
   size_t guard_unplaced;    // bytes of chosen objects that are not in its chunks, since then

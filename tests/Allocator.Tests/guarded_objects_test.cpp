@@ -403,6 +403,7 @@ TEST_F(GuardedTest, TheyDoNotMove) {
 TEST_F(GuardedTest, TheChildOfAForkChoosesOthers) {
   core::knobs.sample = 1'000;
   allocate(&small_type.table);
+  heap::close_chunk(&context_);  // there the next object counts
   std::vector<int64_t> countdowns;
   for (int child = 0; child < 4; child++) {
     heap::seed_guarded_choice(1);

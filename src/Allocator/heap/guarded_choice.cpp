@@ -1,5 +1,6 @@
 #include "heap/guarded_choice.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "core/module_state.h"
@@ -32,18 +33,21 @@ std::atomic<uint64_t>& seeded() noexcept {
   return state.random;
 }
 
-int64_t next_interval() noexcept { return static_cast<int64_t>(random_interval(seeded(), core::knobs.sample * kParts)) + 1; }
+// The chosen ones are not counted down: N objects with them.
+int64_t next_interval() noexcept { return static_cast<int64_t>(random_interval(seeded(), (core::knobs.sample - 1) * kParts)) + 1; }
 
-// Whether the object lies across the end of a window of 32 KB, or begins one. These lie at fixed distances, whatever is allocated; how often a thread asks within one depends on how large the objects are.
-// *rest: how much of the window lies before its end, and is the object's; nothing where the chunk ends.
-bool begins_window(const AllocationContext* context, size_t size, int64_t* rest) noexcept {
-  *rest = 0;
-  if (context->chunk_end == nullptr) return true;
-  auto start = reinterpret_cast<uintptr_t>(context->alloc_ptr) - core::kHeaderSize, handed_out = reinterpret_cast<uintptr_t>(context->alloc_limit) - core::kHeaderSize;
-  uintptr_t window_end = core::align_up(handed_out, core::kWindowSize);
-  if (start + size <= window_end) return false;
-  if (start + size <= reinterpret_cast<uintptr_t>(context->chunk_end)) *rest = static_cast<int64_t>(window_end - start);
-  return true;
+// Where the object meets what is not handed out yet: the end of a window of 32 KB, or of a page within one.
+struct Meeting {
+  bool ends_window;
+  int64_t rest;  // bytes that the object has before that end; 0 where the chunk ends
+};
+Meeting meeting_of(const AllocationContext* context, size_t size) noexcept {
+  if (context->chunk_end == nullptr) return {true, 0};
+  auto start = reinterpret_cast<uintptr_t>(context->alloc_ptr) - core::kHeaderSize, page_end = reinterpret_cast<uintptr_t>(context->alloc_limit) - core::kHeaderSize;
+  uintptr_t window_end = core::align_up(page_end, core::kWindowSize);
+  if (start + size > reinterpret_cast<uintptr_t>(context->chunk_end)) return {true, 0};
+  bool ends_window = start + size > window_end;
+  return {ends_window, static_cast<int64_t>((ends_window ? window_end : page_end) - start)};
 }
 
 }  // namespace
@@ -53,9 +57,10 @@ bool count_to_guarded(const AllocationContext* context, size_t size) noexcept {
   if (context != heap.context) return false;
   const bool may_be = size <= kGuardedAtMost && (heap.emergency | heap.emergency_large) == 0;
   if (core::knobs.sample == 1) return may_be;
-  int64_t rest;
-  if (!begins_window(context, size, &rest)) return may_be && heap.guard_countdown < 0;
-  int64_t filled = context->alloc_bytes - (context->alloc_limit - context->alloc_ptr) + rest, passed = filled - heap.guard_seen;
+  Meeting meeting = meeting_of(context, size);
+  int64_t filled = context->alloc_bytes - (context->alloc_limit - context->alloc_ptr) + meeting.rest, passed = std::max<int64_t>(filled - heap.guard_seen, 0);
+  // More than a page is handed out for larger objects, and how much depends on where they lie: what they meet next is not met by chance. The next window's end is.
+  if (!meeting.ends_window && passed > static_cast<int64_t>(core::kPageSize)) return may_be && heap.guard_countdown < 0;
   heap.guard_seen = filled;
   if (!may_be) return false;
   if (heap.guard_countdown == 0) heap.guard_countdown = next_interval();
@@ -87,9 +92,7 @@ void shift_for_guarded(AllocationContext* context, size_t size, bool begins) noe
   if (context->chunk_end == nullptr) return;
   auto room = static_cast<size_t>(static_cast<uint8_t*>(context->chunk_end) - (context->alloc_ptr - core::kHeaderSize));
   size_t at_most = begins ? room / kShareOfChunk : heap.guard_seen - heap.guard_shifted >= kBytesPerShift ? kShiftAtMost : 0;
-  // The chosen ones count as allocated where they would have been.
-  size_t unplaced = heap.guard_unplaced, shift = unplaced + (at_most != 0 ? random_number(seeded()) % (at_most / core::kUnit) * core::kUnit : 0);
-  heap.guard_seen -= static_cast<int64_t>(unplaced);
+  size_t shift = heap.guard_unplaced + (at_most != 0 ? random_number(seeded()) % (at_most / core::kUnit) * core::kUnit : 0);
   heap.guard_unplaced = 0;
   if (at_most != 0) heap.guard_shifted = heap.guard_seen;
   if (shift == 0 || shift + size > room || !extend_window(context, shift)) return;

@@ -1,7 +1,8 @@
-// FREEHOLD_SAMPLE=N: which objects are guarded (heap/guarded_objects.h), one in N small ones on average. The choice is made on the slow path of allocation, where one of the objects
-// that a thread puts into a window of 32 KB is met at its end: that one stands for all that were allocated since the last one, as many as there would be of its size. So each object is about as likely to be chosen as any other:
-// one of twice the size is met twice as often, and stands for half as many. For that it must not be the same ones of a loop that are met: what the thread allocates is shifted by a random filler at
-// times, and by one as large as the objects that were chosen, which would have lain there. (Where N is less than a window holds, one stands for more than N: then the choice falls on several in a row, larger ones more
+// FREEHOLD_SAMPLE=N: which objects are guarded (heap/guarded_objects.h), one in N small ones on average. The choice is made on the slow path of allocation, which sees only one of the objects
+// that a thread puts into a page: that one stands for all that were allocated since the last one, as many as there would be of its size. So each object is about as likely to be chosen as any other:
+// one of twice the size is met twice as often, and stands for half as many. Where objects above 1 KB get more than a page at a time, the one at the end of
+// the window of 32 KB is met instead. And for that it must not be the same ones of a loop that are met: what the thread allocates is shifted by a random filler at
+// times, and by one as large as the objects that were chosen, which would have lain there. (Where N is less than some hundred, one stands for more than N: then the choice falls on several in a row, larger ones more
 // often, and one in N all the same. N = 1 is all.) A thread counts down to the next choice; how far is random, exponentially distributed.
 #pragma once
 

@@ -15,6 +15,7 @@ namespace freehold::heap {
 
 namespace {
 
+constexpr size_t kObjectsPerStep = 4;  // a window is extended by room for so many, or a page: heap/chunks.cpp
 constexpr int64_t kParts = 256;  // of an object, in a countdown
 // A shift of 256 bytes in so many on average, and a 128th of each chunk: together a hundredth of the memory.
 constexpr int64_t kBytesPerShift = 128 << 10;
@@ -59,8 +60,12 @@ bool count_to_guarded(const AllocationContext* context, size_t size) noexcept {
   if (core::knobs.sample == 1) return may_be;
   Meeting meeting = meeting_of(context, size);
   int64_t filled = context->alloc_bytes - (context->alloc_limit - context->alloc_ptr) + meeting.rest, passed = std::max<int64_t>(filled - heap.guard_seen, 0);
-  // More than a page is handed out for larger objects, and how much depends on where they lie: what they meet next is not met by chance. The next window's end is.
-  if (!meeting.ends_window && passed > static_cast<int64_t>(core::kPageSize)) return may_be && heap.guard_countdown < 0;
+  constexpr uint8_t kThisWindow = 1, kWindowBefore = 2;
+  if (meeting.ends_window && passed != 0) heap.guard_larger = (heap.guard_larger & kThisWindow) != 0 ? kWindowBefore : 0;
+  if (size > core::kPageSize / kObjectsPerStep) heap.guard_larger |= kThisWindow;
+  // More than a page is handed out for larger objects, and how much depends on where they lie: what is met next is not met by chance. Where there were any, only the ends of windows count.
+  if (!meeting.ends_window && ((heap.guard_larger & kWindowBefore) != 0 || passed > static_cast<int64_t>(core::kPageSize)))
+    return may_be && heap.guard_countdown < 0;
   heap.guard_seen = filled;
   if (!may_be) return false;
   if (heap.guard_countdown == 0) heap.guard_countdown = next_interval();

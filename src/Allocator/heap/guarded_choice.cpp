@@ -16,7 +16,7 @@ namespace freehold::heap {
 namespace {
 
 constexpr size_t kObjectsPerStep = 4;  // a window is extended by room for so many, or a page: heap/chunks.cpp
-constexpr int64_t kParts = 256;  // of an object, in a countdown
+constexpr int64_t kParts = 256;        // of an object, in a countdown
 // A shift of 256 bytes in so many on average, and a 128th of each chunk: together a hundredth of the memory.
 constexpr int64_t kBytesPerShift = 128 << 10;
 constexpr size_t kShiftAtMost = 512;
@@ -44,7 +44,8 @@ struct Meeting {
 };
 Meeting meeting_of(const AllocationContext* context, size_t size) noexcept {
   if (context->chunk_end == nullptr) return {true, 0};
-  auto start = reinterpret_cast<uintptr_t>(context->alloc_ptr) - core::kHeaderSize, page_end = reinterpret_cast<uintptr_t>(context->alloc_limit) - core::kHeaderSize;
+  auto start = reinterpret_cast<uintptr_t>(context->alloc_ptr) - core::kHeaderSize,
+       page_end = reinterpret_cast<uintptr_t>(context->alloc_limit) - core::kHeaderSize;
   uintptr_t window_end = core::align_up(page_end, core::kWindowSize);
   if (start + size > reinterpret_cast<uintptr_t>(context->chunk_end)) return {true, 0};
   bool ends_window = start + size > window_end;

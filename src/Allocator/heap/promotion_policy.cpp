@@ -50,7 +50,9 @@ size_t bytes_to_win() noexcept {
 
 bool is_too_small_to_promote() noexcept { return compactable_footprint() < 2 * kSlack && !should_promote(); }
 
-bool is_heap_fragmented() noexcept { return core::knobs.promotion && !core::knobs.debug && is_fragmented(recent_totals().live_bytes(), compactable_footprint()); }
+bool is_heap_fragmented() noexcept {
+  return core::knobs.promotion && !core::knobs.debug && is_fragmented(recent_totals().live_bytes(), compactable_footprint());
+}
 
 bool should_promote() noexcept {
   if (core::knobs.debug || !core::knobs.promotion) return false;

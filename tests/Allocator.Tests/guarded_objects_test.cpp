@@ -6,6 +6,7 @@
 #include <random>
 
 #include "core/stop_request.h"
+#include "guarded_fixture.h"
 #include "heap/graph_deletion.h"
 #include "heap/guarded_blocks.h"
 #include "heap/guarded_choice.h"
@@ -13,52 +14,11 @@
 #include "heap/pin_release.h"
 #include "heap/promotion.h"
 #include "heap/reachability.h"
-#include "scopes_fixture.h"
 
 namespace freehold::testing {
 namespace {
 
 using heap::DeleteResult;
-using heap::guarded_counters;
-using Stack = std::vector<uintptr_t>;
-
-// All small objects are guarded, but for tests that say otherwise.
-template <typename Base>
-class GuardedHeap : public Base {
- protected:
-  void configure(core::Knobs& knobs) override {
-    Base::configure(knobs);
-    knobs.sample = 1;
-  }
-  void SetUp() override {
-    Base::SetUp();
-    heap::set_stack_walker([](heap::StackOf what, uintptr_t* addresses, size_t) -> size_t {
-      addresses[0] = what == heap::StackOf::kAllocation ? 0xa110c : 0xde1;
-      return 1;
-    });
-  }
-  void TearDown() override {
-    heap::set_stack_walker(nullptr);
-    Base::TearDown();
-  }
-
-  static core::BlockKind kind_of(const Object* object) { return core::arena.blocks[core::arena.block_index(reinterpret_cast<uintptr_t>(object))].kind; }
-  static bool is_guarded(const Object* object) { return kind_of(object) == core::BlockKind::kGuarded; }
-  static bool is_readable(const Object* object) {
-    uint64_t value;
-    return core::try_load(reinterpret_cast<const uint64_t*>(object), &value);
-  }
-  static heap::History history(const Object* object) { return heap::history_of(reinterpret_cast<uintptr_t>(object)); }
-  static Stack stack(uint32_t number) {
-    uintptr_t addresses[heap::kStackDepth];
-    return {addresses, addresses + heap::read_stack(number, addresses, heap::kStackDepth)};
-  }
-  static uint64_t alive() { return guarded_counters.alive.load(); }
-  static uint64_t held() { return guarded_counters.held.load(); }
-  static uint64_t caught() { return guarded_counters.caught.load(); }
-};
-
-class GuardedTest : public GuardedHeap<ScopesTest> {};
 
 TEST_F(GuardedTest, APageGoesWithItsObjectAndBothStacksAreKept) {
   Object* object = node();
@@ -223,6 +183,35 @@ TEST_F(GuardedTest, APinThatComesBetweenTheLooksKeepsItsPage) {
   EXPECT_TRUE(is_readable(late));
   EXPECT_TRUE(is_readable(pinned));
   expect_valid("pinned in between");
+}
+
+// The block is given up between the looks at pins: who pins from then on does not say which page.
+TEST_F(GuardedTest, APinInABlockThatIsGivenUpBetweenTheLooksKeepsItsPage) {
+  static Object* late;
+  static void* granted;
+  Object* pinned = node();
+  late = node();
+  node();
+  EXPECT_EQ(heap::pin(pinned), pinned);
+  heap::after_look_at_pins = []() noexcept {
+    heap::forget_guarded_blocks(core::arena.block_index(reinterpret_cast<uintptr_t>(late)), 1);
+    granted = heap::pin(late);
+  };
+  EXPECT_EQ(heap::delete_object(late), DeleteResult::kMayBePinned);
+  heap::after_look_at_pins = nullptr;
+  ASSERT_EQ(kind_of(late), core::BlockKind::kSmall);
+  EXPECT_EQ(granted, late);
+  EXPECT_TRUE(is_readable(late));
+  EXPECT_TRUE(is_readable(pinned));
+}
+
+// One that is pinned does not make the others' deletions look for pins.
+TEST_F(GuardedTest, WhatGoesBesideAPinnedOneWaitsForNothing) {
+  Object* pinned = node();
+  EXPECT_EQ(heap::pin(pinned), pinned);
+  for (int i = 0; i < 100; i++) EXPECT_EQ(heap::delete_object(node()), DeleteResult::kDeleted);
+  EXPECT_FALSE(heap::has_blocks_that_wait_for_pins());
+  EXPECT_FALSE(core::arena.blocks[core::arena.block_index(address(pinned))].release_waits.load());
 }
 
 TEST_F(GuardedTest, AReclaimEndsThemWithoutAStack) {
@@ -432,54 +421,6 @@ TEST_F(GuardedTest, NearItsLimitAHeapGivesNothingUpForThem) {
   heap::set_limit(SIZE_MAX / 2);
   for (int i = 0; i < 2'000; i++) allocate_with(&context_, &small_type.table);
   EXPECT_NE(alive(), 0u) << "it tries again";
-}
-
-// One in N, and from N = 1,000 on whatever the sizes are.
-TEST_F(GuardedTest, EachObjectIsAsLikelyToBeChosen) {
-  constexpr int kObjects = 3'000'000;
-  for (uint64_t rate : {20u, 100u, 1'000u}) {
-    core::knobs.sample = rate;
-    heap::seed_guarded_choice(12345);
-    heap::thread_heap.guard_countdown = 0;
-    std::mt19937 random(7);
-    int made[3] = {}, chosen[3] = {};
-    for (int i = 0; i < kObjects; i++) {
-      size_t kind = random() % 3;
-      Object* object = kind == 0 ? allocate(&small_type.table) : allocate(&bytes_type.table, kind == 1 ? 60 : 500);
-      made[kind]++;
-      if (is_guarded(object)) chosen[kind]++;
-      heap::delete_object(object);
-    }
-    EXPECT_NEAR(chosen[0] + chosen[1] + chosen[2], static_cast<double>(kObjects) / static_cast<double>(rate), kObjects * 0.05 / static_cast<double>(rate))
-        << rate;
-    for (int kind = 0; kind < 3 && rate >= 1'000; kind++) {
-      double expected = static_cast<double>(made[kind]) / static_cast<double>(rate);
-      EXPECT_NEAR(chosen[kind], expected, expected * 0.15) << "rate " << rate << ", kind " << kind;
-    }
-  }
-}
-
-// Where the turns of a loop fill windows without a rest, the same objects would be met at the end of each: the array for ever, which is none of these.
-TEST_F(GuardedTest, ALoopWithALargeArrayHasItsShare) {
-  struct Loop {
-    uint32_t array, size;
-    int each, turns;
-  };
-  for (Loop loop : {Loop{7'232, 96, 10, 200'000}, Loop{32'000, 48, 16, 120'000}}) {
-    core::knobs.sample = 1'000;
-    heap::seed_guarded_choice(12345);
-    int chosen = 0;
-    for (int turn = 0; turn < loop.turns; turn++) {
-      heap::delete_object(allocate(&bytes_type.table, loop.array - 24));
-      for (int i = 0; i < loop.each; i++) {
-        Object* object = allocate(&bytes_type.table, loop.size - 24);
-        chosen += is_guarded(object) ? 1 : 0;
-        heap::delete_object(object);
-      }
-    }
-    double expected = loop.turns / 1'000 * loop.each;
-    EXPECT_NEAR(chosen, expected, expected * 0.2) << loop.array;
-  }
 }
 
 // Random programs against a model: which live, which are deleted, which are known.

@@ -64,7 +64,8 @@ bool make_room(AllocationContext* context, size_t size, BlockKind kind) noexcept
         core::knobs.samples_allocations() && context == thread_heap.context && thread_heap.emergency == 0 && size + kShiftAtMost <= core::kLargeObject;
     if (shifts && next_chunk(context, size + kShiftAtMost, kind)) shift_allocations(context);
     else if (!next_chunk(context, size, kind)) return false;
-    if (core::knobs.guards_samples() && core::knobs.sample != 1 && context == thread_heap.context && thread_heap.emergency == 0) [[unlikely]]
+    if (core::knobs.guards_samples() && core::knobs.sample != 1 && context == thread_heap.context && (thread_heap.emergency | thread_heap.emergency_large) == 0)
+        [[unlikely]]
       shift_for_guarded(context, size, true);
   }
   return true;

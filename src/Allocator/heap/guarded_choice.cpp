@@ -57,6 +57,7 @@ Meeting meeting_of(const AllocationContext* context, size_t size) noexcept {
 bool count_to_guarded(const AllocationContext* context, size_t size) noexcept {
   ThreadHeap& heap = thread_heap;
   if (context != heap.context) return false;
+  if (size > core::kLargeObject) return false;  // it does not lie in the window, and ends none
   const bool may_be = size <= kGuardedAtMost && (heap.emergency | heap.emergency_large) == 0;
   if (core::knobs.sample == 1) return may_be;
   Meeting meeting = meeting_of(context, size);
@@ -98,7 +99,10 @@ void shift_for_guarded(AllocationContext* context, size_t size, bool begins) noe
   if (context->chunk_end == nullptr) return;
   auto room = static_cast<size_t>(static_cast<uint8_t*>(context->chunk_end) - (context->alloc_ptr - core::kHeaderSize));
   size_t at_most = begins ? room / kShareOfChunk : heap.guard_seen - heap.guard_shifted >= kBytesPerShift ? kShiftAtMost : 0;
-  size_t shift = heap.guard_unplaced + (at_most != 0 ? random_number(seeded()) % (at_most / core::kUnit) * core::kUnit : 0);
+  // What is not placed now is not placed at all: where the next ones lie is random anyway.
+  size_t shift =
+      std::min(heap.guard_unplaced, core::kLargeObject - kShiftAtMost) + (at_most != 0 ? random_number(seeded()) % (at_most / core::kUnit) * core::kUnit : 0);
+  shift = std::min(shift, core::kLargeObject);  // a page knows how far before it its first object begins, if that is an object that shares pages
   heap.guard_unplaced = 0;
   if (at_most != 0) heap.guard_shifted = heap.guard_seen;
   if (shift == 0 || shift + size > room || !extend_window(context, shift)) return;

@@ -47,7 +47,7 @@ class GuardedHeap : public Base {
   // Bytes of chosen objects that are to be made up for by a filler.
   static void thread_heap_owes(size_t bytes) {
     heap::thread_heap.guard_unplaced = bytes;
-    heap::thread_heap.guard_countdown = 1;
+    heap::thread_heap.guard_countdown = int64_t{1} << 30;  // nothing else is chosen before
   }
   static uint64_t alive() { return guarded_counters.alive.load(); }
   static uint64_t held() { return guarded_counters.held.load(); }

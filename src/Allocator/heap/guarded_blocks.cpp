@@ -12,7 +12,6 @@ namespace freehold::heap {
 
 using core::arena;
 using core::BlockKind;
-using core::kPageSize;
 using core::kPagesPerBlock;
 
 GuardedCounters guarded_counters;

@@ -13,7 +13,7 @@ public sealed class ContractTests
         Publisher.Contract.Run(null, s_limit, "list").Output.Split('\n', StringSplitOptions.RemoveEmptyEntries));
 
     // Needs arguments, a special setting, or is meant to crash: tests of their own, below.
-    private static readonly string[] s_special = ["crash-", "exit-", "debug-", "out-of-memory-", "out-of-addresses-", "mappings-terabyte", "reclaim-", "leaks-", "pressure-", "model"];
+    private static readonly string[] s_special = ["crash-", "exit-", "debug-", "guarded-", "out-of-memory-", "out-of-addresses-", "mappings-terabyte", "reclaim-", "leaks-", "pressure-", "model"];
 
     // Resident memory and the mappings are not the promise of these settings.
     private static readonly string[] s_memory = ["resident-", "mappings"];
@@ -43,6 +43,26 @@ public sealed class ContractTests
     [Theory]
     [MemberData(nameof(CasesOfDebug))]
     public void KeptWithDebug(string name) => Passes(Settings.Debug, "run", name);
+
+    // One case in sixteen with every small object guarded, which does not move: all of them take minutes.
+    public static TheoryData<string> SomeCasesOfSamples() => [.. Ordinary(s_cases.Value).Where(name => !name.StartsWith("moving-", StringComparison.Ordinal)).Where((_, i) => i % 16 == 5)];
+
+    [Theory]
+    [MemberData(nameof(SomeCasesOfSamples))]
+    public void KeptWithSamples(string name) => Passes(Settings.Guarded, "run", name);
+
+    public static TheoryData<string> CasesOfGuarded() => [.. s_cases.Value.Where(name => name.StartsWith("guarded-", StringComparison.Ordinal) && name != "guarded-rate")];
+
+    [Theory]
+    [MemberData(nameof(CasesOfGuarded))]
+    public void AGuardedObjectTellsWhereItWasAllocatedAndDeleted(string name)
+    {
+        foreach (IReadOnlyDictionary<string, string> settings in new[] { Settings.None, Settings.GuardedMprotect, Settings.Moving, Settings.Remapping, Settings.Reusing, Settings.MovingAtDeletions })
+            Passes(new Dictionary<string, string>(settings) { ["FREEHOLD_SAMPLE"] = "1" }, "run", name);
+    }
+
+    [Fact]
+    public void OneInSoManyIsGuarded() => Passes(new Dictionary<string, string> { ["FREEHOLD_SAMPLE"] = "1000" }, "run", "guarded-rate");
 
     // One case in sixteen under each of these: all of them take an hour, which `./build.sh stress` has.
     public static TheoryData<string> SomeCases(int remainder) => [.. s_cases.Value.Where(name => !s_special.Concat(s_memory).Any(name.StartsWith)).Where((_, i) => i % 16 == remainder)];

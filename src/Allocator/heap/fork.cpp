@@ -13,6 +13,7 @@
 #include "heap/block_walk.h"
 #include "heap/cards.h"
 #include "heap/concurrent_reclaim.h"
+#include "heap/guarded_choice.h"
 #include "heap/huge_ends.h"
 #include "heap/maintenance.h"
 #include "heap/pins.h"
@@ -124,6 +125,7 @@ void go_on_in_child(ChildOfFork child) noexcept {
   initialize_pins();
   recount_prefaulted();
   lose_background_threads();
+  choose_guarded_anew();
 }
 
 }  // namespace freehold::heap

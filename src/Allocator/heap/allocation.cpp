@@ -32,6 +32,7 @@
 #include "heap/phases.h"
 #include "heap/promotion.h"
 #include "heap/reachability.h"
+#include "heap/reclaim_policy.h"
 #include "heap/scopes.h"
 #include "heap/shared_work.h"
 #include "heap/thread_heap.h"

@@ -259,12 +259,6 @@ if wanted opened; then
     printf '#!/bin/sh\nexec "%s/host" "%s/libopened.so" "%s"\n' "$work" "$work" "$work" > "$work/opens"
     for stress in "" move:1; do compare "opened paths $binding" "$stress" "$work/expected" "$work/opens"; done
   done
-  # The program has operators delete of its own, which libstdc++ calls for the library's characters.
-  for binding in -Wl,-z,lazy -Wl,-z,now; do
-    clang-19 -O2 -Wall -Wextra -Werror -c "$here/opened/paths_host.c" -o "$work/host.o"
-    clang++-19 -O2 -std=c++17 -Wall -Wextra -Werror "$binding" "$here/opened/own_deletes.cpp" "$work/host.o" -o "$work/host" -ldl
-    for stress in "" move:1; do compare "opened own deletes $binding" "$stress" "$work/expected" "$work/opens"; done
-  done
 fi
 
 # A library's own functions that have the names of the C library's get what they are given, and no handle where the C library has a name.

@@ -18,10 +18,6 @@
 extern "C" void freehold_own_free(void* pointer) __attribute__((copy(free), alias("free"), visibility("hidden")));
 extern "C" void* freehold_own_realloc(void* pointer, size_t size) __attribute__((copy(realloc), alias("realloc"), visibility("hidden")));
 extern "C" size_t freehold_own_usable_size(void* pointer) __attribute__((alias("malloc_usable_size"), visibility("hidden")));
-#define FREEHOLD_DELETE(symbol) \
-  extern "C" void freehold_own_delete##symbol(void* pointer, uint64_t first, uint64_t second) __attribute__((alias(#symbol), visibility("hidden")));
-#include "deletes.inc"
-#undef FREEHOLD_DELETE
 
 namespace freehold::bridge {
 
@@ -89,8 +85,7 @@ namespace {
 class NextDelete {
  public:
   explicit constexpr NextDelete(const char* name) noexcept : name_(name) {}
-  void look() noexcept { found_.store(reinterpret_cast<Function>(find_function(name_)), std::memory_order_relaxed); }
-  void* found() const noexcept { return reinterpret_cast<void*>(found_.load(std::memory_order_relaxed)); }
+  void look() noexcept { found_.store(reinterpret_cast<Function>(dlsym(RTLD_NEXT, name_)), std::memory_order_relaxed); }
   // With as many words as any of them has.
   void operator()(void* pointer, uint64_t first, uint64_t second) noexcept {
     if (found_.load(std::memory_order_relaxed) == nullptr) look();
@@ -115,17 +110,13 @@ void resolve() noexcept {
   next_realloc.find();
   next_free.find();
   next_usable_size.find();
+  const Redirection all[] = {{"free", reinterpret_cast<void*>(freehold_own_free), reinterpret_cast<void*>(next_free.find())},
+                             {"realloc", reinterpret_cast<void*>(freehold_own_realloc), reinterpret_cast<void*>(next_realloc.find())},
+                             {"malloc_usable_size", reinterpret_cast<void*>(freehold_own_usable_size), reinterpret_cast<void*>(next_usable_size.find())}};
+  redirect(all);
 #define FREEHOLD_DELETE(symbol) next_##symbol.look();
 #include "deletes.inc"
 #undef FREEHOLD_DELETE
-  const Redirection all[] = {{"free", reinterpret_cast<void*>(freehold_own_free), reinterpret_cast<void*>(next_free.find())},
-                             {"realloc", reinterpret_cast<void*>(freehold_own_realloc), reinterpret_cast<void*>(next_realloc.find())},
-                             {"malloc_usable_size", reinterpret_cast<void*>(freehold_own_usable_size), reinterpret_cast<void*>(next_usable_size.find())},
-#define FREEHOLD_DELETE(symbol) {#symbol, reinterpret_cast<void*>(freehold_own_delete##symbol), next_##symbol.found()},
-#include "deletes.inc"
-#undef FREEHOLD_DELETE
-  };
-  redirect(all);
 }
 
 // Uncompiled code would give handles to one that stands in front. The program's own may: it is compiled with it.

@@ -176,6 +176,7 @@ bool Heap::free(ThreadCache& cache, uint32_t id, void* address) noexcept {
     free_grouped(span, start, size);
     return true;
   }
+  if (span->kind != SpanKind::kSmall) return false;  // it went meanwhile
   spans_.word(span, spans_.index_of(span, reinterpret_cast<uintptr_t>(start))).store(kLoose, std::memory_order_relaxed);
   ThreadCache::Loose& loose = cache.loose[span->size_class];
   if (loose.count == most_loose(span->size_class)) {

@@ -4,8 +4,10 @@
 #include <thread>
 #include <vector>
 
+#include "core/stop_spacing.h"
 #include "heap/block_evacuation.h"
 #include "heap/phases.h"
+#include "heap/reclaim_policy.h"
 #include "os/failure_injection.h"
 #include "promotion_fixture.h"
 
@@ -241,6 +243,19 @@ TEST_P(PinnedAgainTest, WhoPinsAClaimedBlockWaitsForItsEnd) {
 
 INSTANTIATE_TEST_SUITE_P(Protections, PinnedAgainTest, ::testing::Values(core::Protection::kUserfaultfd, core::Protection::kMprotect),
                          [](const auto& info) { return info.param == core::Protection::kMprotect ? "Mprotect" : "Userfaultfd"; });
+// What it would copy, the reclaim finds dead. Once: where a reclaim is always due, rounds have their turn too.
+TEST_P(PinnedAgainTest, ARoundOfTheHeapsThreadGoesBehindAReclaimThatIsDue) {
+  keep_one_of_each(sparse_blocks(24, 10));
+  core::knobs.reclaim = core::Reclaim::kAuto;
+  allocate(&bytes_type.table, 40 << 20);
+  ASSERT_TRUE(heap::is_reclaim_waiting());
+  core::stops_are_spaced = true;
+  EXPECT_EQ(heap::promote(PromotionScope::kFragmented), 0u);
+  EXPECT_GT(heap::promote(PromotionScope::kFragmented), 0u);
+  core::stops_are_spaced = false;
+  expect_valid("at the end");
+}
+
 INSTANTIATE_TEST_SUITE_P(Protections, RoundThatIsWaitedForTest, ::testing::Values(core::Protection::kUserfaultfd, core::Protection::kMprotect),
                          [](const auto& info) { return info.param == core::Protection::kMprotect ? "Mprotect" : "Userfaultfd"; });
 

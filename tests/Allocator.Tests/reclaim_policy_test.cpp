@@ -72,6 +72,37 @@ TEST_F(ReclaimTest, WhatNobodyReachesGoesBeforeAnAllocationFails) {
   expect_valid("after the markings");
 }
 
+// What the marking under way deletes is enough: a second one behind it would look at the whole heap again.
+TEST_F(ReclaimTest, AnAllocationThatFailsWaitsForTheMarkingUnderWay) {
+  EXPECT_TRUE(allocate_bytes(kLimit - 8 * core::kBlockSize));
+  static std::atomic<int> begun;
+  static std::thread second;
+  static std::atomic<bool> tries, got;
+  begun = 0;
+  tries = got = false;
+  heap::RootSupport support = kSupport;
+  support.begins = [](heap::ReclaimScope) {
+    if (++begun != 1) return;
+    second = std::thread([] {
+      heap::AllocationContext context = {};
+      tries = true;
+      got = allocate_with(&context, &bytes_type.table, kLimit / 2) != nullptr;
+      heap::retire(&context);
+      heap::unregister_thread();
+    });
+    while (!tries) std::this_thread::yield();
+    for (int i = 0; i < 300 && begun == 1; i++) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  };
+  heap::set_root_support(&support);
+  uint64_t before = heap::reclaims();
+  EXPECT_GT(heap::reclaim(), 0);
+  second.join();
+  heap::set_root_support(&kSupport);
+  EXPECT_TRUE(got);
+  EXPECT_EQ(begun.load(), 1);
+  EXPECT_EQ(heap::reclaims(), before + 1);
+}
+
 TEST_F(ReclaimTest, NotIfTheKnobIsOff) {
   core::knobs.reclaim = core::Reclaim::kOff;
   EXPECT_FALSE(allocate_bytes(2 * kLimit));

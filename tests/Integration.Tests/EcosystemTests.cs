@@ -19,19 +19,23 @@ public sealed class EcosystemTests
         [nameof(Settings.MovingAtDeletions)] = Settings.MovingAtDeletions,
     };
 
-    public static TheoryData<string, string> EveryProgramUnderEverySetting()
+    // Every program as it is, and under every second setting: `./build.sh stress --all` has all of them.
+    public static TheoryData<string, string> ProgramsUnderSettings()
     {
         var all = new TheoryData<string, string>();
-        foreach (string settings in s_settings.Keys)
+        foreach ((int i, string settings) in s_settings.Keys.Index())
         {
-            foreach (string program in Repository.EcosystemPrograms)
-                all.Add(settings, program);
+            foreach ((int k, string program) in Repository.EcosystemPrograms.Index())
+            {
+                if (settings == nameof(Settings.None) || (i + k) % 2 == 0)
+                    all.Add(settings, program);
+            }
         }
         return all;
     }
 
     [Theory]
-    [MemberData(nameof(EveryProgramUnderEverySetting))]
+    [MemberData(nameof(ProgramsUnderSettings))]
     public void SameAsStock(string settings, string program) => s_comparison.AssertSame(program, Publisher.EcosystemFreehold, s_settings[settings]);
 
     [Fact]

@@ -2,12 +2,11 @@ namespace Freehold.Integration.Tests;
 
 /// <summary>
 /// The same on the older target framework, whose runtime has other layouts, another JIT and other names in CoreLib: a part of each suite, by which all that differs is met.
-/// `./build.sh stress --all` runs the rest, tests/Ecosystem too: to publish that twice more takes minutes.
+/// `./build.sh stress --all` runs the rest, and tests/Differential and tests/Ecosystem: to publish those twice more takes minutes.
 /// </summary>
 public sealed class OtherFrameworkTests
 {
     private static readonly TimeSpan s_limit = TimeSpan.FromMinutes(8);
-    private static readonly Comparison s_differential = new(() => Get("Differential", freehold: false), Repository.Programs, s_limit);
 
     private static readonly Lazy<string[]> s_cases = new(() =>
         Get("Contract", freehold: true).Run(null, s_limit, "list").Output.Split('\n', StringSplitOptions.RemoveEmptyEntries));
@@ -18,8 +17,6 @@ public sealed class OtherFrameworkTests
     public static TheoryData<string> Cases() => [.. ContractTests.Ordinary(s_cases.Value).Where((name, i) => i % 8 == 1 || s_always.Any(name.StartsWith))];
 
     public static TheoryData<string> SomeCases(int remainder) => [.. ContractTests.Ordinary(s_cases.Value).Where((_, i) => i % 64 == remainder)];
-
-    public static TheoryData<string> Programs() => [.. Repository.Programs.Where((_, i) => i % 8 == 3)];
 
     [Theory]
     [MemberData(nameof(Cases))]
@@ -49,14 +46,6 @@ public sealed class OtherFrameworkTests
         foreach (IReadOnlyDictionary<string, string> settings in new[] { Settings.None, Settings.Debug, Settings.Moving, Settings.Reclaiming })
             Passes(settings, ["run", .. arguments]);
     }
-
-    [Theory]
-    [MemberData(nameof(Programs))]
-    public void SameAsStock(string program) => s_differential.AssertSame(program, Get("Differential", freehold: true), Settings.None);
-
-    [Theory]
-    [MemberData(nameof(Programs))]
-    public void SameAsStockWhileEverythingMoves(string program) => s_differential.AssertSame(program, Get("Differential", freehold: true), Settings.Moving);
 
     private static Executable Get(string project, bool freehold) => Publisher.Get(project, freehold, framework: Publisher.OtherFramework);
 

@@ -15,6 +15,7 @@
 #                round, also tests/MeshingPrograms/run.sh --long
 #   programs     with --all, in the first round: real programs by the handle compiler, tests/Bridge.Programs
 #   benchmarks   with --all, in the first round: the sample of Freehold.BenchmarkDotNet, which publishes for minutes
+#   unoptimised  with --all, in the first round: every program of tests/Differential, not optimised, while everything moves
 #   cases        with --all, in the first round: every case of tests/Contract, and every program of tests/Differential and tests/Ecosystem, under each of
 #                these modes (hours); then the same on the other target framework, net9.0
 #   mesh         with --all, in the first round; alone with --mesh: every program of tests/Differential and tests/Ecosystem with the meshing malloc (FreeholdNativeHeap=mesh),
@@ -268,6 +269,7 @@ while [ "$SECONDS" -lt "$end" ] || [ "$round" -eq 0 ]; do
   if [ "$round" -eq 0 ] && $all; then one "" -- "$root/tests/MeshingPrograms/run.sh" --long; fi
   if [ "$round" -eq 0 ] && $all; then one "" -- "$root/tests/Bridge.Programs/run.sh" --all; fi
   if [ "$round" -eq 0 ] && $all; then one "" -- env FREEHOLD_LONG_TESTS=1 dotnet test -c Release -nologo "$root/tests/BenchmarkDotNet.Tests"; fi
+  if [ "$round" -eq 0 ] && $all; then one "" -- env FREEHOLD_LONG_TESTS=1 dotnet test -c Release -nologo "$root/tests/Integration.Tests" --filter Name~Unoptimised; fi
   for i in "${!settings_of_model[@]}"; do
     if [ "$SECONDS" -ge "$end" ] && [ "$round" -ne 0 ]; then break; fi
     threads=${threads_of_model[$(((i + round) % ${#threads_of_model[@]}))]}

@@ -32,6 +32,7 @@
 #include "heap/phases.h"
 #include "heap/promotion.h"
 #include "heap/reachability.h"
+#include "heap/reclaim_policy.h"
 #include "heap/scopes.h"
 #include "heap/shared_work.h"
 #include "heap/thread_heap.h"
@@ -171,9 +172,13 @@ struct Outcome {
   bool may_be_held;  // by finalizers that have not run: the rest
 };
 
+constexpr uint64_t kMicrosecondsBetweenLooks = 200;
+
 // Threads that reach the limit together make one marking.
 Outcome mark_once(Reclaiming& tries) noexcept {
   os::LockGuard guard(reclaim_lock);
+  // What a marking under way deletes may be enough; a second one behind it would look at all again.
+  while (is_reclaiming() && reclaims() == tries.seen) os::pause(kMicrosecondsBetweenLooks);
   uint64_t made = reclaims();
   if (made != tries.seen) {
     tries.seen = made;

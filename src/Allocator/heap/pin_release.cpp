@@ -10,6 +10,7 @@
 #include "heap/phases.h"
 #include "heap/pinned_blocks.h"
 #include "heap/promotion_policy.h"
+#include "heap/reclaim_policy.h"
 #include "os/kernel.h"
 
 namespace freehold::heap {
@@ -64,7 +65,7 @@ bool has_just_looked_for_pins() noexcept { return os::nanoseconds() - state.last
 
 bool wait_between_stops() noexcept {
   for (uint32_t tick = 0; tick < state.ticks_between_stops; tick++) {
-    if (should_promote()) return false;
+    if (should_promote() || should_reclaim()) return false;
     os::pause(kBetweenStopsMicroseconds);
   }
   return true;

@@ -21,6 +21,8 @@
 #include "heap/pins.h"
 #include "heap/promotion_counters.h"
 #include "heap/promotion_policy.h"
+#include "heap/reachability.h"
+#include "heap/reclaim_policy.h"
 #include "heap/round_memory.h"
 #include "heap/selection.h"
 #include "heap/thread_heap.h"
@@ -41,9 +43,17 @@ constexpr size_t kStopsForOne = 16, kRetriesOfNextStop = 8;
 
 struct State {
   uint32_t remaps_refused = 0;  // under promotion_lock
+  std::atomic<uint64_t> gave_way_after{~uint64_t{0}};  // so many reclaims, as gives_way_to_reclaim() answered last
 };
 constinit State state;
 FREEHOLD_MODULE_STATE(state);
+
+// A round of the thread that reclaims would copy what a reclaim that is due finds dead. Once before each reclaim: where they are always due, rounds have their turn too.
+bool gives_way_to_reclaim() noexcept {
+  if (!core::stops_are_spaced || !is_reclaim_waiting()) return false;
+  uint64_t made = reclaims();
+  return state.gave_way_after.exchange(made, std::memory_order_relaxed) != made;
+}
 
 uint64_t processor_time() noexcept {
   timespec time;
@@ -220,6 +230,7 @@ uint64_t promote(PromotionScope scope, bool may_stop) noexcept {
   // In debug mode every object has pages of its own.
   if (core::knobs.debug || !core::knobs.promotion) return 0;
   if (may_stop) core::leave_threads_their_time();
+  if (scope == PromotionScope::kFragmented && may_stop && gives_way_to_reclaim()) return 0;
   MovingTurn turn(may_stop);
   core::UnspacedStops unspaced;  // ends of scopes, forks and threads at the limit wait for the turn
   if (!turn.has_turn()) {

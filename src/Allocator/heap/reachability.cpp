@@ -536,9 +536,10 @@ int64_t reclaim(ReclaimScope scope) noexcept {
     scope = ReclaimScope::kAll;
     marked = mark_and_remove(scope, &removed);
   }
+  // Counted before it has ended: who waits for its end looks whether it was made.
+  if (marked) (scope == ReclaimScope::kAll ? reachability_counters.reclaims : reachability_counters.young).fetch_add(1, std::memory_order_release);
   note_reclaim({scope, marked, removed.bytes, thread_totals().live_bytes(), concurrent_reclaim_counters.time.load(std::memory_order_relaxed) - time});
   if (!marked) return -1;
-  (scope == ReclaimScope::kAll ? reachability_counters.reclaims : reachability_counters.young).fetch_add(1, std::memory_order_release);
   if (scope == ReclaimScope::kYoung) reachability_counters.young_bytes.fetch_add(removed.bytes, std::memory_order_relaxed);
   if (before != 0)
     trace(scope == ReclaimScope::kAll ? TraceKind::kReclaim : TraceKind::kYoungReclaim, os::nanoseconds() - before, static_cast<uint64_t>(removed.objects),

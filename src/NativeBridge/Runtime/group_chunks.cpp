@@ -91,6 +91,8 @@ std::atomic<uint32_t>& GroupChunk::id_of(void* start) noexcept {
   return id(ordinal_of(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(start) - reinterpret_cast<uintptr_t>(this)) / kGranule));
 }
 
+bool GroupChunk::take(void* start, uint32_t id) noexcept { return id_of(start).compare_exchange_strong(id, kLoose, std::memory_order_relaxed); }
+
 bool GroupChunk::free(void* start, size_t size) noexcept {
   id_of(start).store(kLoose, std::memory_order_relaxed);
   uint64_t freed = freed_.fetch_add(uint64_t{1} << 32 | size, std::memory_order_acq_rel) + (uint64_t{1} << 32);

@@ -34,6 +34,8 @@ class GroupChunk {
 
   // The object that an address in the chunk lies in, its start and its size. 0: none.
   uint32_t find(uintptr_t address, void** start, size_t* size) noexcept;
+  // Before it is freed. False: another thread was faster.
+  bool take(void* start, uint32_t id) noexcept;
   // True: it could be the last one. The chunk may be gone at once.
   bool free(void* start, size_t size) noexcept;
   std::atomic<uint32_t>& id_of(void* start) noexcept;

@@ -162,17 +162,21 @@ bool Heap::free(ThreadCache& cache, uint32_t id, void* address) noexcept {
   if (find(address, &start) != id || start != address) return false;
   Span* span = spans_.span_at(reinterpret_cast<uintptr_t>(start));
   if (span->kind == SpanKind::kLarge) {
+    // Two threads that free one object at once both come so far.
     lock_.lock();
-    spans_.release(span);
+    bool is_mine = find(address, &start) == id && start == address;
+    if (is_mine) spans_.release(span);
     lock_.unlock();
-    return true;
+    return is_mine;
   }
   if (span->kind == SpanKind::kGroup) {
     size_t size;
     chunk_of(span)->find(reinterpret_cast<uintptr_t>(start), &start, &size);
+    if (!chunk_of(span)->take(start, id)) return false;
     free_grouped(span, start, size);
     return true;
   }
+  if (span->kind != SpanKind::kSmall) return false;  // it went meanwhile
   spans_.word(span, spans_.index_of(span, reinterpret_cast<uintptr_t>(start))).store(kLoose, std::memory_order_relaxed);
   ThreadCache::Loose& loose = cache.loose[span->size_class];
   if (loose.count == most_loose(span->size_class)) {

@@ -95,7 +95,8 @@ void free(Ids& ids, void* pointer, const void* caller) noexcept {
   uint64_t entry = HandleTable::load(id);
   if (!HandleTable::is_in_use(entry)) reports::end_by_call(table.was_given_out(id) ? "double free" : "free of a pointer that is no object", value, caller);
   if (service->free(id, reinterpret_cast<void*>(entry + HandleTable::offset_of(value))) == 0)
-    reports::end_by_call("free of a pointer into an object", value, caller);
+    // At the start of an object only another thread can have been faster.
+    reports::end_by_call(HandleTable::offset_of(value) == 0 ? "double free" : "free of a pointer into an object", value, caller);
   free_id(ids, id);
 }
 

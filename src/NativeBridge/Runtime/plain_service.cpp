@@ -95,9 +95,10 @@ int release(uint32_t id, void* address) noexcept {
   Place place = place_of(address);
   Size& own = size_of(place);
   if (block(place.bits, place.number) != address || own.ids[place.number].load(std::memory_order_relaxed) != id) return 0;
+  // Of two threads that free one object at once, one does it.
+  if (!own.ids[place.number].compare_exchange_strong(id, 0, std::memory_order_relaxed)) return 0;
   if (place.bits >= 17) os::discard(address, size_t{1} << place.bits);
   lock.lock();
-  own.ids[place.number].store(0, std::memory_order_relaxed);
   own.next_free[place.number] = own.free;
   own.free = place.number + 1;
   lock.unlock();

@@ -42,7 +42,7 @@ namespace {
 constexpr size_t kStopsForOne = 16, kRetriesOfNextStop = 8;
 
 struct State {
-  uint32_t remaps_refused = 0;  // under promotion_lock
+  uint32_t remaps_refused = 0;                         // under promotion_lock
   std::atomic<uint64_t> gave_way_after{~uint64_t{0}};  // so many reclaims, as gives_way_to_reclaim() answered last
 };
 constinit State state;

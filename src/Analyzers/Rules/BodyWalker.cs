@@ -416,8 +416,8 @@ internal sealed class BodyWalker(OperationBlockAnalysisContext context, HeapSymb
             IArgumentOperation { Parent: IInvocationOperation { Parent: IExpressionStatementOperation or ISimpleAssignmentOperation { Target: IDiscardOperation } } call } =>
                 call.TargetMethod is { Name: "Run" or "QueueUserWorkItem" or "UnsafeQueueUserWorkItem" or "StartNew" or "ContinueWith", ContainingType.Name: "Task" or "TaskFactory" or "ThreadPool" },
             // Of a thread that nobody has a name for, nobody waits for its end.
-            IArgumentOperation { Parent: IObjectCreationOperation { Type: { Name: "Thread" or "Timer", ContainingNamespace.Name: "Threading" } } made } =>
-                made.Type.Name == "Timer" || made.Parent is IInvocationOperation { TargetMethod.Name: "Start" or "UnsafeStart" },
+            IArgumentOperation { Parent: IObjectCreationOperation { Type: { Name: "Thread" or "Timer", ContainingNamespace.Name: "Threading" } type } made } =>
+                type.Name == "Timer" || made.Parent is IInvocationOperation { TargetMethod.Name: "Start" or "UnsafeStart" },
             _ => false,
         };
     }

@@ -1,4 +1,5 @@
 using Microsoft.CodeAnalysis;
+using Microsoft.CodeAnalysis.FlowAnalysis;
 using Microsoft.CodeAnalysis.Operations;
 
 namespace Freehold.Analyzers.Flow;
@@ -24,6 +25,8 @@ internal static class Origins
         {
             IDefaultValueOperation { Type.IsReferenceType: true } => Facts.None,
             IInvocationOperation call when heap.IsRent(call.TargetMethod) => Facts.Pooled,
+            // The compiler keeps those that capture nothing in a static field, and makes each of them once.
+            IDelegateCreationOperation { Target: IFlowAnonymousFunctionOperation { Symbol: { IsStatic: true } } } or IDelegateCreationOperation { Target: IMethodReferenceOperation { Method: { IsStatic: true, MethodKind: MethodKind.Ordinary } } } => Facts.Static,
             IFieldReferenceOperation { Field: { IsStatic: true, IsReadOnly: true } field } => field.ContainingType.SpecialType == SpecialType.System_String ? Facts.Runtime : Facts.Static,
             _ => Facts.Other,
         };

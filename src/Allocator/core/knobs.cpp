@@ -1,5 +1,6 @@
 #include "core/knobs.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,6 +68,13 @@ bool parse_stress(const char* text) noexcept {
   return true;
 }
 
+bool parse_path(const char* text) noexcept {
+  size_t length = strlen(text);
+  if (length == 0 || length >= kPathAtMost) return false;
+  memcpy(knobs.deaths, text, length + 1);
+  return true;
+}
+
 #define FREEHOLD_KNOB(variable, key, property, expected, default_value, effect, parser) \
   {variable, key, expected, [](const char* text) noexcept -> bool { return parser; }},
 constexpr settings::Setting kRows[] = {
@@ -83,7 +91,17 @@ constexpr const char* kOthers[] = {"FREEHOLD_MESH",  "FREEHOLD_NATIVE",  "FREEHO
 constinit const settings::Table knob_table = {"FREEHOLD_", kOthers, kRows, sizeof kRows / sizeof kRows[0]};
 
 bool read_knobs(const char* const* environment, settings::Lookup lookup, char* error, size_t capacity) noexcept {
-  return knob_table.read(environment, lookup, error, capacity);
+  if (!knob_table.read(environment, lookup, error, capacity)) return false;
+  if (!knobs.records_deaths()) return true;
+  if (knobs.debug) {
+    snprintf(error, capacity, "FREEHOLD_DEATHS does not go with FREEHOLD_DEBUG, which gives each object pages of its own. Set one of them.");
+    return false;
+  }
+  // Each look deletes what nothing reaches, with the threads stopped; objects keep their places.
+  knobs.reclaim = Reclaim::kManual;
+  knobs.reclaim_concurrent = false;
+  knobs.promotion = false;
+  return true;
 }
 
 }  // namespace freehold::core

@@ -32,6 +32,8 @@ struct Stress {
   bool operator==(const Stress&) const = default;
 };
 
+inline constexpr size_t kPathAtMost = 1024;
+
 struct Knobs {
   bool statistics = false;                      // FREEHOLD_STATS
   bool verify = false;                          // FREEHOLD_VERIFY
@@ -51,13 +53,15 @@ struct Knobs {
   Stress stress;                                // FREEHOLD_STRESS
   bool huge_pages = true;                       // FREEHOLD_HUGE_PAGES
   bool diagnostics = false;                     // FREEHOLD_DIAGNOSTICS
+  char deaths[kPathAtMost] = {};                // FREEHOLD_DEATHS; empty: none
 
   bool reclaims() const { return reclaim == Reclaim::kManual || reclaim == Reclaim::kAuto; }
   bool reclaims_by_itself() const { return reclaim == Reclaim::kAuto; }
   // Where a marking beside the threads may be of young objects alone.
   bool reclaims_young() const { return reclaim_young && reclaims_by_itself() && reclaim_concurrent && !debug; }
   bool reports_leaks() const { return reclaim == Reclaim::kReport; }
-  bool samples_allocations() const { return reports_leaks() && !stacks; }
+  bool records_deaths() const { return deaths[0] != 0; }
+  bool samples_allocations() const { return (reports_leaks() && !stacks) || records_deaths(); }
   bool operator==(const Knobs&) const = default;
 };
 

@@ -16,6 +16,7 @@
 #include "heap/allocation_samples.h"
 #include "heap/chunks.h"
 #include "heap/dead_locks.h"
+#include "heap/death_look.h"
 #include "heap/dedangling.h"
 #include "heap/finalization_queue.h"
 #include "heap/giving_back.h"
@@ -282,8 +283,8 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
     thread_heap.recovered_at = allocated_by(context) + kHandlingBytes;
   }
   if (start == nullptr) return nullptr;
-  if (core::knobs.samples_allocations()) [[unlikely]]
-    sample_allocation(context, start, size);
+  if (core::knobs.samples_allocations() && sample_allocation(context, start, size)) [[unlikely]]
+    plan_look(context);
   if ((flags & kAllocFinalize) != 0) core::note_finalizable(arena.block_index(reinterpret_cast<uintptr_t>(start)));
   return start + core::kHeaderSize;
 }

@@ -9,6 +9,7 @@
 #include "core/object.h"
 #include "heap/chunks.h"
 #include "heap/classification.h"
+#include "heap/death_samples.h"
 #include "heap/forwarding.h"
 #include "heap/history.h"
 #include "heap/stack_store.h"
@@ -44,6 +45,8 @@ uint64_t random_number() noexcept {
   return z ^ (z >> 31);
 }
 
+uint64_t bytes_per_sample() noexcept { return core::knobs.records_deaths() ? kBytesPerDeathSample : kBytesPerSample; }
+
 // Exponentially distributed: what was allocated before says nothing of what is met next. The logarithm to base 2 is interpolated between powers of two.
 uint64_t bytes_to_next() noexcept {
   uint64_t number = random_number() | 1;
@@ -51,11 +54,11 @@ uint64_t bytes_to_next() noexcept {
   constexpr unsigned kFraction = 16;
   uint64_t fraction = (number << zeros << 1) >> (64 - kFraction);
   uint64_t logarithm = (uint64_t{zeros + 1} << kFraction) - fraction;  // of 1 / number, as a part of 1
-  return (kBytesPerSample * logarithm >> kFraction) * 2 / 3;           // interpolated, its mean is 3/2
+  return (bytes_per_sample() * logarithm >> kFraction) * 2 / 3;        // interpolated, its mean is 3/2
 }
 
 // How much is allocated for each object of this size that is met.
-uint64_t weight_of(size_t size) noexcept { return size >= 2 * kBytesPerSample ? size : kBytesPerSample + size / 2; }
+uint64_t weight_of(size_t size) noexcept { return size >= 2 * bytes_per_sample() ? size : bytes_per_sample() + size / 2; }
 
 // As it is in AllocationSample.
 bool is_gone(uint64_t object) noexcept { return is_deleted(reinterpret_cast<const void*>(current_address(object))); }
@@ -83,25 +86,30 @@ void shift_allocations(AllocationContext* context) noexcept {
   context->alloc_bytes -= static_cast<int64_t>(size);
 }
 
-void sample_allocation(const AllocationContext* context, const uint8_t* start, size_t size) noexcept {
+bool sample_allocation(const AllocationContext* context, const uint8_t* start, size_t size) noexcept {
   int64_t allocated = allocated_by(context);
-  if (allocated < thread_heap.sample_at) return;
+  if (allocated < thread_heap.sample_at) return false;
   bool is_first = thread_heap.sample_at == 0;
   thread_heap.sample_at = allocated + static_cast<int64_t>(bytes_to_next());
   thread_heap.is_shift_due = true;
-  if (is_first) return;
+  if (is_first || thread_heap.is_not_sampled) return false;
+  if (core::knobs.records_deaths()) {
+    note_birth(reinterpret_cast<core::Object*>(const_cast<uint8_t*>(start) + core::kHeaderSize), weight_of(size));
+    return true;
+  }
   uint32_t stack = remember_stack_of(StackOf::kAllocation, kFrames);
-  if (stack == kNoStack) return;  // the runtime's own, before there is managed code
+  if (stack == kNoStack) return false;  // the runtime's own, before there is managed code
   AllocationSample sample = {reinterpret_cast<uint64_t>(start + core::kHeaderSize), stack,
                              static_cast<uint32_t>(std::min<uint64_t>(weight_of(size) >> 10, UINT32_MAX))};
   os::LockGuard guard(lock);
-  if (state.memory.start() == nullptr && !state.memory.reserve()) return;
+  if (state.memory.start() == nullptr && !state.memory.reserve()) return false;
   drop_some();
   if (state.memory.reach((state.count + 1) * sizeof(AllocationSample))) {
     samples()[state.count++] = sample;
   } else if (state.count != 0) {
     samples()[random_number() % state.count] = sample;  // the others stand for more than they say, all alike
   }
+  return true;
 }
 
 void refresh_samples() noexcept {

@@ -46,6 +46,7 @@ namespace {
 
 struct State {
   const RootSupport* support = nullptr;
+  void (*looked)(const Marking& marking) noexcept = nullptr;
 };
 constinit State state;
 FREEHOLD_MODULE_STATE(state);
@@ -332,6 +333,7 @@ void mark_all(void* argument) noexcept {
   Marking marking;
   if (marking.is_complete()) marking.mark_roots();
   if (request.deletes && marking.is_complete()) {
+    if (state.looked != nullptr) state.looked(marking);
     marking.clear_weak_handles();
     marking.enqueue_finalizable();
   }
@@ -406,6 +408,14 @@ bool find_unreachable(UnreachableFound found, void (*last)(const Marking& markin
 }
 
 bool is_reached(const Marking& marking, const Object* object) noexcept { return marking.is_marked(object); }
+
+void for_each_reached(const Marking& marking, ReachedFound found, void* argument) noexcept {
+  for_each_live_object([&](Object* object, const Walked& walked) noexcept {
+    if (marking.is_marked(object)) found(object, walked.type, walked.size, argument);
+  });
+}
+
+void set_marking_look(void (*looked)(const Marking& marking) noexcept) noexcept { state.looked = looked; }
 
 bool find_live(UnreachableFound found, void* argument) noexcept {
   if (state.support == nullptr) return false;

@@ -28,7 +28,9 @@ struct ThreadHeap {
   bool registered;
   bool missed_round;       // of promotion: another thread's round or remap was under way
   int64_t sample_at;       // bytes allocated, when it samples an object (heap/allocation_samples.h); 0: not chosen yet
+  int64_t look_at;         // bytes allocated, when it looks at deaths (heap/death_look.h); 0: another thread does, or nobody
   bool is_shift_due;       // it has sampled one since it last shifted what it allocates
+  bool is_not_sampled;     // what it allocates is not the program's
   uint32_t paced_windows;  // that it begins no faster than promotion frees memory (heap/pacing.h)
   // The first so many bytes of the arena are where deletions may take the short way: all, but none before the thread is registered, in debug mode, and
   // with promotion at deletions.

@@ -12,9 +12,11 @@
 #include "core/fault_recovery.h"
 #include "core/knobs.h"
 #include "core/object.h"
+#include "diag/death_file.h"
 #include "diag/diagnostic_socket.h"
 #include "diag/statistics.h"
 #include "heap/dead_locks.h"
+#include "heap/death_look.h"
 #include "heap/finalization_queue.h"
 #include "heap/forwarding.h"
 #include "heap/graph_deletion.h"
@@ -31,6 +33,7 @@
 #include "heap/running_finalizers.h"
 #include "heap/scopes.h"
 #include "heap/stack_store.h"
+#include "heap/thread_heap.h"
 #include "heap/trace.h"
 #include "os/kernel.h"
 #include "os/meshing.h"
@@ -123,6 +126,25 @@ int32_t freehold_find_live(void* entries, int32_t capacity) noexcept {
 }
 
 int32_t freehold_reports_leaks() noexcept { return freehold::core::knobs.reports_leaks() ? 1 : 0; }
+
+int32_t freehold_records_deaths() noexcept { return freehold::heap::records_deaths() ? 1 : 0; }
+
+void freehold_leave_out_of_deaths() noexcept { freehold::heap::thread_heap.is_not_sampled = true; }
+
+// `last`: looks once more before. The sizes of the tables are those of heap/death_table.h.
+void freehold_take_deaths(void* rows, void* fields, void* totals, int32_t last) noexcept {
+  using namespace freehold::heap;
+  if (last != 0) look_for_the_last_time();
+  take_deaths(static_cast<DeathRow*>(rows), static_cast<DeathFieldRow*>(fields), static_cast<DeathTotals*>(totals));
+}
+
+int32_t freehold_write_deaths(const char* json, int64_t length) noexcept {
+  char reason[512], text[1024];
+  if (freehold::diag::write_death_file(json, static_cast<size_t>(length), reason, sizeof reason)) return 1;
+  snprintf(text, sizeof text, "Freehold: FREEHOLD_DEATHS: %s.\n", reason);
+  freehold::os::write_error(text);
+  return 0;
+}
 
 void freehold_call_at_exit(void* function) noexcept {
   static void (*called)();

@@ -1,0 +1,314 @@
+#include "heap/death_look.h"
+
+#include <string.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "core/arena.h"
+#include "core/fault_recovery.h"
+#include "core/module_state.h"
+#include "core/references.h"
+#include "heap/allocation_samples.h"
+#include "heap/classification.h"
+#include "heap/forwarding.h"
+#include "heap/frame_list.h"
+#include "heap/holder_support.h"
+#include "heap/notices.h"
+#include "heap/reachability.h"
+#include "heap/thread_heap.h"
+#include "heap/walk.h"
+#include "heap/watched_objects.h"
+#include "os/kernel.h"
+
+namespace freehold::heap {
+
+using core::arena;
+using core::MethodTable;
+using core::Object;
+
+namespace {
+
+struct State {
+  std::atomic<uint64_t> next{kLeastLookInterval};  // bytes that all threads have allocated, from where on a sample plans a look; kPlanned: one is planned
+  std::atomic<uint64_t> planned_at{0}, interval{kLeastLookInterval};
+  // Written with the threads stopped, under the lock of the samples.
+  uint64_t looks = 0, last_look = 0, longest_interval = 0, nanoseconds = 0, next_notice = kLooksBeforeFirstNotice;
+
+  static constexpr uint64_t kPlanned = UINT64_MAX;
+  static constexpr uint64_t kLooksBeforeFirstNotice = 8;
+};
+constinit State state;
+FREEHOLD_MODULE_STATE(state);
+constinit WatchedObjects watched;
+FREEHOLD_MODULE_STATE(watched);
+constinit FrameList frames;
+FREEHOLD_MODULE_STATE(frames);
+
+uint64_t current_of(uint64_t address) noexcept { return arena.contains(address) ? current_address(address) : address; }
+
+// What became of an object that held a sample in the look before.
+bool has_died(const Marking& marking, const Holding& held) noexcept {
+  if (held.holder_died) return true;
+  if (!arena.contains(reinterpret_cast<uintptr_t>(held.holder))) return false;  // frozen
+  auto* holder = reinterpret_cast<Object*>(current_of(reinterpret_cast<uint64_t>(held.holder)));
+  return is_deleted(holder) || !is_reached(marking, holder);
+}
+bool still_leads_to(const Holding& held, uint64_t object) noexcept {
+  uint64_t value = 0, holder = current_of(reinterpret_cast<uint64_t>(held.holder));
+  return core::try_load(reinterpret_cast<const uint64_t*>(holder + held.offset), &value) && value != 0 && current_of(value) == object;
+}
+bool was_held_alone(const DeathSample& sample) noexcept { return sample.seen != 0 && sample.held.places() == 1 && sample.held.fields == 1; }
+
+// The kind of end, and what the row has to say of its holder.
+void describe_end(const Marking& marking, const DeathSample& sample, DeathRow* row) noexcept {
+  const Holding& held = sample.held;
+  if (sample.seen == 0) {
+    row->kind = DeathKind::kUnseen;
+  } else if (sample.was_shared) {
+    row->kind = DeathKind::kShared;
+  } else if (held.fields == 1) {
+    bool died = has_died(marking, held);
+    if (!died && still_leads_to(held, sample.object)) return;
+    row->kind = died ? DeathKind::kHolderDied : DeathKind::kReplaced;
+    row->holder_type = held.type;
+    row->offset = static_cast<uint32_t>(held.offset);
+  } else if (held.handles != 0) {
+    row->kind = DeathKind::kHandle;
+  } else if (held.stacks != 0) {
+    row->kind = DeathKind::kStack;
+    row->method = held.method;
+    row->frame_gone = held.method != 0 && frames.find(held.thread, held.stack_pointer, held.method_start) == FrameList::kNone;
+  }
+}
+
+void count_for_field(const Marking& marking, const DeathSample& sample, bool dead) noexcept {
+  if (!was_held_alone(sample)) return;
+  DeathFieldRow* row = field_row(sample.held.type, sample.held.offset);
+  if (row == nullptr) return;
+  if (has_died(marking, sample.held)) (dead ? row->died : row->survived)++;
+  else if (!still_leads_to(sample.held, sample.object)) (dead ? row->replaced : row->moved)++;
+}
+
+// How many of the innermost frames of the sample's allocation have returned. A frame is there if those that it was called from are, and they wait for it still.
+uint8_t returned(const DeathSample& sample) noexcept {
+  // What had returned does not come back: an equal frame is another one.
+  size_t there = sample.frames, before = sample.alive_after == kNotKnown ? 0 : sample.alive_after;
+  for (; there > before; there--) {
+    const BirthFrame& birth = sample.birth[there - 1];
+    size_t index = frames.find(sample.thread, birth.stack_pointer, birth.method);
+    if (index == FrameList::kNone) break;
+    // It goes on elsewhere: what it had called is over.
+    if (there > 1 && static_cast<uint32_t>(frames.at(index).ip) != birth.ip) {
+      there--;
+      break;
+    }
+  }
+  return static_cast<uint8_t>(there);
+}
+
+void add_field(DeathSample& sample, Object* holder, const MethodTable* type, uint64_t offset) noexcept {
+  Holding& held = sample.held;
+  if (reinterpret_cast<uint64_t>(holder) == sample.object) return;
+  if (held.fields == 0) {
+    held.holder = holder;
+    held.type = type;
+    held.offset = offset;
+  } else if (held.fields == 1) {
+    held.other = holder;
+    held.other_type = type;
+    held.other_offset = offset;
+  }
+  if (held.fields != UINT32_MAX) held.fields++;
+}
+
+void look_at_fields(Object* object, const MethodTable* type, size_t size, void*) noexcept {
+  core::for_each_reference(object, type, size, [&](uint64_t* slot) noexcept {
+    uint64_t value;
+    if (!core::try_load(slot, &value) || !arena.contains(value)) return;
+    value = current_address(value);
+    if (DeathSample* sample = watched.find(value); sample != nullptr)
+      add_field(*sample, object, type, static_cast<uint64_t>(reinterpret_cast<uint8_t*>(slot) - reinterpret_cast<uint8_t*>(object)));
+  });
+}
+
+uint64_t object_at(uint64_t address, bool interior) noexcept {
+  if (!arena.contains(address)) return 0;
+  address = current_address(address);
+  return interior ? reinterpret_cast<uint64_t>(find_object(address - 1)) : address;
+}
+
+void look_at_root(HolderRoot kind, const void* place, uintptr_t address, bool interior, void*) noexcept {
+  DeathSample* sample = watched.find(object_at(address, interior));
+  if (sample == nullptr) return;
+  Holding& held = sample->held;
+  if (kind == HolderRoot::kHandle) {
+    held.handles++;
+    return;
+  }
+  held.stacks++;
+  size_t index = frames.frame_of(place);
+  if (held.method != 0 || index == FrameList::kNone) return;
+  const FrameSeen& frame = frames.at(index);
+  held.method = frame.ip;
+  held.thread = frame.thread;
+  held.stack_pointer = static_cast<uint32_t>(frame.stack_pointer);
+  held.method_start = static_cast<uint32_t>(frame.method);
+}
+
+void look_for_holders() noexcept {
+  holder_support()->for_each_root(look_at_root, nullptr);
+  root_support()->for_each_frozen(
+      [](uint8_t* begin, uint8_t* end, void*) {
+        walk_frozen(begin, end, [](Object* object, size_t size) noexcept { look_at_fields(object, object->type, size, nullptr); });
+      },
+      nullptr);
+}
+
+void list_frames() noexcept {
+  frames.clear();
+  holder_support()->for_each_frame([](const FrameSeen& frame, void*) { frames.add(frame); },
+                                   [](const void* place, void*) {
+                                     uint64_t value = *static_cast<const uint64_t*>(place);
+                                     if (watched.find(object_at(value, true)) != nullptr) frames.add_place(place);
+                                   },
+                                   nullptr);
+}
+
+// What is dead or deleted goes from the list; all others are watched.
+struct Sorted {
+  const Marking& marking;
+  uint64_t now;
+};
+bool is_told(const Sorted& sorted, DeathSample& sample) noexcept {
+  if (is_deleted(reinterpret_cast<const void*>(sample.object))) {
+    if (sample.type != nullptr) add_death(row_of(sample, sample.type, DeathKind::kDeleted, sorted.now));
+    return true;
+  }
+  auto* object = reinterpret_cast<Object*>(sample.object);
+  // One without a type is not an object yet.
+  if (object->type == nullptr || is_reached(sorted.marking, object)) return false;
+  count_for_field(sorted.marking, sample, true);
+  DeathRow row = row_of(sample, object->type, DeathKind::kOther, sorted.now);
+  row.dead_by = returned(sample);
+  describe_end(sorted.marking, sample, &row);
+  // Static fields of threads that have ended are the runtime's.
+  if (object->type->is_type()) add_death(row);
+  return true;
+}
+
+void note_held(DeathSample& sample, uint64_t now) noexcept {
+  Holding& held = sample.held;
+  sample.type = reinterpret_cast<Object*>(sample.object)->type;
+  sample.seen = now;
+  sample.alive_after = returned(sample);
+  bool shared = held.places() > 1;
+  sample.was_shared |= shared;
+  if (held.fields == 0) return;
+  if (DeathFieldRow* row = field_row(held.type, held.offset); row != nullptr) (shared ? row->shared : row->held)++;
+  if (held.fields == 1) return;
+  if (DeathFieldRow* row = field_row(held.other_type, held.other_offset); row != nullptr) row->shared++;
+}
+
+void look(const Marking& marking) noexcept {
+  if (!records_deaths()) return;
+  uint64_t before = os::nanoseconds(), now = thread_totals().allocated_bytes;
+  DeathLock guard;
+  DeathSample* samples = death_samples();
+  if (!watched.begin(death_sample_count())) return;
+  for (size_t i = 0; i < death_sample_count(); i++) {
+    samples[i].object = current_address(samples[i].object);
+    watched.add(&samples[i]);
+  }
+  list_frames();
+  Sorted sorted = {marking, now};
+  for (size_t i = 0; i < death_sample_count();) {
+    if (is_told(sorted, samples[i])) {
+      drop_death_sample(i);
+      continue;
+    }
+    count_for_field(marking, samples[i], false);
+    samples[i].held = {};
+    i++;
+  }
+  // Those that are left have other places now.
+  watched.begin(death_sample_count());
+  for (size_t i = 0; i < death_sample_count(); i++) watched.add(&samples[i]);
+  look_for_holders();
+  for_each_reached(marking, look_at_fields, nullptr);
+  for (size_t i = 0; i < death_sample_count(); i++) {
+    if (reinterpret_cast<Object*>(samples[i].object)->type != nullptr) note_held(samples[i], now);
+  }
+  state.looks++;
+  if (state.last_look != 0 && now > state.last_look) state.longest_interval = std::max(state.longest_interval, now - state.last_look);
+  state.last_look = now;
+  state.nanoseconds += os::nanoseconds() - before;
+}
+
+}  // namespace
+
+bool begin_deaths() noexcept {
+  if (!begin_death_samples()) return false;
+  set_marking_look(look);
+  return true;
+}
+
+void plan_look(const AllocationContext* context) noexcept {
+  if (!records_deaths()) return;
+  uint64_t now = recent_totals().allocated_bytes, next = state.next.load(std::memory_order_relaxed), interval = state.interval.load(std::memory_order_relaxed);
+  // The thread that was to look has not allocated since, or has ended.
+  bool is_late = next == State::kPlanned && now > state.planned_at.load(std::memory_order_relaxed) + 4 * interval;
+  if (now < next && !is_late) return;
+  if (!state.next.compare_exchange_strong(next, State::kPlanned, std::memory_order_relaxed)) return;
+  state.planned_at.store(now, std::memory_order_relaxed);
+  unsigned octaves = 0;
+  while ((core::kPageSize << octaves) < interval) octaves++;
+  // When the next sample is due is random.
+  uint64_t random = static_cast<uint64_t>(thread_heap.sample_at) * 0x9e3779b97f4a7c15 >> 20;
+  uint64_t distance = core::kPageSize << random % octaves;
+  distance += (random >> 8) % distance;
+  thread_heap.look_at = allocated_by(context) + static_cast<int64_t>(distance);
+}
+
+void look_at_deaths() noexcept {
+  thread_heap.look_at = 0;
+  if (!records_deaths()) return;
+  reclaim();
+  ThreadTotals totals = thread_totals();
+  uint64_t interval = std::max(kLeastLookInterval, totals.live_bytes() / 2);
+  state.interval.store(interval, std::memory_order_relaxed);
+  state.next.store(totals.allocated_bytes + interval, std::memory_order_relaxed);
+  bool tells = false;
+  {
+    DeathLock guard;
+    if (state.looks >= state.next_notice) {
+      state.next_notice += std::min<uint64_t>(state.next_notice, 1024);
+      tells = true;
+    }
+  }
+  if (tells) give_deaths_notice();
+}
+
+void look_for_the_last_time() noexcept {
+  find_unreachable([](Object*, const MethodTable*, size_t, void*) {}, [](const Marking& marking, void*) noexcept { look(marking); }, nullptr);
+}
+
+void take_deaths(DeathRow* rows, DeathFieldRow* fields, DeathTotals* totals) noexcept {
+  DeathLock guard;
+  size_t used = copy_death_tables(rows, fields);
+  uint64_t now = thread_totals().allocated_bytes, lost = 0;
+  for (size_t i = 0; i < death_sample_count(); i++) {
+    const DeathSample& sample = death_samples()[i];
+    if (sample.type == nullptr || !sample.type->is_type()) continue;
+    DeathRow row = row_of(sample, sample.type, DeathKind::kLives, now);
+    const Holding& held = sample.held;
+    if (!sample.was_shared && held.fields == 1) {
+      row.holder_type = held.type;
+      row.offset = static_cast<uint32_t>(held.offset);
+    }
+    if (!add_row_to(rows, used, row)) lost++;
+  }
+  *totals = {now, state.looks, births(), births_without_room() + deaths_without_room() + lost, state.longest_interval, state.nanoseconds};
+}
+
+}  // namespace freehold::heap

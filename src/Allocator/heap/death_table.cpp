@@ -1,0 +1,108 @@
+#include "heap/death_table.h"
+
+#include <string.h>
+
+#include "core/module_state.h"
+#include "os/kernel.h"
+
+namespace freehold::heap {
+
+namespace {
+
+constexpr size_t kRowBytes = kDeathRows * sizeof(DeathRow), kFieldBytes = kDeathFieldRows * sizeof(DeathFieldRow);
+// One of eight stays free, so that lookups end soon.
+constexpr size_t most_of(size_t capacity) noexcept { return capacity / 8 * 7; }
+
+struct State {
+  uint8_t* memory = nullptr;
+  size_t rows = 0, fields = 0;
+  uint64_t without_room = 0;
+
+  DeathRow* row_table() const noexcept { return reinterpret_cast<DeathRow*>(memory); }
+  DeathFieldRow* field_table() const noexcept { return reinterpret_cast<DeathFieldRow*>(memory + kRowBytes); }
+  void release() noexcept { os::unreserve_at(memory, kRowBytes + kFieldBytes); }
+};
+constinit State state;
+FREEHOLD_MODULE_STATE(state);
+
+uint64_t mix(uint64_t hash, uint64_t value) noexcept {
+  hash = (hash ^ value) * 0x9e3779b97f4a7c15;
+  return hash ^ (hash >> 29);
+}
+uint64_t number(const void* pointer) noexcept { return reinterpret_cast<uint64_t>(pointer); }
+
+uint64_t details_of(const DeathRow& row) noexcept {
+  return uint64_t{row.stack} << 32 | static_cast<uint64_t>(row.kind) << 24 | uint64_t{row.alive_after} << 16 | uint64_t{row.dead_by} << 8 | (row.frame_gone ? 1 : 0);
+}
+bool is_same(const DeathRow& a, const DeathRow& b) noexcept {
+  return a.type == b.type && a.holder_type == b.holder_type && a.method == b.method && a.offset == b.offset && details_of(a) == details_of(b);
+}
+
+DeathRow* find(DeathRow* rows, const DeathRow& row) noexcept {
+  uint64_t hash = mix(mix(mix(mix(mix(1, number(row.type)), number(row.holder_type)), row.method), row.offset), details_of(row));
+  size_t index = hash % kDeathRows;
+  while (rows[index].type != nullptr && !is_same(rows[index], row)) index = (index + 1) % kDeathRows;
+  return &rows[index];
+}
+
+// False: there is no room.
+bool add(DeathRow* rows, size_t& used, const DeathRow& row, size_t at_most) noexcept {
+  DeathRow* found = find(rows, row);
+  if (found->type == nullptr) {
+    if (used == at_most) return false;
+    used++;
+    *found = row;
+    return true;
+  }
+  found->samples += row.samples;
+  found->bytes += row.bytes;
+  found->age_seen += row.age_seen;
+  found->age_dead += row.age_dead;
+  return true;
+}
+
+}  // namespace
+
+bool reserve_death_tables() noexcept {
+  if (state.memory != nullptr) return true;
+  state.memory = static_cast<uint8_t*>(os::reserve(kRowBytes + kFieldBytes, os::kPageSize, 0));
+  if (state.memory == nullptr) return false;
+  if (os::commit(state.memory, kRowBytes + kFieldBytes)) return true;
+  state.release();
+  return false;
+}
+
+void add_death(const DeathRow& row) noexcept {
+  if (state.memory == nullptr || !add(state.row_table(), state.rows, row, most_of(kDeathRows))) state.without_room += row.samples;
+}
+
+DeathFieldRow* field_row(const core::MethodTable* type, uint64_t offset) noexcept {
+  if (state.memory == nullptr) return nullptr;
+  DeathFieldRow* fields = state.field_table();
+  size_t index = mix(mix(1, number(type)), offset) % kDeathFieldRows;
+  while (fields[index].type != nullptr && (fields[index].type != type || fields[index].offset != offset)) index = (index + 1) % kDeathFieldRows;
+  if (fields[index].type == nullptr) {
+    if (state.fields == most_of(kDeathFieldRows)) return nullptr;
+    state.fields++;
+    fields[index] = {type, offset, 0, 0, 0, 0, 0, 0};
+  }
+  return &fields[index];
+}
+
+size_t copy_death_tables(DeathRow* rows, DeathFieldRow* fields) noexcept {
+  if (state.memory == nullptr) {
+    memset(rows, 0, kRowBytes);
+    memset(fields, 0, kFieldBytes);
+    return 0;
+  }
+  memcpy(rows, state.row_table(), kRowBytes);
+  memcpy(fields, state.field_table(), kFieldBytes);
+  return state.rows;
+}
+
+// One row stays free, where lookups end.
+bool add_row_to(DeathRow* rows, size_t& used, const DeathRow& row) noexcept { return add(rows, used, row, kDeathRows - 1); }
+
+uint64_t deaths_without_room() noexcept { return state.without_room; }
+
+}  // namespace freehold::heap

@@ -1,0 +1,51 @@
+// The frames on all stacks in one look at deaths, and which of their places lead to a watched object. With the threads stopped.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "heap/holder_support.h"
+#include "os/growing_memory.h"
+
+namespace freehold::heap {
+
+class FrameList {
+ public:
+  static constexpr size_t kNone = SIZE_MAX;
+
+  void clear() noexcept;
+  // Frames of a thread follow each other. Those without room are not found.
+  void add(const FrameSeen& frame) noexcept;
+  // Of the frame that was added last.
+  void add_place(const void* place) noexcept;
+
+  const FrameSeen& at(size_t index) const noexcept { return frames()[index]; }
+  // By the low halves of its numbers, as heap/death_samples.h keeps them.
+  size_t find(uint64_t thread, uint32_t stack_pointer, uint32_t method) const noexcept;
+  size_t frame_of(const void* place) const noexcept;
+
+  void release() noexcept {
+    frames_.release();
+    places_.release();
+  }
+
+ private:
+  struct Place {
+    const void* place;
+    size_t frame;
+  };
+  static constexpr size_t kFrames = size_t{1} << 20, kPlaces = size_t{1} << 18, kStep = size_t{64} << 10, kFilterBits = 1 << 14;
+
+  static size_t filter_bit(uint64_t thread, uint32_t stack_pointer, uint32_t method) noexcept {
+    return ((thread << 48 ^ uint64_t{stack_pointer} << 29 ^ method) * 0x9e3779b97f4a7c15) >> 50;
+  }
+  FrameSeen* frames() const noexcept { return reinterpret_cast<FrameSeen*>(frames_.start()); }
+  Place* places() const noexcept { return reinterpret_cast<Place*>(places_.start()); }
+
+  os::GrowingMemory frames_{kFrames * sizeof(FrameSeen), kStep}, places_{kPlaces * sizeof(Place), kStep};
+  size_t frame_count_ = 0, place_count_ = 0;
+  bool last_is_listed_ = false;
+  uint64_t filter_[kFilterBits / 64] = {};  // of which frames are listed
+};
+
+}  // namespace freehold::heap

@@ -1,0 +1,162 @@
+using System.Collections.Generic;
+using System.Diagnostics.CodeAnalysis;
+using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
+using System.Threading;
+
+namespace System;
+
+/// <summary>
+/// <c>FREEHOLD_DEATHS</c>: the file for `freehold deaths`. The native half (heap/death_look.h) knows addresses; here they become the names of types and methods. Written after 8, 16, 32 … looks, later
+/// after each 1,024, by the thread of events; and when the process exits.
+/// </summary>
+internal static unsafe class DeathProfile
+{
+    // As in heap/stack_store.h.
+    private const int Depth = 32;
+
+    private static readonly Lock s_lock = new();
+
+    [ModuleInitializer]
+    [SuppressMessage("Usage", "CA2255:The 'ModuleInitializer' attribute should not be used in libraries", Justification = "The program need not call the library for it.")]
+    internal static void Initialize()
+    {
+        if (Heap.IsManual && NativeHeap.RecordsDeaths() != 0)
+        {
+            NativeHeap.CallAtExit(&WriteAtExit);
+            HeapEvents.ListenToDeaths();
+        }
+    }
+
+    /// <summary>One thread at a time: the others wait. `last`: the process exits.</summary>
+    internal static void Write(bool last)
+    {
+        lock (s_lock)
+        {
+            NativeHeap.LeaveOutOfDeaths();
+            DeathRow* rows = (DeathRow*)NativeMemory.Alloc(DeathRow.Most, (nuint)sizeof(DeathRow));
+            try
+            {
+                DeathFieldRow* fields = (DeathFieldRow*)NativeMemory.Alloc(DeathFieldRow.Most, (nuint)sizeof(DeathFieldRow));
+                try
+                {
+                    DeathTotals totals;
+                    NativeHeap.TakeDeaths(rows, fields, &totals, last ? 1 : 0);
+                    using (Heap.Scope())
+                    {
+                        ReadOnlySpan<byte> text = Describe(new(rows, DeathRow.Most), new(fields, DeathFieldRow.Most), totals, last);
+                        fixed (byte* start = text)
+                        {
+                            NativeHeap.WriteDeaths(start, text.Length);
+                        }
+                    }
+                }
+                finally
+                {
+                    NativeMemory.Free(fields);
+                }
+            }
+            finally
+            {
+                NativeMemory.Free(rows);
+            }
+        }
+    }
+
+    [UnmanagedCallersOnly]
+    [SuppressMessage("Design", "CA1031:Do not catch general exception types", Justification = "The process exits with success or not, whatever a profile comes to.")]
+    private static void WriteAtExit()
+    {
+        try
+        {
+            Write(last: true);
+        }
+        catch (Exception exception) when (exception is OutOfMemoryException or InsufficientMemoryException)
+        {
+            HeapEvents.WriteError("Freehold: FREEHOLD_DEATHS: there is no memory to write the file; what was written before is there.");
+        }
+        catch (Exception exception)
+        {
+            HeapEvents.WriteError("Freehold: FREEHOLD_DEATHS: the file could not be written: " + exception.Message);
+        }
+    }
+
+    // Types, stacks and places in code are numbers in the rows, and told once: their names follow behind.
+    private static byte[] Describe(ReadOnlySpan<DeathRow> rows, ReadOnlySpan<DeathFieldRow> fields, in DeathTotals totals, bool last)
+    {
+        var types = new Numbers<nint>();
+        var stacks = new Numbers<uint>();
+        var places = new Numbers<nint>();
+        JsonText json = new JsonText().Begin('{').Name("process").Value(Environment.ProcessId).Name("version").Value(typeof(Heap).Assembly.GetName().Version?.ToString(3) ?? "")
+            .Name("program").Value(Environment.ProcessPath ?? "").Name("atExit").Value(last).Name("allocated").Value(totals.Allocated).Name("looks").Value(totals.Looks)
+            .Name("samples").Value(totals.Samples).Name("withoutRoom").Value(totals.WithoutRoom).Name("longestInterval").Value(totals.LongestInterval).Name("nanoseconds").Value(totals.Nanoseconds);
+        json.Name("deaths").Begin('[');
+        foreach (ref readonly DeathRow row in rows)
+        {
+            if (row.Type != 0)
+            {
+                json.Begin('{').Name("type").Value(types.Of(row.Type)).Name("stack").Value(stacks.Of(row.Stack)).Name("kind").Value(row.Kind)
+                    .Name("holder").Value(row.HolderType == 0 ? -1 : types.Of(row.HolderType)).Name("offset").Value(row.Offset).Name("method").Value(row.Method == 0 ? -1 : places.Of(row.Method))
+                    .Name("frameGone").Value(row.FrameGone != 0).Name("aliveAfter").Value(row.AliveAfter).Name("deadBy").Value(row.DeadBy)
+                    .Name("samples").Value(row.Samples).Name("bytes").Value(row.Bytes).Name("ageSeen").Value(row.AgeSeen).Name("ageDead").Value(row.AgeDead).End('}');
+            }
+        }
+
+        json.End(']').Name("fields").Begin('[');
+        foreach (ref readonly DeathFieldRow row in fields)
+        {
+            if (row.Type != 0)
+            {
+                json.Begin('{').Name("type").Value(types.Of(row.Type)).Name("offset").Value(row.Offset).Name("held").Value(row.Held).Name("shared").Value(row.Shared).Name("died").Value(row.Died)
+                    .Name("survived").Value(row.Survived).Name("replaced").Value(row.Replaced).Name("moved").Value(row.Moved).End('}');
+            }
+        }
+
+        json.End(']').Name("types").Begin('[');
+        foreach (nint type in types.All)
+        {
+            json.Value(HeapDump.NameOf(type));
+        }
+
+        json.End(']').Name("stacks").Begin('[');
+        foreach (uint stack in stacks.All)
+        {
+            json.Begin('[');
+            nint* addresses = stackalloc nint[Depth];
+            int count = NativeHeap.ReadStack(stack, addresses, Depth);
+            for (int i = 0; i < count; i++)
+            {
+                json.Value(places.Of(addresses[i]));
+            }
+
+            json.End(']');
+        }
+
+        json.End(']').Name("places").Begin('[');
+        foreach (nint place in places.All)
+        {
+            json.Value(AllocationStack.DescribePlace(place));
+        }
+
+        return json.End(']').End('}').ToBytes();
+    }
+
+    private sealed class Numbers<T>
+        where T : notnull
+    {
+        private readonly Dictionary<T, int> _numbers = [];
+
+        internal List<T> All { get; } = [];
+
+        internal int Of(T value)
+        {
+            if (!_numbers.TryGetValue(value, out int number))
+            {
+                _numbers[value] = number = All.Count;
+                All.Add(value);
+            }
+
+            return number;
+        }
+    }
+}

@@ -119,10 +119,10 @@ internal static unsafe class DeathProfile
         }
 
         json.End(']').Name("stacks").Begin('[');
+        nint* addresses = stackalloc nint[Depth];
         foreach (uint stack in stacks.All)
         {
             json.Begin('[');
-            nint* addresses = stackalloc nint[Depth];
             int count = NativeHeap.ReadStack(stack, addresses, Depth);
             for (int i = 0; i < count; i++)
             {

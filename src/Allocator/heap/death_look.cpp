@@ -118,6 +118,8 @@ void add_field(DeathSample& sample, Object* holder, const MethodTable* type, uin
     held.other = holder;
     held.other_type = type;
     held.other_offset = offset;
+  } else if (DeathFieldRow* row = field_row(type, offset); row != nullptr) {
+    row->shared++;
   }
   if (held.fields != UINT32_MAX) held.fields++;
 }

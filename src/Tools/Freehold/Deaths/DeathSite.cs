@@ -1,0 +1,44 @@
+namespace Freehold.Tool.Deaths;
+
+/// <summary>Sampled objects of one type that were allocated at one place.</summary>
+internal sealed class DeathSite
+{
+    private readonly List<DeathRecord> _records;
+
+    private DeathSite(DeathProfile profile, IEnumerable<DeathRecord> records)
+    {
+        _records = [.. records];
+        Type = profile.Types[_records[0].Type];
+        Stack = [.. profile.Stacks[_records[0].Stack].Select(place => profile.Places[place])];
+        Advice = DeathAdvice.Of(profile, this);
+    }
+
+    public string Type { get; }
+
+    /// <summary>The innermost place first; empty where it was not recorded.</summary>
+    public IReadOnlyList<string> Stack { get; }
+
+    public IReadOnlyList<DeathRecord> Records => _records;
+
+    /// <summary>Of what has died and nobody deleted: what an object stands for.</summary>
+    public long Bytes => _records.Where(IsForgotten).Sum(record => record.Bytes);
+
+    public long Dead => _records.Where(IsForgotten).Sum(record => record.Samples);
+
+    public long Deleted => Of(DeathKind.Deleted);
+
+    public long Living => Of(DeathKind.Lives);
+
+    /// <summary>Bytes that all threads allocated, on average, from the birth of one that died until it was last seen alive, and until it was found dead.</summary>
+    public (long Least, long Most) Age => Dead == 0 ? (0, 0) : (_records.Where(IsForgotten).Sum(record => record.AgeSeen) / Dead, _records.Where(IsForgotten).Sum(record => record.AgeDead) / Dead);
+
+    public DeathAdvice Advice { get; }
+
+    public long Of(DeathKind kind) => _records.Where(record => record.Kind == kind).Sum(record => record.Samples);
+
+    /// <summary>Those with the most bytes first.</summary>
+    public static IReadOnlyList<DeathSite> All(DeathProfile profile) =>
+        [.. profile.Deaths.GroupBy(record => (record.Type, record.Stack)).Select(records => new DeathSite(profile, records)).OrderByDescending(site => site.Bytes).ThenBy(site => site.Type, StringComparer.Ordinal)];
+
+    private static bool IsForgotten(DeathRecord record) => record.Kind is not (DeathKind.Lives or DeathKind.Deleted);
+}

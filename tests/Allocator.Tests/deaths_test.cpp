@@ -1,0 +1,561 @@
+// What is said of an object that has died: by what held it in the last look that found it alive, and which frames had returned.
+#include "deaths_fixture.h"
+
+#include <set>
+
+#include "heap/dedangling.h"
+#include "heap/deletion.h"
+#include "heap/promotion.h"
+#include "heap/stack_store.h"
+
+namespace freehold::testing {
+namespace {
+
+constexpr uint64_t kFirstField = 8, kSecondField = 16;
+
+TEST_F(DeathsTest, WhatNoLookFoundAlive) {
+  born();
+  look();
+  Told now = told();
+  ASSERT_EQ(now.rows.size(), 1u);
+  const heap::DeathRow& row = now.rows[0];
+  EXPECT_EQ(row.kind, Kind::kUnseen);
+  EXPECT_EQ(row.type, &node_type.table);
+  EXPECT_EQ(row.samples, 1u);
+  EXPECT_EQ(row.bytes, uint64_t{64} << 10);
+  EXPECT_EQ(row.alive_after, heap::kNotKnown);
+  EXPECT_EQ(row.dead_by, 0);  // the method that had allocated it was still there
+  EXPECT_EQ(now.totals.looks, 1u);
+  EXPECT_EQ(now.totals.samples, 1u);
+  uintptr_t place;
+  EXPECT_EQ(heap::read_stack(row.stack, &place, 1), 1u);
+  EXPECT_EQ(place, frames[0].seen.ip);
+}
+
+TEST_F(DeathsTest, WhatOnlyAStackHeld) {
+  uint64_t local = address(born());
+  frames = {frame(2), frame(1)};
+  frames[0].places.push_back(&local);
+  look();
+  EXPECT_EQ(told().count(Kind::kLives), 1u);
+  frames.erase(frames.begin());
+  look();
+  Told now = told();
+  ASSERT_NE(now.only(Kind::kStack), nullptr);
+  EXPECT_EQ(now.only(Kind::kStack)->method, frame(2).seen.ip);
+  EXPECT_TRUE(now.only(Kind::kStack)->frame_gone);
+  EXPECT_EQ(now.only(Kind::kStack)->alive_after, 0);
+  EXPECT_EQ(now.count(Kind::kLives), 0u);
+}
+
+TEST_F(DeathsTest, WhatAFrameThatIsStillThereHeld) {
+  uint64_t local = address(born());
+  frames[0].places.push_back(&local);
+  look();
+  local = 0;
+  frames[0].seen.ip++;
+  look();
+  ASSERT_NE(told().only(Kind::kStack), nullptr);
+  EXPECT_FALSE(told().only(Kind::kStack)->frame_gone);
+}
+
+TEST_F(DeathsTest, WhatAPlaceOfNoFrameHeld) {
+  uint64_t place = address(born());
+  places_without_frame.push_back(&place);
+  look();
+  place = 0;
+  look();
+  ASSERT_NE(told().only(Kind::kStack), nullptr);
+  EXPECT_EQ(told().only(Kind::kStack)->method, 0u);
+}
+
+TEST_F(DeathsTest, WhatDiedWithItsHolder) {
+  Object* owner = plain();
+  set(owner, 1, born());
+  uint64_t local = address(owner);
+  places_without_frame.push_back(&local);
+  look();
+  local = 0;
+  look();
+  Told now = told();
+  ASSERT_NE(now.only(Kind::kHolderDied), nullptr);
+  EXPECT_EQ(now.only(Kind::kHolderDied)->holder_type, &node_type.table);
+  EXPECT_EQ(now.only(Kind::kHolderDied)->offset, kFirstField);
+  heap::DeathFieldRow field = now.field(&node_type.table, kFirstField);
+  EXPECT_EQ(field.held, 1u);
+  EXPECT_EQ(field.died, 1u);
+  EXPECT_EQ(field.shared + field.survived + field.replaced + field.moved, 0u);
+}
+
+TEST_F(DeathsTest, WhatDiedWithAHolderThatTheProgramDeleted) {
+  Object* owner = plain();
+  set(owner, 2, born());
+  uint64_t local = address(owner);
+  places_without_frame.push_back(&local);
+  look();
+  local = 0;
+  ASSERT_EQ(heap::delete_object(owner), heap::DeleteResult::kDeleted);
+  look();
+  ASSERT_NE(told().only(Kind::kHolderDied), nullptr);
+  EXPECT_EQ(told().only(Kind::kHolderDied)->offset, kSecondField);
+}
+
+TEST_F(DeathsTest, WhatAFieldHeldThatHasAnotherValueNow) {
+  Object* statics = plain(&statics_type.table);
+  uint64_t handle = address(statics);
+  handles.push_back(&handle);
+  set(statics, 1, born());
+  look();
+  set(statics, 1, plain());
+  look();
+  Told now = told();
+  ASSERT_NE(now.only(Kind::kReplaced), nullptr);
+  EXPECT_EQ(now.only(Kind::kReplaced)->holder_type, &statics_type.table);
+  EXPECT_EQ(now.field(&statics_type.table, kFirstField).replaced, 1u);
+}
+
+TEST_F(DeathsTest, WhatSeveralPlacesHeldAtOnceOnceIsShared) {
+  Object *first = plain(), *second = plain(), *object = born();
+  set(first, 1, object);
+  set(second, 2, object);
+  uint64_t locals[] = {address(first), address(second)};
+  for (uint64_t& local : locals) places_without_frame.push_back(&local);
+  look();
+  // One of them alone, later, does not make it the owner.
+  set(second, 2, nullptr);
+  look();
+  locals[0] = 0;
+  look();
+  Told now = told();
+  EXPECT_EQ(now.rows.size(), 1u);
+  EXPECT_EQ(now.count(Kind::kShared), 1u);
+  EXPECT_EQ(now.field(&node_type.table, kFirstField).shared, 1u);
+  EXPECT_EQ(now.field(&node_type.table, kSecondField).shared, 1u);
+}
+
+TEST_F(DeathsTest, AHandleBesideAFieldIsSharedToo) {
+  Object *owner = plain(), *object = born();
+  set(owner, 1, object);
+  uint64_t local = address(owner), handle = address(object);
+  places_without_frame.push_back(&local);
+  handles.push_back(&handle);
+  look();
+  local = handle = 0;
+  look();
+  EXPECT_EQ(told().count(Kind::kShared), 1u);
+}
+
+TEST_F(DeathsTest, WhatAHandleAloneHeld) {
+  uint64_t handle = address(born());
+  handles.push_back(&handle);
+  look();
+  handle = 0;
+  look();
+  EXPECT_EQ(told().count(Kind::kHandle), 1u);
+}
+
+// One that outlives its owner, and one that goes on elsewhere, speak against their fields.
+TEST_F(DeathsTest, WhatOutlivesItsHolderCountsAgainstTheField) {
+  Object *owner = plain(), *object = born(), *other_owner = plain(), *other = born();
+  set(owner, 1, object);
+  set(other_owner, 2, other);
+  uint64_t owners[] = {address(owner), address(other_owner)}, locals[] = {0, 0};
+  for (uint64_t& place : owners) places_without_frame.push_back(&place);
+  for (uint64_t& place : locals) places_without_frame.push_back(&place);
+  look();
+  locals[0] = address(object);
+  locals[1] = address(other);
+  owners[0] = 0;
+  set(other_owner, 2, nullptr);
+  look();
+  Told now = told();
+  EXPECT_EQ(now.count(Kind::kLives), 2u);
+  EXPECT_EQ(now.field(&node_type.table, kFirstField).survived, 1u);
+  EXPECT_EQ(now.field(&node_type.table, kSecondField).moved, 1u);
+  locals[0] = locals[1] = 0;
+  look();
+  EXPECT_EQ(told().count(Kind::kStack), 2u);
+  EXPECT_EQ(told().field(&node_type.table, kFirstField).died, 0u);
+}
+
+TEST_F(DeathsTest, WhatTheProgramDeletes) {
+  Object* object = born();
+  uint64_t local = address(object);
+  places_without_frame.push_back(&local);
+  look();
+  local = 0;
+  ASSERT_EQ(heap::delete_object(object), heap::DeleteResult::kDeleted);
+  look();
+  EXPECT_EQ(told().rows.size(), 1u);
+  EXPECT_EQ(told().count(Kind::kDeleted), 1u);
+}
+
+TEST_F(DeathsTest, AFieldOfTheObjectItselfHoldsNothing) {
+  Object* object = born();
+  set(object, 1, object);
+  uint64_t local = address(object);
+  places_without_frame.push_back(&local);
+  look();
+  local = 0;
+  look();
+  EXPECT_EQ(told().count(Kind::kStack), 1u);
+}
+
+TEST_F(DeathsTest, WhatADependentHandleHeldIsOfNoKind) {
+  Object *primary = plain(), *secondary = born();
+  uint64_t local = address(primary);
+  places_without_frame.push_back(&local);
+  dependents.push_back({primary, secondary});
+  look();
+  dependents.clear();
+  look();
+  EXPECT_EQ(told().count(Kind::kOther), 1u);
+}
+
+// How many frames of the allocation have returned.
+TEST_F(DeathsTest, FramesThatReturn) {
+  frames = {frame(3), frame(2), frame(1)};
+  uint64_t places[3];
+  for (uint64_t& place : places) {
+    place = address(born());
+    places_without_frame.push_back(&place);
+  }
+  look();
+  // The innermost has returned: the one that called it goes on.
+  frames = {frame(2, 9), frame(1)};
+  places[0] = 0;
+  look();
+  ASSERT_NE(told().only(Kind::kStack), nullptr);
+  EXPECT_EQ(told().only(Kind::kStack)->alive_after, 0);
+  EXPECT_EQ(told().only(Kind::kStack)->dead_by, 1);
+  // It is called again: an equal frame, but another one. And the outermost calls something else.
+  frames = {frame(3), frame(2), frame(1)};
+  look();
+  frames = {frame(3), frame(2), frame(1, 9)};
+  places[1] = 0;
+  look();
+  std::multiset<std::pair<int, int>> seen;
+  for (const heap::DeathRow& row : told().rows)
+    if (row.kind == Kind::kStack) seen.insert({row.alive_after, row.dead_by});
+  EXPECT_EQ(seen, (std::multiset<std::pair<int, int>>{{0, 1}, {1, 2}}));
+  // The thread has ended.
+  frames = {frame(1, 1, kThread + 1)};
+  places[2] = 0;
+  look();
+  seen.clear();
+  for (const heap::DeathRow& row : told().rows)
+    if (row.kind == Kind::kStack) seen.insert({row.alive_after, row.dead_by});
+  EXPECT_EQ(seen, (std::multiset<std::pair<int, int>>{{0, 1}, {1, 2}, {2, 3}}));
+}
+
+TEST_F(DeathsTest, AgesAreBytesOfAllThreads) {
+  uint64_t local = address(born());
+  places_without_frame.push_back(&local);
+  for (int i = 0; i < 100'000; i++) plain();
+  look();
+  uint64_t seen = heap::thread_totals().allocated_bytes;
+  for (int i = 0; i < 100'000; i++) plain();
+  local = 0;
+  look();
+  uint64_t dead = heap::thread_totals().allocated_bytes;
+  const heap::DeathRow* row = nullptr;
+  Told now = told();
+  ASSERT_NE(row = now.only(Kind::kStack), nullptr);
+  EXPECT_NEAR(static_cast<double>(row->age_seen), static_cast<double>(seen), 8192);
+  EXPECT_NEAR(static_cast<double>(row->age_dead), static_cast<double>(dead), 8192);
+  EXPECT_EQ(now.totals.longest_interval, dead - seen);
+}
+
+// A look changes nothing but that what nothing reaches goes.
+TEST_F(DeathsTest, LooksDeleteWhatNothingReaches) {
+  Object *kept = born(), *dropped = born();
+  uint64_t local = address(kept);
+  places_without_frame.push_back(&local);
+  look();
+  EXPECT_TRUE(heap::is_deleted(dropped));
+  EXPECT_FALSE(heap::is_deleted(kept));
+  local = 0;
+  roots.clear();
+  heap::look_for_the_last_time();
+  EXPECT_FALSE(heap::is_deleted(kept));
+  EXPECT_EQ(told().count(Kind::kStack), 1u);
+  expect_valid("two looks");
+}
+
+TEST_F(DeathsTest, AfterTheEndNothingIsRecorded) {
+  born();
+  heap::end_death_samples();
+  born();
+  look();
+  EXPECT_TRUE(told().rows.empty());
+  EXPECT_EQ(told().totals.looks, 0u);
+}
+
+class MovingDeathsTest : public DeathsTest {
+ protected:
+  static constexpr heap::RemapSupport kRemapSupport = {[](void (*patch)(uint64_t*), void (*stopped)(void*), void* argument) {
+                                                         if (patch != nullptr)
+                                                           for (uint64_t* place : places_without_frame) patch(place);
+                                                         stopped(argument);
+                                                         return true;
+                                                       },
+                                                       [](void (*)(uint8_t*, uint8_t*, void*), void*) {}, nullptr};
+  void SetUp() override {
+    DeathsTest::SetUp();
+    heap::set_remap_support(&kRemapSupport);
+  }
+  void TearDown() override {
+    DeathsTest::TearDown();
+    heap::set_remap_support(nullptr);
+  }
+  void configure(core::Knobs& knobs) override {
+    DeathsTest::configure(knobs);
+    knobs.promotion = true;
+  }
+};
+
+// FREEHOLD_STRESS moves objects all the same.
+TEST_F(MovingDeathsTest, NamesStayCurrent) {
+  constexpr size_t kObjects = 60'000;
+  Object* array = allocate(&references_type.table, kObjects);
+  uint64_t local = address(array);
+  places_without_frame.push_back(&local);
+  for (size_t i = 0; i < kObjects; i++) set(reinterpret_cast<Object*>(local), 2 + i, i % 100 == 0 ? born() : plain());
+  look();
+  auto element = [&](size_t i) { return current(reinterpret_cast<Object*>(reinterpret_cast<uint64_t*>(current(reinterpret_cast<Object*>(local)))[2 + i])); };
+  for (size_t i = 0; i < kObjects; i++) {
+    if (i % 10 == 0) continue;
+    Object* object = element(i);
+    reinterpret_cast<uint64_t*>(current(reinterpret_cast<Object*>(local)))[2 + i] = 0;
+    ASSERT_EQ(heap::delete_object(object), heap::DeleteResult::kDeleted);
+  }
+  EXPECT_GT(heap::promote(heap::PromotionScope::kAll), 0u);
+  EXPECT_TRUE(heap::dedangle(true));
+  look();
+  EXPECT_EQ(told().count(Kind::kLives), kObjects / 100);
+  EXPECT_EQ(told().rows.size(), 1u);
+  for (size_t i = 0; i < kObjects; i += 200) reinterpret_cast<uint64_t*>(current(reinterpret_cast<Object*>(local)))[2 + i] = 0;
+  look();
+  EXPECT_EQ(told().count(Kind::kLives), kObjects / 200);
+  EXPECT_EQ(told().count(Kind::kReplaced), kObjects / 200);
+  // What the program has deleted, and a remap has forgotten.
+  for (size_t i = 100; i < kObjects; i += 200) {
+    Object* object = element(i);
+    reinterpret_cast<uint64_t*>(current(reinterpret_cast<Object*>(local)))[2 + i] = 0;
+    ASSERT_EQ(heap::delete_object(object), heap::DeleteResult::kDeleted);
+  }
+  EXPECT_TRUE(heap::dedangle(true));
+  EXPECT_EQ(told().count(Kind::kDeleted), kObjects / 200);
+  EXPECT_EQ(told().count(Kind::kLives), 0u);
+}
+
+class WithoutMemoryTest : public DeathsTest {
+ protected:
+  WithoutMemoryTest() { begins = false; }
+};
+
+TEST_F(WithoutMemoryTest, WithoutTablesItDoesNotBegin) {
+  os::inject_failures("mmap:1+,mprotect:1+");
+  EXPECT_FALSE(heap::begin_deaths());
+  os::inject_failures("mmap:18446744073709551615,mprotect:18446744073709551615");
+  EXPECT_TRUE(heap::begin_deaths());
+}
+
+TEST_F(DeathsTest, BirthsWithoutRoomAreCounted) {
+  plain();
+  os::inject_failures("mmap:1+,mprotect:1+");
+  born();
+  os::inject_failures("mmap:18446744073709551615,mprotect:18446744073709551615");
+  EXPECT_EQ(told().totals.without_room, 1u);
+  EXPECT_EQ(told().totals.samples, 1u);
+  look();
+  EXPECT_TRUE(told().rows.empty());
+}
+
+TEST_F(DeathsTest, RowsWithoutRoomAreCounted) {
+  heap::DeathRow row = {};
+  row.type = &node_type.table;
+  row.samples = 1;
+  heap::DeathLock guard;
+  for (uint32_t i = 0; i < heap::kDeathRows; i++) {
+    row.stack = i;
+    heap::add_death(row);
+  }
+  EXPECT_EQ(heap::deaths_without_room(), heap::kDeathRows / 8);
+  row.stack = 5;
+  heap::add_death(row);  // has a row
+  EXPECT_EQ(heap::deaths_without_room(), heap::kDeathRows / 8);
+  uint64_t fields = 0;
+  while (heap::field_row(&node_type.table, 8 * fields) != nullptr) fields++;
+  EXPECT_EQ(fields, heap::kDeathFieldRows / 8 * 7);
+  std::vector<heap::DeathRow> copy(heap::kDeathRows);
+  std::vector<heap::DeathFieldRow> copied_fields(heap::kDeathFieldRows);
+  size_t used = heap::copy_death_tables(copy.data(), copied_fields.data());
+  row.stack = 1'000'000;
+  while (heap::add_row_to(copy.data(), used, row)) row.stack++;
+  EXPECT_EQ(used, heap::kDeathRows - 1);
+}
+
+// The heap's own sampling: about one for 128 KB, and looks an interval apart or nearly.
+TEST_F(DeathsTest, SamplesAndLooksFollowAllocation) {
+  constexpr uint64_t kMegabytes = 200;
+  int looks = 0;
+  heap::note_birth(plain(), 1);  // its first page
+  for (uint64_t i = 0; i < (kMegabytes << 20) / 40; i++) {
+    plain();
+    if (heap::is_look_due(&context_)) {
+      look();
+      looks++;
+    }
+  }
+  Told now = told();
+  EXPECT_NEAR(static_cast<double>(now.totals.samples), kMegabytes * 8.0, kMegabytes * 2.0);
+  EXPECT_EQ(now.totals.looks, static_cast<uint64_t>(looks));
+  // An interval, the next sample, and some way of its own to the look.
+  EXPECT_GT(looks, static_cast<int>(kMegabytes / 3));
+  EXPECT_LT(looks, static_cast<int>(kMegabytes));
+  EXPECT_EQ(now.count(Kind::kUnseen) + 64 >= now.totals.samples, true);
+  expect_valid("looks");
+}
+
+// A look after each step of a random program says what a model says that keeps its own lists.
+class DeathModelTest : public DeathsTest {
+ protected:
+  static constexpr size_t kSlots = 24, kFields = 3;
+
+  struct Modelled {
+    Object* object;
+    bool sampled, seen, was_shared;
+    // In the last look.
+    size_t places, handles, stacks;
+    std::pair<size_t, size_t> held_by;  // object, field
+    std::array<size_t, kFields> fields;
+  };
+  static constexpr size_t kNobody = SIZE_MAX;
+
+  std::vector<Modelled> all;
+  std::array<uint64_t, kSlots> locals = {}, handle_values = {};
+  std::array<size_t, kSlots> local_of, handle_of;
+  std::map<std::tuple<Kind, uint64_t>, uint64_t> expected;
+  std::set<size_t> alive;
+
+  void make(bool sampled) {
+    all.push_back({sampled ? born() : plain(), sampled, false, false, 0, 0, 0, {kNobody, 0}, {kNobody, kNobody, kNobody}});
+    alive.insert(all.size() - 1);
+  }
+  std::set<size_t> reached() const {
+    std::set<size_t> found;
+    std::vector<size_t> next;
+    auto reach = [&](size_t index) {
+      if (index != kNobody && found.insert(index).second) next.push_back(index);
+    };
+    for (size_t index : local_of) reach(index);
+    for (size_t index : handle_of) reach(index);
+    while (!next.empty()) {
+      size_t index = next.back();
+      next.pop_back();
+      for (size_t field : all[index].fields) reach(field);
+    }
+    return found;
+  }
+  void model_look() {
+    std::set<size_t> now = reached();
+    for (size_t index : alive) {
+      const Modelled& object = all[index];
+      if (!object.sampled || now.count(index) != 0) continue;
+      auto [holder, field] = object.held_by;
+      Kind kind = !object.seen ? Kind::kUnseen : object.was_shared ? Kind::kShared : Kind::kOther;
+      uint64_t offset = 0;
+      if (kind == Kind::kOther && object.places == 1) {
+        kind = now.count(holder) == 0 ? Kind::kHolderDied : Kind::kReplaced;
+        offset = 8 + 8 * field;
+      } else if (kind == Kind::kOther && object.handles != 0) {
+        kind = Kind::kHandle;
+      } else if (kind == Kind::kOther && object.stacks != 0) {
+        kind = Kind::kStack;
+      }
+      expected[{kind, offset}]++;
+    }
+    alive = now;
+    for (size_t index : alive) {
+      Modelled& object = all[index];
+      object.seen = true;
+      object.places = object.handles = object.stacks = 0;
+      object.held_by = {kNobody, 0};
+    }
+    for (size_t index : alive) {
+      for (size_t field = 0; field < kFields; field++) {
+        size_t to = all[index].fields[field];
+        if (to == kNobody || to == index) continue;
+        if (all[to].places++ == 0) all[to].held_by = {index, field};
+      }
+    }
+    for (size_t index : local_of)
+      if (index != kNobody) all[index].stacks++;
+    for (size_t index : handle_of)
+      if (index != kNobody) all[index].handles++;
+    for (size_t index : alive)
+      if (all[index].places + all[index].handles > 1) all[index].was_shared = true;
+  }
+};
+
+TEST_F(DeathModelTest, AgreesWithAModel) {
+  uint64_t seed = seed_of_run();
+  SCOPED_TRACE("FREEHOLD_TEST_SEED=" + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  local_of.fill(kNobody);
+  handle_of.fill(kNobody);
+  for (size_t i = 0; i < kSlots; i++) {
+    places_without_frame.push_back(&locals[i]);
+    handles.push_back(&handle_values[i]);
+  }
+  auto pick = [&]() -> size_t {
+    std::vector<size_t> from(alive.begin(), alive.end());
+    return from.empty() ? kNobody : from[random() % from.size()];
+  };
+  for (int step = 0; step < 3000; step++) {
+    make(random() % 2 == 0);
+    size_t newest = all.size() - 1;
+    for (int i = 0; i < 3; i++) {
+      size_t to = random() % 3 == 0 ? kNobody : random() % 3 == 0 ? newest : pick();
+      uint64_t value = to == kNobody ? 0 : address(all[to].object);
+      size_t slot = random() % kSlots;
+      switch (random() % 4) {
+        case 0:
+          locals[slot] = value;
+          local_of[slot] = to;
+          break;
+        case 1:
+          if (random() % 4 != 0) break;
+          handle_values[slot] = value;
+          handle_of[slot] = to;
+          break;
+        default: {
+          size_t from = pick(), field = random() % kFields;
+          if (from == kNobody) break;
+          all[from].fields[field] = to;
+          reinterpret_cast<uint64_t*>(all[from].object)[1 + field] = value;
+        }
+      }
+    }
+    if (random() % 4 == 0) {
+      look();
+      model_look();
+    }
+  }
+  look();
+  model_look();
+  std::map<std::tuple<Kind, uint64_t>, uint64_t> found;
+  for (const heap::DeathRow& row : told().rows) {
+    if (row.kind != Kind::kLives) found[{row.kind, row.offset}] += row.samples;
+  }
+  EXPECT_EQ(found, expected);
+  EXPECT_GE(expected.size(), 8u);  // all kinds, and all fields
+  uint64_t living = 0;
+  for (size_t index : alive) living += all[index].sampled ? 1 : 0;
+  EXPECT_EQ(told().count(Kind::kLives), living);
+  expect_valid("a random program");
+}
+
+}  // namespace
+}  // namespace freehold::testing

@@ -37,7 +37,8 @@ internal sealed record DeathAdvice(AdviceKind Kind, string Text)
             : elsewhere != 0 ? None(Invariant($"no advice: handles, or what is no field, held {elsewhere} of {dead}"))
             : held.Length == 0 ? None("")
             : held.Select(record => (record.Holder, record.Offset)).Distinct().Count() != 1 ? None("no advice, they disagree: different fields held them last")
-            : stacks != 0 ? None(Invariant($"no advice, they disagree: a field held {held.Sum(record => record.Samples)} of {dead} last, stacks {stacks}"))
+            // One that only a stack held was not there yet, or never: it says nothing of the field.
+            : stacks > held.Sum(record => record.Samples) ? None(Invariant($"no advice, they disagree: a field held {held.Sum(record => record.Samples)} of {dead} last, stacks {stacks}"))
             : Field(profile, site, held, dead);
     }
 

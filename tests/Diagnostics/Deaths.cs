@@ -1,0 +1,166 @@
+using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
+
+namespace Freehold.Diagnostics;
+
+/// <summary>Objects whose deaths are known: what `freehold deaths` has to say of each is known too. Nothing is deleted here.</summary>
+internal static class Deaths
+{
+    private const int Rounds = 30_000;
+    private static readonly List<LivesOn> s_kept = [];
+    private static readonly Node?[] s_first = new Node?[64];
+    private static readonly Node?[] s_second = new Node?[64];
+    private static Replaced? s_replaced;
+    private static long s_sum;
+
+    public static void Run()
+    {
+        for (int i = 0; i < Rounds; i++)
+        {
+            s_sum += Temporaries(i);
+            Replace(i);
+            Own(i);
+            Share(i);
+            if (i % 100 == 0)
+            {
+                s_kept.Add(new LivesOn());
+            }
+        }
+
+        GC.KeepAlive(s_sum);
+    }
+
+    /// <summary>The same without an end, until the process is ended from outside.</summary>
+    public static void RunForEver()
+    {
+        Console.WriteLine("ready");
+        while (true)
+        {
+            Run();
+        }
+    }
+
+    /// <summary>A child of a fork goes on, allocates and exits first: the file is its parent's.</summary>
+    public static unsafe void Fork()
+    {
+        Run();
+        int child = ForkProcess();
+        Run();
+        if (child == 0)
+        {
+            Exit(0);
+        }
+        else
+        {
+            int status;
+            if (Wait(child, &status, 0) != child || status != 0)
+            {
+                throw new InvalidOperationException($"the child ended with {status}");
+            }
+        }
+    }
+
+    [DllImport("libc", EntryPoint = "fork")]
+    private static extern int ForkProcess();
+
+    [DllImport("libc", EntryPoint = "exit")]
+    private static extern void Exit(int status);
+
+    [DllImport("libc", EntryPoint = "waitpid")]
+    private static extern unsafe int Wait(int child, int* status, int options);
+
+    // Dead when it returns, or before.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static int Temporaries(int i)
+    {
+        int sum = 0;
+        for (int j = 0; j < 8; j++)
+        {
+            sum += Use(new Temporary(i, Fill(j)));
+        }
+
+        return sum;
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static byte[] Fill(int j) => new byte[400 + j];
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static int Use(Temporary temporary) => temporary.Number + temporary.Content.Length;
+
+    // A static has it until the next one comes.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static void Replace(int i)
+    {
+        if (i % 50 == 0)
+        {
+            s_replaced = new Replaced(i);
+        }
+    }
+
+    // A child of an owner, which the first of two arrays has for 64 rounds.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static void Own(int i) => Owners.All[i % Owners.All.Length] = new Owner(new Child(i));
+
+    // Two arrays have it.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static void Share(int i) => s_first[i % 64] = s_second[i % 64] = new Node(i);
+
+    private static class Owners
+    {
+        public static readonly Owner?[] All = new Owner?[512];
+    }
+
+    private sealed class Temporary(int number, byte[] content)
+    {
+        public int Number => number;
+
+        public byte[] Content => content;
+    }
+
+    private sealed class Replaced(int number)
+    {
+        private readonly byte[] _some = new byte[100];
+
+        public int Number => number + _some.Length;
+
+        // So large that samples meet it.
+        private Block _block;
+    }
+
+    [InlineArray(25_000)]
+    private struct Block
+    {
+        private long _first;
+    }
+
+    private sealed class Owner(Child child)
+    {
+        public Child Child => child;
+    }
+
+    private sealed class Child(int number)
+    {
+        private Small _small;
+
+        public int Number => number;
+    }
+
+    [InlineArray(200)]
+    private struct Small
+    {
+        private long _first;
+    }
+
+    private sealed class Node(int number)
+    {
+        private Small _small;
+
+        public int Number => number;
+    }
+
+    private sealed class LivesOn
+    {
+        private Small _small;
+    }
+}

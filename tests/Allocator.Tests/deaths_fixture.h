@@ -54,11 +54,13 @@ class DeathsTest : public ReachabilityTest {
     handles.clear();
     places_without_frame.clear();
     heap::set_holder_support(&kHolderSupport);
+    heap::thread_heap.is_not_sampled = true;  // but what born() makes
     if (begins) {
       ASSERT_TRUE(heap::begin_deaths());
     }
   }
   void TearDown() override {
+    heap::thread_heap.is_not_sampled = false;
     heap::set_marking_look(nullptr);
     heap::set_holder_support(nullptr);
     ReachabilityTest::TearDown();

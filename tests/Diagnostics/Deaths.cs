@@ -111,6 +111,8 @@ internal static class Deaths
         public static readonly Owner?[] All = new Owner?[512];
     }
 
+#pragma warning disable CS0169 // never used: they are there for their size, so that samples meet their objects
+
     private sealed class Temporary(int number, byte[] content)
     {
         public int Number => number;
@@ -124,7 +126,6 @@ internal static class Deaths
 
         public int Number => number + _some.Length;
 
-        // So large that samples meet it.
         private Block _block;
     }
 

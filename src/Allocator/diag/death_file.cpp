@@ -65,7 +65,7 @@ bool write_all(int file, const void* bytes, size_t size) noexcept {
 }
 
 bool fails(char* reason, size_t capacity, const char* why) noexcept {
-  snprintf(reason, capacity, "'%s' cannot be written: %s", state.path, why);
+  snprintf(reason, capacity, "'%.300s' cannot be written: %s", state.path, why);
   return false;
 }
 

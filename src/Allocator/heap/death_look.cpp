@@ -58,6 +58,9 @@ bool still_leads_to(const Holding& held, uint64_t object) noexcept {
   uint64_t value = 0, holder = current_of(reinterpret_cast<uint64_t>(held.holder));
   return core::try_load(reinterpret_cast<const uint64_t*>(holder + held.offset), &value) && value != 0 && current_of(value) == object;
 }
+// Elements of an array are one field to whoever is told of them.
+uint64_t told_offset(const MethodTable* type, uint64_t offset) noexcept { return type->has_component_size() ? 0 : offset; }
+DeathFieldRow* row_of_field(const MethodTable* type, uint64_t offset) noexcept { return field_row(type, told_offset(type, offset)); }
 bool was_held_alone(const DeathSample& sample) noexcept { return sample.seen != 0 && sample.held.places() == 1 && sample.held.fields == 1; }
 
 // The kind of end, and what the row has to say of its holder.
@@ -72,7 +75,7 @@ void describe_end(const Marking& marking, const DeathSample& sample, DeathRow* r
     if (!died && still_leads_to(held, sample.object)) return;
     row->kind = died ? DeathKind::kHolderDied : DeathKind::kReplaced;
     row->holder_type = held.type;
-    row->offset = static_cast<uint32_t>(held.offset);
+    row->offset = static_cast<uint32_t>(told_offset(held.type, held.offset));
   } else if (held.handles != 0) {
     row->kind = DeathKind::kHandle;
   } else if (held.stacks != 0) {
@@ -84,7 +87,7 @@ void describe_end(const Marking& marking, const DeathSample& sample, DeathRow* r
 
 void count_for_field(const Marking& marking, const DeathSample& sample, bool dead) noexcept {
   if (!was_held_alone(sample)) return;
-  DeathFieldRow* row = field_row(sample.held.type, sample.held.offset);
+  DeathFieldRow* row = row_of_field(sample.held.type, sample.held.offset);
   if (row == nullptr) return;
   if (has_died(marking, sample.held)) (dead ? row->died : row->survived)++;
   else if (!still_leads_to(sample.held, sample.object)) (dead ? row->replaced : row->moved)++;
@@ -118,7 +121,7 @@ void add_field(DeathSample& sample, Object* holder, const MethodTable* type, uin
     held.other = holder;
     held.other_type = type;
     held.other_offset = offset;
-  } else if (DeathFieldRow* row = field_row(type, offset); row != nullptr) {
+  } else if (DeathFieldRow* row = row_of_field(type, offset); row != nullptr) {
     row->shared++;
   }
   if (held.fields != UINT32_MAX) held.fields++;
@@ -207,9 +210,9 @@ void note_held(DeathSample& sample, uint64_t now) noexcept {
   bool shared = held.places() > 1;
   sample.was_shared |= shared;
   if (held.fields == 0) return;
-  if (DeathFieldRow* row = field_row(held.type, held.offset); row != nullptr) (shared ? row->shared : row->held)++;
+  if (DeathFieldRow* row = row_of_field(held.type, held.offset); row != nullptr) (shared ? row->shared : row->held)++;
   if (held.fields == 1) return;
-  if (DeathFieldRow* row = field_row(held.other_type, held.other_offset); row != nullptr) row->shared++;
+  if (DeathFieldRow* row = row_of_field(held.other_type, held.other_offset); row != nullptr) row->shared++;
 }
 
 void look(const Marking& marking) noexcept {
@@ -306,7 +309,7 @@ void take_deaths(DeathRow* rows, DeathFieldRow* fields, DeathTotals* totals) noe
     const Holding& held = sample.held;
     if (!sample.was_shared && held.fields == 1) {
       row.holder_type = held.type;
-      row.offset = static_cast<uint32_t>(held.offset);
+      row.offset = static_cast<uint32_t>(told_offset(held.type, held.offset));
     }
     if (!add_row_to(rows, used, row)) lost++;
   }

@@ -30,7 +30,7 @@ struct DeathRow {
   const core::MethodTable* holder_type;  // of kHolderDied and kReplaced; one that is no type: static fields
   uint64_t method;                       // of kStack: a place in the code of the method whose frame held it; 0: not known
   uint32_t stack;                        // where it was allocated: heap/stack_store.h
-  uint32_t offset;                       // of the field in holder_type, in bytes from the object's address
+  uint32_t offset;                       // of the field in holder_type, in bytes from the object's address; 0: an element of an array
   DeathKind kind;
   uint8_t alive_after;  // when it was last seen alive, so many of the innermost frames of its allocation had returned
   uint8_t dead_by;      // when it was found dead, likewise

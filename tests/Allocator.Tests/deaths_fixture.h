@@ -28,25 +28,27 @@ class DeathsTest : public ReachabilityTest {
   static inline std::vector<uint64_t*> handles, places_without_frame;
   static constexpr uint64_t kThread = 17;
 
-  static constexpr heap::HolderSupport kHolderSupport = {
-      [](void (*frame)(const heap::FrameSeen&, void*), void (*slot)(const void*, void*), void* argument) {
-        for (const Frame& there : frames) {
-          frame(there.seen, argument);
-          for (const uint64_t* place : there.places) slot(place, argument);
-        }
-      },
-      [](void (*fn)(heap::HolderRoot, const void*, uintptr_t, bool, void*), void* argument) {
-        for (const Frame& there : frames)
-          for (const uint64_t* place : there.places) fn(heap::HolderRoot::kStack, place, *place, false, argument);
-        for (const uint64_t* place : places_without_frame) fn(heap::HolderRoot::kStack, place, *place, false, argument);
-        for (const uint64_t* handle : handles) fn(heap::HolderRoot::kHandle, handle, *handle, false, argument);
-      },
-      [](heap::FrameSeen* into, size_t capacity) {
-        size_t count = 0;
-        for (const Frame& there : frames)
-          if (there.seen.thread == kThread && count < capacity) into[count++] = there.seen;
-        return count;
-      }};
+  static constexpr heap::HolderSupport kHolderSupport = {[](void (*frame)(const heap::FrameSeen&, void*), void (*slot)(const void*, void*), void* argument) {
+                                                           for (const Frame& there : frames) {
+                                                             frame(there.seen, argument);
+                                                             for (const uint64_t* place : there.places) slot(place, argument);
+                                                           }
+                                                         },
+                                                         [](void (*fn)(heap::HolderRoot, const void*, uintptr_t, bool, void*), void* argument) {
+                                                           for (const Frame& there : frames)
+                                                             for (const uint64_t* place : there.places)
+                                                               fn(heap::HolderRoot::kStack, place, *place, false, argument);
+                                                           for (const uint64_t* place : places_without_frame)
+                                                             fn(heap::HolderRoot::kStack, place, *place, false, argument);
+                                                           for (const uint64_t* handle : handles)
+                                                             fn(heap::HolderRoot::kHandle, handle, *handle, false, argument);
+                                                         },
+                                                         [](heap::FrameSeen* into, size_t capacity) {
+                                                           size_t count = 0;
+                                                           for (const Frame& there : frames)
+                                                             if (there.seen.thread == kThread && count < capacity) into[count++] = there.seen;
+                                                           return count;
+                                                         }};
 
   void SetUp() override {
     ReachabilityTest::SetUp();

@@ -63,6 +63,22 @@ TEST(Knobs, Reclaim) {
     EXPECT_FALSE(read({bad}, &error)) << bad;
 }
 
+// A profile has its own way of deleting, and objects keep their places.
+TEST(Knobs, DeathsSetOthers) {
+  std::string error;
+  ASSERT_TRUE(read({}, &error)) << error;
+  EXPECT_FALSE(core::knobs.records_deaths() || core::knobs.samples_allocations());
+  ASSERT_TRUE(read({"FREEHOLD_DEATHS=/tmp/deaths-%p", "FREEHOLD_RECLAIM=report"}, &error)) << error;
+  EXPECT_TRUE(core::knobs.records_deaths() && core::knobs.samples_allocations());
+  EXPECT_STREQ(core::knobs.deaths, "/tmp/deaths-%p");
+  EXPECT_EQ(core::knobs.reclaim, core::Reclaim::kManual);
+  EXPECT_FALSE(core::knobs.reclaim_concurrent || core::knobs.promotion);
+  EXPECT_FALSE(read({"FREEHOLD_DEATHS=deaths", "FREEHOLD_DEBUG=1"}, &error));
+  EXPECT_NE(error.find("FREEHOLD_DEATHS does not go with FREEHOLD_DEBUG"), std::string::npos) << error;
+  EXPECT_FALSE(read({("FREEHOLD_DEATHS=" + std::string(core::kPathAtMost, 'x')).c_str()}, &error));
+  EXPECT_NE(error.find("FREEHOLD_DEATHS"), std::string::npos) << error;
+}
+
 TEST(Knobs, StressIsAListOfModes) {
   std::string error;
   struct {

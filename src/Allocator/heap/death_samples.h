@@ -35,12 +35,12 @@ struct Holding {
 struct DeathSample {
   uint64_t object;                // the name that it had last
   const core::MethodTable* type;  // null until a look has found it alive
-  uint64_t born;    // bytes that all threads had allocated
-  uint64_t thread;  // that allocated it
-  uint64_t seen;    // bytes that all threads had allocated when it was last seen alive, 0: never
-  uint32_t stack;   // heap/stack_store.h
-  uint32_t weight;  // KB that it stands for
-  uint8_t frames;   // of `birth`, the innermost first
+  uint64_t born;                  // bytes that all threads had allocated
+  uint64_t thread;                // that allocated it
+  uint64_t seen;                  // bytes that all threads had allocated when it was last seen alive, 0: never
+  uint32_t stack;                 // heap/stack_store.h
+  uint32_t weight;                // KB that it stands for
+  uint8_t frames;                 // of `birth`, the innermost first
   uint8_t alive_after;
   bool was_shared;  // in some look
   BirthFrame birth[kBirthFrames];

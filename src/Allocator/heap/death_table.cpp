@@ -32,7 +32,8 @@ uint64_t mix(uint64_t hash, uint64_t value) noexcept {
 uint64_t number(const void* pointer) noexcept { return reinterpret_cast<uint64_t>(pointer); }
 
 uint64_t details_of(const DeathRow& row) noexcept {
-  return uint64_t{row.stack} << 32 | static_cast<uint64_t>(row.kind) << 24 | uint64_t{row.alive_after} << 16 | uint64_t{row.dead_by} << 8 | (row.frame_gone ? 1 : 0);
+  return uint64_t{row.stack} << 32 | static_cast<uint64_t>(row.kind) << 24 | uint64_t{row.alive_after} << 16 | uint64_t{row.dead_by} << 8 |
+         (row.frame_gone ? 1 : 0);
 }
 bool is_same(const DeathRow& a, const DeathRow& b) noexcept {
   return a.type == b.type && a.holder_type == b.holder_type && a.method == b.method && a.offset == b.offset && details_of(a) == details_of(b);

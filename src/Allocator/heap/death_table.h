@@ -61,7 +61,7 @@ inline constexpr size_t kDeathRows = size_t{1} << 16, kDeathFieldRows = size_t{1
 bool reserve_death_tables() noexcept;
 
 // The caller holds the lock of heap/death_samples.h for all of these.
-void add_death(const DeathRow& row) noexcept;  // one, or what the row says
+void add_death(const DeathRow& row) noexcept;                                       // one, or what the row says
 DeathFieldRow* field_row(const core::MethodTable* type, uint64_t offset) noexcept;  // null: no room
 
 // Copies for somebody who goes on to read them: `rows` and `fields` have room for the tables. Returns how many rows are used.

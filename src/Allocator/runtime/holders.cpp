@@ -33,23 +33,74 @@ struct References {
   void (*callback)(void* references, uintptr_t* place, uint32_t flags);
   void (*slot)(const void* place, void* argument);
   void* argument;
+  // Of a thread that a signal has stopped: roots of the runtime are in the signal's registers, those that the iterator leads to in its copy.
+  const LimitedContext* copy;
+  const ucontext_t* interrupted;
+
+  const void* place_of(uintptr_t* place) const noexcept {
+    constexpr int kRegisters[] = {REG_RIP, REG_RSP, REG_RBP, REG_RAX, REG_RBX, REG_RDX, REG_R12, REG_R13, REG_R14, REG_R15};
+    static_assert(sizeof kRegisters / sizeof(int) == sizeof(LimitedContext) / sizeof(uintptr_t));
+    size_t index = (reinterpret_cast<uintptr_t>(place) - reinterpret_cast<uintptr_t>(copy)) / sizeof(uintptr_t);
+    if (copy == nullptr || index >= sizeof(LimitedContext) / sizeof(uintptr_t)) return place;
+    return &interrupted->uc_mcontext.gregs[kRegisters[index]];
+  }
 };
+
+RegisterDisplay display_of(const ucontext_t& context) noexcept {
+  // In the order of the instruction set's numbers, the stack pointer left out.
+  constexpr int kRegisters[15] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RBP, REG_RSI, REG_RDI, REG_R8,
+                                  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+  const greg_t* registers = context.uc_mcontext.gregs;
+  RegisterDisplay display;
+  for (int i = 0; i < 15; i++) display.registers[i] = const_cast<greg_t*>(&registers[kRegisters[i]]);
+  display.stack_pointer = static_cast<uintptr_t>(registers[REG_RSP]);
+  display.ip = static_cast<uintptr_t>(registers[REG_RIP]);
+  return display;
+}
+
+LimitedContext limited(const ucontext_t& context) noexcept {
+  auto value = [&](int number) noexcept { return static_cast<uintptr_t>(context.uc_mcontext.gregs[number]); };
+  return {.ip = value(REG_RIP),
+          .stack_pointer = value(REG_RSP),
+          .rbp = value(REG_RBP),
+          .rax = value(REG_RAX),
+          .rbx = value(REG_RBX),
+          .rdx = value(REG_RDX),
+          .r12 = value(REG_R12),
+          .r13 = value(REG_R13),
+          .r14 = value(REG_R14),
+          .r15 = value(REG_R15)};
+}
 
 void walk(Thread& thread, void (*found)(const heap::FrameSeen& frame, void* argument), References* references) noexcept {
   bool is_own = &thread == &tls_CurrentThread;
   void* innermost = is_own ? thread.deferred_frame : thread.transition_frame;
   if (!Thread::is_frame(innermost)) return;
   StackIterator iterator;
-  initialize_stack_walk(&iterator, &thread, innermost, StackIterator::kTraceFlags);
+  LimitedContext copy;
+  // A signal has stopped it: in the innermost frame the registers that a call would not preserve count as well.
+  bool is_interrupted = reinterpret_cast<uintptr_t>(innermost) == Thread::kInterrupted;
+  references->copy = nullptr;
+  if (is_interrupted) {
+    if (thread.interrupted == nullptr) return;
+    copy = limited(*thread.interrupted);
+    references->copy = &copy;
+    references->interrupted = thread.interrupted;
+    initialize_stack_walk(&iterator, &thread, &copy, StackIterator::kTraceFlags);
+  } else {
+    initialize_stack_walk(&iterator, &thread, innermost, StackIterator::kTraceFlags);
+  }
   begin_stack_walk(&iterator);
-  // A signal has stopped it: the registers that a call would not preserve count as well.
-  bool active = reinterpret_cast<uintptr_t>(innermost) == Thread::kInterrupted;
+  bool active = is_interrupted;
   while (iterator.ip != 0) {
     heap::FrameSeen frame;
     MethodInfo method;
     if (describe(&iterator, thread, &frame, &method)) {
       found(frame, references->argument);
-      enumerate_references(runtime_instance()->code_manager, &method, reinterpret_cast<void*>(iterator.ip), registers_of(&iterator), references, active);
+      RegisterDisplay whole;
+      RegisterDisplay* display = registers_of(&iterator);
+      if (active) *(display = &whole) = display_of(*thread.interrupted);
+      enumerate_references(runtime_instance()->code_manager, &method, reinterpret_cast<void*>(iterator.ip), display, references, active);
     }
     active = false;
     find_method_of_frame(&iterator);
@@ -60,9 +111,9 @@ void walk(Thread& thread, void (*found)(const heap::FrameSeen& frame, void* argu
 void for_each_frame(void (*frame)(const heap::FrameSeen& frame, void* argument), void (*slot)(const void* place, void* argument), void* argument) noexcept {
   References references = {[](void* references, uintptr_t* place, uint32_t) {
                              auto& to = *static_cast<References*>(references);
-                             if (*place != 0) to.slot(place, to.argument);
+                             if (*place != 0) to.slot(to.place_of(place), to.argument);
                            },
-                           slot, argument};
+                           slot, argument, nullptr, nullptr};
   for (Thread* thread = *runtime_instance()->threads; thread != nullptr; thread = thread->next)
     if ((thread->state & Thread::kAttached) != 0) walk(*thread, frame, &references);
 }

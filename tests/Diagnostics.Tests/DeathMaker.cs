@@ -46,11 +46,11 @@ internal sealed class DeathMaker
         return this;
     }
 
-    public DeathMaker Death(DeathKind kind, long samples, int type = 0, int stack = 0, int holder = -1, long offset = 0, int method = -1, int aliveAfter = 255, int deadBy = 255)
+    public DeathMaker Death(DeathKind kind, long samples, int type = 0, int stack = 0, int holder = -1, long offset = 0, int method = -1, bool frameGone = false, int aliveAfter = 255, int deadBy = 255)
     {
         _deaths.Add(new JsonObject
         {
-            ["type"] = type, ["stack"] = stack, ["kind"] = (int)kind, ["holder"] = holder, ["offset"] = offset, ["method"] = method, ["frameGone"] = false, ["aliveAfter"] = aliveAfter,
+            ["type"] = type, ["stack"] = stack, ["kind"] = (int)kind, ["holder"] = holder, ["offset"] = offset, ["method"] = method, ["frameGone"] = frameGone, ["aliveAfter"] = aliveAfter,
             ["deadBy"] = deadBy, ["samples"] = samples, ["bytes"] = samples * 131_072, ["ageSeen"] = samples * 10_000, ["ageDead"] = samples * 20_000,
         });
         return this;

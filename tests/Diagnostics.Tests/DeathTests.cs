@@ -22,11 +22,11 @@ public sealed class DeathTests : IDisposable
         Assert.True(profile.GetProperty("atExit").GetBoolean());
         Assert.Equal(0, profile.GetProperty("withoutRoom").GetInt64());
         JsonElement temporary = Site(profile, "Temporary"), content = Site(profile, "System.Byte[]", "Deaths.Fill"), replaced = Site(profile, "Replaced"), child = Site(profile, "Child"),
-            shared = Site(profile, "Node"), lives = Site(profile, "LivesOn");
+            shared = Site(profile, "Node"), held = Site(profile, "Held"), lives = Site(profile, "LivesOn");
         Assert.Equal("scope", Advice(temporary));
-        Assert.Contains("Deaths.Temporaries(", Because(temporary), StringComparison.Ordinal);
         Assert.Equal("scope", Advice(content));
-        Assert.Contains("Deaths.Temporaries(", Because(content), StringComparison.Ordinal);
+        Assert.Equal("scope", Advice(held));
+        Assert.Contains("Heap.Scope in Freehold.Diagnostics.Deaths.Hold(", Because(held), StringComparison.Ordinal);
         Assert.Equal("replaced", Advice(replaced));
         Assert.Contains("a static field", Because(replaced), StringComparison.Ordinal);
         Assert.Equal("owned", Advice(child));

@@ -19,6 +19,11 @@ internal static class Deaths
         {
             s_sum += Temporaries(i);
             Replace(i);
+            if (i % 50 == 0)
+            {
+                s_sum += Hold(i);
+            }
+
             Own(i);
             Share(i);
             if (i % 100 == 0)
@@ -88,6 +93,20 @@ internal static class Deaths
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static int Use(Temporary temporary) => temporary.Number + temporary.Content.Length;
 
+    // A local has it while others are allocated.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static int Hold(int i)
+    {
+        var held = new Held(i);
+        int sum = 0;
+        for (int j = 0; j < 1_000; j++)
+        {
+            sum += Fill(j % 8).Length;
+        }
+
+        return sum + held.Number;
+    }
+
     // A static has it until the next one comes.
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static void Replace(int i)
@@ -118,6 +137,13 @@ internal static class Deaths
         public int Number => number;
 
         public byte[] Content => content;
+    }
+
+    private sealed class Held(int number)
+    {
+        private Block _block;
+
+        public int Number => number;
     }
 
     private sealed class Replaced(int number)

@@ -39,7 +39,7 @@ internal static class AllocationStack
     internal static string DescribePlace(nint address)
     {
         string text = new StackTrace([FrameAt(address, needFileInfo: true)]).ToString().Trim();
-        return text.StartsWith("at ", StringComparison.Ordinal) ? text[3..] : text;
+        return text.StartsWith("at ", StringComparison.Ordinal) ? text[3..] : text.Length == 0 ? "(a method without a name)" : text;
     }
 
     /// <summary>The place as a stack trace names it: "   at Namespace.Type.Method()".</summary>

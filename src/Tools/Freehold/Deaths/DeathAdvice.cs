@@ -24,8 +24,14 @@ internal sealed record DeathAdvice(AdviceKind Kind, string Text)
             return None(Invariant($"too few: {dead} died"));
         }
 
-        DeathAdvice field = Field(profile, site, dead), scope = field.Kind == AdviceKind.None ? Scope(site, dead) : field;
-        return scope.Kind != AdviceKind.None || field.Text.Length == 0 ? scope : field;
+        // A few that live are there at each end of a run.
+        if (site.Living > dead / 10 && site.Of(DeathKind.Unseen) + site.Of(DeathKind.Stack) == dead)
+        {
+            return None(Invariant($"no advice: {site.Living} live on beside {dead} that died"));
+        }
+
+        DeathAdvice field = Field(profile, site, dead);
+        return field.Text.Length != 0 ? field : Scope(profile, site, dead);
     }
 
     // Without a text where no field had a part in it.
@@ -74,26 +80,29 @@ internal sealed record DeathAdvice(AdviceKind Kind, string Text)
         return replaced == 0 ? new(AdviceKind.Owned, owned) : new(AdviceKind.OwnedAndReplaced, owned + ". And " + old);
     }
 
-    private static DeathAdvice Scope(DeathSite site, long dead)
+    // Only stacks held them, or nobody knows what did. Which frame of the allocation's stack they die in is not said: a method that was called again from the same place has an equal frame.
+    private static DeathAdvice Scope(DeathProfile profile, DeathSite site, long dead)
     {
-        if (site.Stack.Count == 0)
+        if (!site.Stack.Any(place => !IsFramework(place)))
         {
-            return None("where they were allocated was not recorded");
+            return None("where they were allocated was not recorded, or is not in the program");
         }
 
-        // Seen alive after so many frames had returned, also of those that live.
-        int outlived = site.Records.Max(record => record.AliveAfter ?? 0);
-        for (int frame = outlived; frame < site.Stack.Count; frame++)
+        DeathRecord[] seen = [.. site.Records.Where(record => record.Kind == DeathKind.Stack && record.Method >= 0 && !IsFramework(profile.Places[record.Method]))];
+        long count = site.Of(DeathKind.Stack);
+        if (count == 0)
         {
-            long by = site.Records.Where(record => record.DeadBy <= frame).Sum(record => record.Samples);
-            if (by >= Least && !IsFramework(site.Stack[frame]))
-            {
-                long seen = site.Records.Where(record => record.AliveAfter is not null).Sum(record => record.Samples);
-                return new(AdviceKind.Scope, Invariant($"using (Heap.Scope()) around {(frame == 0 ? "the allocation" : "the call")} in {site.Stack[frame]}: {by} of {dead} were dead while that method ran; none of {seen} that were seen alive was so after it had returned"));
-            }
+            return new(AdviceKind.Scope, Invariant($"Heap.Scope in a method below that does not give them out: no look found one of {dead} alive"));
         }
 
-        return None(outlived >= site.Stack.Count ? "some outlive all methods of the recorded stack" : "no method of the program was seen to outlive them");
+        if (seen.Sum(record => record.Samples) < Least)
+        {
+            return new(AdviceKind.Scope, Invariant($"Heap.Scope in a method below that does not give them out: only stacks held the {count} of {dead} that a look found alive"));
+        }
+
+        IGrouping<string, DeathRecord> most = seen.GroupBy(record => MethodOf(profile.Places[record.Method])).OrderByDescending(records => records.Sum(record => record.Samples)).ThenBy(records => records.Key, StringComparer.Ordinal).First();
+        long held = most.Sum(record => record.Samples), gone = most.Where(record => record.FrameGone).Sum(record => record.Samples);
+        return new(AdviceKind.Scope, Invariant($"Heap.Scope in {most.Key}: only stacks held the {count} of {dead} that a look found alive, its own held {held}, and {gone} of these were found dead when it had returned"));
     }
 
     public static string NameOf(DeathProfile profile, int type, long offset)
@@ -104,6 +113,9 @@ internal sealed record DeathAdvice(AdviceKind Kind, string Text)
 
     // What HeapDump of System.Heap calls what is no type of the program's.
     private static bool IsStatic(DeathProfile profile, int type) => profile.Types[type] == "(static fields)";
+
+    // Without the line or the offset.
+    private static string MethodOf(string place) => place.IndexOf(") ", StringComparison.Ordinal) is var end and >= 0 ? place[..(end + 1)] : place;
 
     // A program cannot put a scope there.
     private static bool IsFramework(string place) => place.StartsWith("System.", StringComparison.Ordinal) || place.StartsWith("Microsoft.", StringComparison.Ordinal) || place.StartsWith("Internal.", StringComparison.Ordinal);

@@ -229,7 +229,7 @@ public sealed class DeathFileTests : IDisposable
 
     public static TheoryData<string, string> WrongValues => new()
     {
-        { "type", "2" }, { "type", "-1" }, { "type", "1.5" }, { "stack", "9" }, { "kind", "9" }, { "holder", "-2" }, { "holder", "99" }, { "offset", "-8" }, { "method", "77" }, { "frameGone", "1" },
+        { "type", "3" }, { "type", "-1" }, { "type", "1.5" }, { "stack", "9" }, { "kind", "9" }, { "holder", "-2" }, { "holder", "99" }, { "offset", "-8" }, { "method", "77" }, { "frameGone", "1" },
         { "aliveAfter", "3" }, { "deadBy", "256" }, { "samples", "-1" }, { "bytes", "9223372036854775807" }, { "ageSeen", "\"x\"" }, { "ageDead", "null" },
     };
 

@@ -280,7 +280,7 @@ void look_at_deaths() noexcept {
   if (!records_deaths()) return;
   reclaim();
   ThreadTotals totals = thread_totals();
-  uint64_t interval = std::max(kLeastLookInterval, totals.live_bytes() / 2);
+  uint64_t interval = std::max(kLeastLookInterval, totals.live_bytes());
   state.interval.store(interval, std::memory_order_relaxed);
   state.next.store(totals.allocated_bytes + interval, std::memory_order_relaxed);
   bool tells = false;

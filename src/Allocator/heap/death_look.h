@@ -1,6 +1,6 @@
 // FREEHOLD_DEATHS: looks at the sampled objects, each in a marking with the threads stopped: which died since the look before, what held them then, and what holds those that live. What is told of
 // an object was seen; between two looks nothing is known. Looks come soon after a sample, at random: between a page and an interval of allocations, as often in each octave, so that short lives
-// are met too. An interval is 1 MB at least, or half of what lives, so that the looks take a bounded multiple of the program's own time.
+// are met too. An interval is 1 MB at least, or as much as lives, so that the looks take a bounded multiple of the program's own time.
 #pragma once
 
 #include <cstddef>

@@ -28,8 +28,26 @@ internal static unsafe class DeathProfile
         }
     }
 
-    /// <summary>One thread at a time: the others wait. `last`: the process exits.</summary>
+    /// <summary>Says on standard error what goes wrong, and never throws. `last`: the process exits.</summary>
+    [SuppressMessage("Design", "CA1031:Do not catch general exception types", Justification = "The program goes on, or exits as it would, whatever a profile comes to.")]
     internal static void Write(bool last)
+    {
+        try
+        {
+            WriteOrThrow(last);
+        }
+        catch (Exception exception) when (exception is OutOfMemoryException or InsufficientMemoryException)
+        {
+            HeapEvents.WriteError("Freehold: FREEHOLD_DEATHS: there is no memory to write the file; what was written before is there.");
+        }
+        catch (Exception exception)
+        {
+            HeapEvents.WriteError("Freehold: FREEHOLD_DEATHS: the file could not be written: " + exception.Message);
+        }
+    }
+
+    // One thread at a time: the others wait.
+    private static void WriteOrThrow(bool last)
     {
         lock (s_lock)
         {
@@ -64,22 +82,7 @@ internal static unsafe class DeathProfile
     }
 
     [UnmanagedCallersOnly]
-    [SuppressMessage("Design", "CA1031:Do not catch general exception types", Justification = "The process exits with success or not, whatever a profile comes to.")]
-    private static void WriteAtExit()
-    {
-        try
-        {
-            Write(last: true);
-        }
-        catch (Exception exception) when (exception is OutOfMemoryException or InsufficientMemoryException)
-        {
-            HeapEvents.WriteError("Freehold: FREEHOLD_DEATHS: there is no memory to write the file; what was written before is there.");
-        }
-        catch (Exception exception)
-        {
-            HeapEvents.WriteError("Freehold: FREEHOLD_DEATHS: the file could not be written: " + exception.Message);
-        }
-    }
+    private static void WriteAtExit() => Write(last: true);
 
     // Types, stacks and places in code are numbers in the rows, and told once: their names follow behind.
     private static byte[] Describe(ReadOnlySpan<DeathRow> rows, ReadOnlySpan<DeathFieldRow> fields, in DeathTotals totals, bool last)

@@ -181,6 +181,26 @@ TEST_F(DeathsTest, WhatOutlivesItsHolderCountsAgainstTheField) {
   EXPECT_EQ(told().field(&node_type.table, kFirstField).died, 0u);
 }
 
+// A field of a base type is one field, whatever derived objects hold it; one that only the derived type has is its own.
+TEST_F(DeathsTest, FieldsBelongToTheTypeThatDeclaresThem) {
+  static TypeOf<core::MethodTable::kHasPointers | kClass, 32> base = {{0, 16 - 32, 8, 1}, {core::MethodTable::kHasPointers | kClass, 32, nullptr, 1, 0, 0}};
+  static TypeOf<core::MethodTable::kHasPointers | kClass, 40> derived = {{0, 24 - 40, 8, 1},
+                                                                         {core::MethodTable::kHasPointers | kClass, 40, &base.table, 1, 0, 0}};
+  Object* owner = plain(&derived.table);
+  set(owner, 1, born());
+  set(owner, 3, born());
+  uint64_t local = address(owner);
+  places_without_frame.push_back(&local);
+  look();
+  local = 0;
+  look();
+  Told now = told();
+  EXPECT_EQ(now.field(&base.table, kFirstField).died, 1u);
+  EXPECT_EQ(now.field(&derived.table, kFirstField).held, 0u);
+  EXPECT_EQ(now.field(&derived.table, 24).died, 1u);
+  EXPECT_EQ(now.count(Kind::kHolderDied), 2u);
+}
+
 TEST_F(DeathsTest, WhatTheProgramDeletes) {
   Object* object = born();
   uint64_t local = address(object);

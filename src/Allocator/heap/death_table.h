@@ -27,7 +27,7 @@ inline constexpr uint8_t kNotKnown = 255;  // of alive_after and dead_by
 // System.DeathRow has the same layout. All but the last four members are the key.
 struct DeathRow {
   const core::MethodTable* type;         // null: the row is not used
-  const core::MethodTable* holder_type;  // of kHolderDied and kReplaced; one that is no type: static fields
+  const core::MethodTable* holder_type;  // of kHolderDied and kReplaced, the type that declares the field; one that is no type: static fields
   uint64_t method;                       // of kStack: a place in the code of the method whose frame held it; 0: not known
   uint32_t stack;                        // where it was allocated: heap/stack_store.h
   uint32_t offset;                       // of the field in holder_type, in bytes from the object's address; 0: an element of an array

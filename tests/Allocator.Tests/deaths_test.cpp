@@ -136,6 +136,22 @@ TEST_F(DeathsTest, WhatSeveralPlacesHeldAtOnceOnceIsShared) {
   EXPECT_EQ(now.field(&node_type.table, kSecondField).shared, 1u);
 }
 
+TEST_F(DeathsTest, EachOfManyFieldsIsShared) {
+  Object* object = born();
+  uint64_t locals[3];
+  for (size_t i = 0; i < 3; i++) {
+    Object* owner = plain();
+    set(owner, 1 + i, object);
+    locals[i] = address(owner);
+    places_without_frame.push_back(&locals[i]);
+  }
+  look();
+  for (uint64_t offset : {8u, 16u, 24u}) {
+    EXPECT_EQ(told().field(&node_type.table, offset).shared, 1u) << offset;
+    EXPECT_EQ(told().field(&node_type.table, offset).held, 0u) << offset;
+  }
+}
+
 TEST_F(DeathsTest, AHandleBesideAFieldIsSharedToo) {
   Object *owner = plain(), *object = born();
   set(owner, 1, object);

@@ -71,13 +71,17 @@ internal sealed record DeathAdvice(AdviceKind Kind, string Text)
 
         bool isArray = profile.Types[held[0].Holder].EndsWith("[]", StringComparison.Ordinal), isStatic = IsStatic(profile, held[0].Holder);
         string old = Invariant($"Heap.Delete the old value where {name} gets another one: {replaced} were dead then, none was seen alive");
-        string owned = isArray ? Invariant($"Heap.DeleteAll on the collection of {name}: {died} died with their array, none outlived it") : Invariant($"[Owned] on {name}: {died} died with the object that has it, none outlived it");
+        // A program cannot mark a field of the framework; what Freehold knows of the framework's parts goes with their owner.
+        bool marks = !isArray && !IsFramework(profile.Types[held[0].Holder]);
+        string owned = isArray ? Invariant($"Heap.DeleteAll on the collection of {name}: {died} died with their array, none outlived it")
+            : marks ? Invariant($"[Owned] on {name}: {died} died with the object that has it, none outlived it")
+            : Invariant($"Heap.Delete of the owner, by {name}: {died} died with it, none outlived it");
         if (died == 0 || isStatic)
         {
             return new(AdviceKind.Replaced, old);
         }
 
-        return replaced == 0 ? new(AdviceKind.Owned, owned) : new(AdviceKind.OwnedAndReplaced, owned + ". And " + old);
+        return replaced == 0 ? new(marks ? AdviceKind.Owned : AdviceKind.Owner, owned) : new(marks ? AdviceKind.OwnedAndReplaced : AdviceKind.Owner, owned + ". And " + old);
     }
 
     // Only stacks held them, or nobody knows what did. Which frame of the allocation's stack they die in is not said: a method that was called again from the same place has an equal frame.
@@ -85,7 +89,7 @@ internal sealed record DeathAdvice(AdviceKind Kind, string Text)
     {
         if (!site.Stack.Any(place => !IsFramework(place)))
         {
-            return None("where they were allocated was not recorded, or is not in the program");
+            return None(site.Stack.Count == 0 ? "no advice: where they were allocated was not recorded" : "no advice: no method of the program is in the recorded stack");
         }
 
         DeathRecord[] seen = [.. site.Records.Where(record => record.Kind == DeathKind.Stack && record.Method >= 0 && !IsFramework(profile.Places[record.Method]))];

@@ -136,7 +136,8 @@ internal static class DeathsView
     {
         output.WriteLine(Invariant($"{number}. {PlainText.Of(site.Type)}: {PlainText.Of(site.Advice.Text)}."));
         (long least, long most) = site.Age;
-        output.WriteLine(Invariant($"   On average alive until {Quantity.Bytes(least)} and dead after {Quantity.Bytes(most)} of allocations. Allocated"));
+        string alive = least == 0 ? "Never seen alive" : Invariant($"On average seen alive until {Quantity.Bytes(least)}");
+        output.WriteLine(Invariant($"   {alive}, on average found dead after {Quantity.Bytes(most)} of allocations. Allocated"));
         foreach (string place in site.Stack.Take(MostFrames))
         {
             output.WriteLine("      at " + PlainText.Of(place));
@@ -161,7 +162,7 @@ internal static class DeathsView
     {
         AdviceKind.Scope => "Heap.Scope",
         AdviceKind.Owned => "[Owned]",
-        AdviceKind.Replaced => "Heap.Delete",
+        AdviceKind.Replaced or AdviceKind.Owner => "Heap.Delete",
         AdviceKind.OwnedAndReplaced => "[Owned], Heap.Delete",
         _ => "",
     };

@@ -97,6 +97,11 @@ bool read_knobs(const char* const* environment, settings::Lookup lookup, char* e
     snprintf(error, capacity, "FREEHOLD_DEATHS does not go with FREEHOLD_DEBUG, which gives each object pages of its own. Set one of them.");
     return false;
   }
+  if (knobs.reclaim == Reclaim::kReport || knobs.reclaim == Reclaim::kOff) {
+    snprintf(error, capacity, "FREEHOLD_DEATHS does not go with FREEHOLD_RECLAIM=%s: each of its looks reclaims what nothing reaches. Set one of them.",
+             knobs.reclaim == Reclaim::kOff ? "off" : "report");
+    return false;
+  }
   // Each look deletes what nothing reaches, with the threads stopped; objects keep their places.
   knobs.reclaim = Reclaim::kManual;
   knobs.reclaim_concurrent = false;

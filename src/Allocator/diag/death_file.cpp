@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kPath = 4096;
 
 struct State {
-  char path[kPath] = {}, beside[kPath + 8] = {};
+  char path[kPath] = {}, beside[kPath + 24] = {};
   pid_t process = 0;
 };
 constinit State state;
@@ -47,11 +47,16 @@ bool make_path(const char* given) noexcept {
     if (is_number ? !append(state.path, length, number, static_cast<size_t>(digits)) : !append(state.path, length, given, 1)) return false;
     given += is_number ? 2 : 1;
   }
-  snprintf(state.beside, sizeof state.beside, "%s.part", state.path);
+  // Of each process its own: a program that this one starts inherits the setting.
+  snprintf(state.beside, sizeof state.beside, "%s.%s.part", state.path, number);
   return true;
 }
 
-int open_beside() noexcept { return open(state.beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600); }
+// A file of its own: what somebody has put there, a pipe perhaps, is neither waited for nor written to.
+int open_beside() noexcept {
+  unlink(state.beside);
+  return open(state.beside, O_WRONLY | O_CREAT | O_EXCL | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW, 0600);
+}
 
 bool write_all(int file, const void* bytes, size_t size) noexcept {
   for (const auto* next = static_cast<const char*>(bytes); size != 0;) {

@@ -1,4 +1,4 @@
-// The file of FREEHOLD_DEATHS (docs/internals/deaths.md): a header, then JSON. It is there as a whole or not at all: written beside its name, then given it.
+// The file of FREEHOLD_DEATHS (docs/internals/deaths.md): a header, then JSON. It is there as a whole or not at all: written beside its name, as `NAME.PROCESS.part`, then given it.
 //
 //   0   8   FHDEATHS
 //   8   u32 version, 1

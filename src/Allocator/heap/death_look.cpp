@@ -12,6 +12,8 @@
 #include "heap/allocation_samples.h"
 #include "heap/classification.h"
 #include "heap/forwarding.h"
+#include "heap/field_values.h"
+#include "heap/finalization_queue.h"
 #include "heap/frame_list.h"
 #include "heap/holder_support.h"
 #include "heap/notices.h"
@@ -33,6 +35,7 @@ struct State {
   std::atomic<uint64_t> next{kLeastLookInterval};  // bytes that all threads have allocated, from where on a sample plans a look; kPlanned: one is planned
   std::atomic<uint64_t> planned_at{0}, interval{kLeastLookInterval};
   // Written with the threads stopped, under the lock of the samples.
+  bool begun = false;  // in the child of a fork too, which records nothing
   uint64_t looks = 0, last_look = 0, longest_interval = 0, nanoseconds = 0, next_notice = kLooksBeforeFirstNotice;
 
   static constexpr uint64_t kPlanned = UINT64_MAX;
@@ -44,6 +47,8 @@ constinit WatchedObjects watched;
 FREEHOLD_MODULE_STATE(watched);
 constinit FrameList frames;
 FREEHOLD_MODULE_STATE(frames);
+constinit FieldValues field_values;
+FREEHOLD_MODULE_STATE(field_values);
 
 uint64_t current_of(uint64_t address) noexcept { return arena.contains(address) ? current_address(address) : address; }
 
@@ -54,14 +59,36 @@ bool has_died(const Marking& marking, const Holding& held) noexcept {
   auto* holder = reinterpret_cast<Object*>(current_of(reinterpret_cast<uint64_t>(held.holder)));
   return is_deleted(holder) || !is_reached(marking, holder);
 }
-bool still_leads_to(const Holding& held, uint64_t object) noexcept {
+// What the field has now; 0: nothing.
+uint64_t value_of_field(const Holding& held) noexcept {
   uint64_t value = 0, holder = current_of(reinterpret_cast<uint64_t>(held.holder));
-  return core::try_load(reinterpret_cast<const uint64_t*>(holder + held.offset), &value) && value != 0 && current_of(value) == object;
+  return core::try_load(reinterpret_cast<const uint64_t*>(holder + held.offset), &value) && value != 0 ? current_of(value) : 0;
+}
+// Whether objects of a class have a reference there, which each class that derives from it has too.
+bool has_reference_at(const MethodTable* type, uint64_t offset) noexcept {
+  if (!type->has_pointers() || type->has_component_size()) return false;
+  const auto* description = reinterpret_cast<const int64_t*>(type);
+  auto place = static_cast<int64_t>(offset);
+  for (int64_t i = 0; i < description[-1]; i++) {
+    int64_t first = description[-2 - 2 * i], extent = description[-3 - 2 * i] + static_cast<int64_t>(core::align_up(type->base_size, core::kObjectAlignment));
+    if (place >= first && place < first + extent) return true;
+  }
+  return false;
+}
+// [Owned] belongs where the field is declared, and then is for all classes that have it.
+const MethodTable* declaring(const MethodTable* type, uint64_t offset) noexcept {
+  if (!type->is_type() || type->has_component_size()) return type;
+  while (type->related != nullptr && type->related->is_type() && has_reference_at(type->related, offset)) type = type->related;
+  return type;
 }
 // Elements of an array are one field to whoever is told of them.
 uint64_t told_offset(const MethodTable* type, uint64_t offset) noexcept { return type->has_component_size() ? 0 : offset; }
-DeathFieldRow* row_of_field(const MethodTable* type, uint64_t offset) noexcept { return field_row(type, told_offset(type, offset)); }
+DeathFieldRow* row_of_field(const MethodTable* type, uint64_t offset) noexcept { return field_row(declaring(type, offset), told_offset(type, offset)); }
 bool was_held_alone(const DeathSample& sample) noexcept { return sample.seen != 0 && sample.held.places() == 1 && sample.held.fields == 1; }
+void name_holder(const Holding& held, DeathRow* row) noexcept {
+  row->holder_type = declaring(held.type, held.offset);
+  row->offset = static_cast<uint32_t>(told_offset(held.type, held.offset));
+}
 
 // The kind of end, and what the row has to say of its holder.
 void describe_end(const Marking& marking, const DeathSample& sample, DeathRow* row) noexcept {
@@ -72,16 +99,16 @@ void describe_end(const Marking& marking, const DeathSample& sample, DeathRow* r
     row->kind = DeathKind::kShared;
   } else if (held.fields == 1) {
     bool died = has_died(marking, held);
-    if (!died && still_leads_to(held, sample.object)) return;
-    row->kind = died ? DeathKind::kHolderDied : DeathKind::kReplaced;
-    row->holder_type = held.type;
-    row->offset = static_cast<uint32_t>(told_offset(held.type, held.offset));
+    uint64_t value = died ? 0 : value_of_field(held);
+    if (!died && value == sample.object) return;
+    row->kind = died ? DeathKind::kHolderDied : value == 0 ? DeathKind::kEmptied : DeathKind::kReplaced;
+    name_holder(held, row);
   } else if (held.handles != 0) {
     row->kind = DeathKind::kHandle;
   } else if (held.stacks != 0) {
     row->kind = DeathKind::kStack;
     row->method = held.method;
-    row->frame_gone = held.method != 0 && frames.find(held.thread, held.stack_pointer, held.method_start) == FrameList::kNone;
+    row->frame_gone = held.method != 0 && frames.is_complete() && frames.find(held.thread, held.stack_pointer, held.method_start) == FrameList::kNone;
   }
 }
 
@@ -89,13 +116,17 @@ void count_for_field(const Marking& marking, const DeathSample& sample, bool dea
   if (!was_held_alone(sample)) return;
   DeathFieldRow* row = row_of_field(sample.held.type, sample.held.offset);
   if (row == nullptr) return;
-  if (has_died(marking, sample.held)) (dead ? row->died : row->survived)++;
-  else if (!still_leads_to(sample.held, sample.object)) (dead ? row->replaced : row->moved)++;
+  if (has_died(marking, sample.held)) {
+    (dead ? row->died : row->survived)++;
+  } else if (uint64_t value = value_of_field(sample.held); value != sample.object) {
+    (!dead ? row->moved : value == 0 ? row->emptied : row->replaced)++;
+  }
 }
 
 // How many of the innermost frames of the sample's allocation have returned. A frame is there if those that it was called from are, and they wait for it still.
 uint8_t returned(const DeathSample& sample) noexcept {
   // What had returned does not come back: an equal frame is another one.
+  if (!frames.is_complete()) return sample.alive_after;
   size_t there = sample.frames, before = sample.alive_after == kNotKnown ? 0 : sample.alive_after;
   for (; there > before; there--) {
     const BirthFrame& birth = sample.birth[there - 1];
@@ -142,13 +173,28 @@ void add_field(DeathSample& sample, Object* holder, const MethodTable* type, uin
   if (held.fields != UINT32_MAX) held.fields++;
 }
 
+bool may_have_rows(const MethodTable* type) noexcept {
+  if (!type->is_type() || type->has_component_size()) return may_have_field_row(type);
+  for (; type != nullptr && type->is_type(); type = type->related)
+    if (may_have_field_row(type)) return true;
+  return false;
+}
+
 void look_at_fields(Object* object, const MethodTable* type, size_t size, void*) noexcept {
+  bool has_rows = may_have_rows(type);
   core::for_each_reference(object, type, size, [&](uint64_t* slot) noexcept {
     uint64_t value;
-    if (!core::try_load(slot, &value) || !arena.contains(value)) return;
-    value = current_address(value);
-    if (DeathSample* sample = watched.find(value); sample != nullptr)
-      add_field(*sample, object, type, static_cast<uint64_t>(reinterpret_cast<uint8_t*>(slot) - reinterpret_cast<uint8_t*>(object)));
+    if (!core::try_load(slot, &value) || value == 0) return;
+    bool is_ours = arena.contains(value);
+    if (is_ours) value = current_address(value);
+    auto offset = static_cast<uint64_t>(reinterpret_cast<uint8_t*>(slot) - reinterpret_cast<uint8_t*>(object));
+    // One that nobody samples, as there is only one of it, can be in the fields of many: those that are sampled do not show it.
+    if (has_rows) {
+      DeathFieldRow* row = find_field_row(declaring(type, offset), told_offset(type, offset));
+      if (row != nullptr && field_values.was_there(reinterpret_cast<uint64_t>(row), value)) row->shared++;
+    }
+    if (!is_ours) return;
+    if (DeathSample* sample = watched.find(value); sample != nullptr) add_field(*sample, object, type, offset);
   });
 }
 
@@ -176,13 +222,26 @@ void look_at_root(HolderRoot kind, const void* place, uintptr_t address, bool in
   held.method_start = static_cast<uint32_t>(frame.method);
 }
 
-void look_for_holders() noexcept {
+void look_for_holders(const Marking& marking) noexcept {
   holder_support()->for_each_root(look_at_root, nullptr);
   root_support()->for_each_frozen(
       [](uint8_t* begin, uint8_t* end, void*) {
         walk_frozen(begin, end, [](Object* object, size_t size) noexcept { look_at_fields(object, object->type, size, nullptr); });
       },
       nullptr);
+  for_each_finalizable(
+      [](uint64_t* slot, void*) {
+        if (DeathSample* sample = watched.find(object_at(*slot, false)); sample != nullptr) sample->held.others++;
+      },
+      nullptr);
+  root_support()->for_each_dependent(
+      [](uintptr_t primary, uintptr_t secondary, void* argument) {
+        DeathSample* sample = watched.find(object_at(secondary, false));
+        if (sample == nullptr || primary == 0) return;
+        auto* object = reinterpret_cast<Object*>(current_of(primary));
+        if (!arena.contains(primary) || is_reached(*static_cast<const Marking*>(argument), object)) sample->held.others++;
+      },
+      const_cast<Marking*>(&marking));
 }
 
 void list_frames() noexcept {
@@ -225,7 +284,13 @@ void note_held(DeathSample& sample, uint64_t now) noexcept {
   bool shared = held.places() > 1;
   sample.was_shared |= shared;
   if (held.fields == 0) return;
-  if (DeathFieldRow* row = row_of_field(held.type, held.offset); row != nullptr) (shared ? row->shared : row->held)++;
+  if (DeathFieldRow* row = row_of_field(held.type, held.offset); row != nullptr) {
+    (shared ? row->shared : row->held)++;
+    if (!shared && sample.counted != row) {
+      row->objects++;
+      sample.counted = row;
+    }
+  }
   if (held.fields == 1) return;
   if (DeathFieldRow* row = row_of_field(held.other_type, held.other_offset); row != nullptr) row->shared++;
 }
@@ -235,7 +300,10 @@ void look(const Marking& marking) noexcept {
   uint64_t before = os::nanoseconds(), now = thread_totals().allocated_bytes;
   DeathLock guard;
   DeathSample* samples = death_samples();
-  if (!watched.begin(death_sample_count())) return;
+  if (!watched.begin(death_sample_count()) || !field_values.is_there()) {
+    drop_all_death_samples();
+    return;
+  }
   for (size_t i = 0; i < death_sample_count(); i++) {
     samples[i].object = current_address(samples[i].object);
     watched.add(&samples[i]);
@@ -254,7 +322,8 @@ void look(const Marking& marking) noexcept {
   // Those that are left have other places now.
   watched.begin(death_sample_count());
   for (size_t i = 0; i < death_sample_count(); i++) watched.add(&samples[i]);
-  look_for_holders();
+  field_values.begin(state.looks);
+  look_for_holders(marking);
   for_each_reached(marking, look_at_fields, nullptr);
   for (size_t i = 0; i < death_sample_count(); i++) {
     if (reinterpret_cast<Object*>(samples[i].object)->type != nullptr) note_held(samples[i], now);
@@ -268,13 +337,14 @@ void look(const Marking& marking) noexcept {
 }  // namespace
 
 bool begin_deaths() noexcept {
-  if (!begin_death_samples()) return false;
+  if (!begin_death_samples() || !field_values.reserve()) return false;
+  state.begun = true;
   set_marking_look(look);
   return true;
 }
 
 void plan_look(const AllocationContext* context) noexcept {
-  if (!records_deaths()) return;
+  if (!state.begun) return;
   uint64_t now = recent_totals().allocated_bytes, next = state.next.load(std::memory_order_relaxed), interval = state.interval.load(std::memory_order_relaxed);
   // The thread that was to look has not allocated since, or has ended.
   bool is_late = next == State::kPlanned && now > state.planned_at.load(std::memory_order_relaxed) + 4 * interval;
@@ -292,14 +362,14 @@ void plan_look(const AllocationContext* context) noexcept {
 
 void look_at_deaths() noexcept {
   thread_heap.look_at = 0;
-  if (!records_deaths()) return;
+  if (!state.begun) return;
   reclaim();
   ThreadTotals totals = thread_totals();
   uint64_t interval = std::max(kLeastLookInterval, totals.live_bytes());
   state.interval.store(interval, std::memory_order_relaxed);
   state.next.store(totals.allocated_bytes + interval, std::memory_order_relaxed);
   bool tells = false;
-  {
+  if (records_deaths()) {
     DeathLock guard;
     if (state.looks >= state.next_notice) {
       state.next_notice += std::min<uint64_t>(state.next_notice, 1024);
@@ -307,10 +377,6 @@ void look_at_deaths() noexcept {
     }
   }
   if (tells) give_deaths_notice();
-}
-
-void look_for_the_last_time() noexcept {
-  find_unreachable([](Object*, const MethodTable*, size_t, void*) {}, [](const Marking& marking, void*) noexcept { look(marking); }, nullptr);
 }
 
 void take_deaths(DeathRow* rows, DeathFieldRow* fields, DeathTotals* totals) noexcept {
@@ -323,8 +389,7 @@ void take_deaths(DeathRow* rows, DeathFieldRow* fields, DeathTotals* totals) noe
     DeathRow row = row_of(sample, sample.type, DeathKind::kLives, now);
     const Holding& held = sample.held;
     if (!sample.was_shared && held.fields == 1) {
-      row.holder_type = held.type;
-      row.offset = static_cast<uint32_t>(told_offset(held.type, held.offset));
+      name_holder(held, &row);
     }
     if (!add_row_to(rows, used, row)) lost++;
   }

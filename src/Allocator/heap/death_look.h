@@ -18,10 +18,8 @@ bool begin_deaths() noexcept;
 
 // The calling thread has sampled an object: perhaps a look has to follow (is_look_due() of heap/allocation_samples.h says when).
 void plan_look(const AllocationContext* context) noexcept;
-// Looks, and deletes what no root reaches. The calling thread can be stopped, and holds no lock.
+// Looks, and deletes what no root reaches; in the child of a fork that is all, as nothing else reclaims there. The calling thread can be stopped, and holds no lock.
 void look_at_deaths() noexcept;
-// Looks only: the last one, at exit.
-void look_for_the_last_time() noexcept;
 
 // System.DeathTotals has the same layout.
 struct DeathTotals {

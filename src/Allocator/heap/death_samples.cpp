@@ -78,6 +78,10 @@ void drop_death_sample(size_t index) noexcept {
   state.count--;
   if (index != state.count) death_samples()[index] = death_samples()[state.count];
 }
+void drop_all_death_samples() noexcept {
+  state.without_room += state.count;
+  state.count = 0;
+}
 uint64_t births() noexcept { return state.births; }
 uint64_t births_without_room() noexcept { return state.without_room; }
 

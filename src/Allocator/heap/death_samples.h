@@ -26,10 +26,11 @@ struct Holding {
   uint64_t other_offset;
   uint64_t method, thread;  // a frame that held it; 0: none, or nobody knows which
   uint32_t stack_pointer, method_start;
-  uint32_t fields, handles, stacks;  // how many places of each kind
-  bool holder_died;                  // since that look, and its address says nothing any more
+  uint32_t fields, handles, stacks, others;  // how many places of each kind; others: dependent handles, the queue of finalizers
+  bool holder_died;                          // since that look, and its address says nothing any more
 
-  uint64_t places() const noexcept { return uint64_t{fields} + handles; }
+  // All stacks are one: a value that a method gives to another one is on several.
+  uint64_t places() const noexcept { return uint64_t{fields} + handles + others + (stacks != 0 ? 1 : 0); }
 };
 
 struct DeathSample {
@@ -44,7 +45,8 @@ struct DeathSample {
   uint8_t alive_after;
   bool was_shared;  // in some look
   BirthFrame birth[kBirthFrames];
-  Holding held;  // in the last look
+  Holding held;                  // in the last look
+  const DeathFieldRow* counted;  // the field that has counted it among its objects
 };
 
 // Guards the samples and heap/death_table.h. A thread in cooperative mode holds it only between safe points, and so none does while the threads are stopped.
@@ -69,6 +71,7 @@ void note_birth(core::Object* object, uint64_t weight) noexcept;
 DeathSample* death_samples() noexcept;
 size_t death_sample_count() noexcept;
 void drop_death_sample(size_t index) noexcept;  // the last one takes its place
+void drop_all_death_samples() noexcept;              // counted as without room: what would be said of them could be wrong
 uint64_t births() noexcept;
 uint64_t births_without_room() noexcept;
 

@@ -10,6 +10,7 @@ namespace freehold::heap {
 namespace {
 
 constexpr size_t kRowBytes = kDeathRows * sizeof(DeathRow), kFieldBytes = kDeathFieldRows * sizeof(DeathFieldRow);
+constexpr size_t kFilterBits = 4096;
 // One of eight stays free, so that lookups end soon.
 constexpr size_t most_of(size_t capacity) noexcept { return capacity / 8 * 7; }
 
@@ -17,6 +18,7 @@ struct State {
   uint8_t* memory = nullptr;
   size_t rows = 0, fields = 0;
   uint64_t without_room = 0;
+  uint64_t filter[kFilterBits / 64] = {};  // of the types that have rows of fields
 
   DeathRow* row_table() const noexcept { return reinterpret_cast<DeathRow*>(memory); }
   DeathFieldRow* field_table() const noexcept { return reinterpret_cast<DeathFieldRow*>(memory + kRowBytes); }
@@ -44,6 +46,15 @@ DeathRow* find(DeathRow* rows, const DeathRow& row) noexcept {
   size_t index = hash % kDeathRows;
   while (rows[index].type != nullptr && !is_same(rows[index], row)) index = (index + 1) % kDeathRows;
   return &rows[index];
+}
+
+size_t filter_bit(const core::MethodTable* type) noexcept { return mix(1, number(type)) % kFilterBits; }
+// Where it is, or would be.
+DeathFieldRow* place_of_field(const core::MethodTable* type, uint64_t offset) noexcept {
+  DeathFieldRow* fields = state.field_table();
+  size_t index = mix(mix(1, number(type)), offset) % kDeathFieldRows;
+  while (fields[index].type != nullptr && (fields[index].type != type || fields[index].offset != offset)) index = (index + 1) % kDeathFieldRows;
+  return &fields[index];
 }
 
 // False: there is no room.
@@ -79,16 +90,34 @@ void add_death(const DeathRow& row) noexcept {
 
 DeathFieldRow* field_row(const core::MethodTable* type, uint64_t offset) noexcept {
   if (state.memory == nullptr) return nullptr;
-  DeathFieldRow* fields = state.field_table();
-  size_t index = mix(mix(1, number(type)), offset) % kDeathFieldRows;
-  while (fields[index].type != nullptr && (fields[index].type != type || fields[index].offset != offset)) index = (index + 1) % kDeathFieldRows;
-  if (fields[index].type == nullptr) {
-    if (state.fields == most_of(kDeathFieldRows)) return nullptr;
+  DeathFieldRow* row = place_of_field(type, offset);
+  if (row->type == nullptr) {
+    if (state.fields == most_of(kDeathFieldRows)) {
+      state.without_room++;
+      return nullptr;
+    }
     state.fields++;
-    fields[index] = {type, offset, 0, 0, 0, 0, 0, 0};
+    *row = {};
+    row->type = type;
+    row->offset = offset;
+    size_t bit = filter_bit(type);
+    state.filter[bit / 64] |= uint64_t{1} << bit % 64;
   }
-  return &fields[index];
+  return row;
 }
+
+DeathFieldRow* find_field_row(const core::MethodTable* type, uint64_t offset) noexcept {
+  if (state.memory == nullptr) return nullptr;
+  DeathFieldRow* row = place_of_field(type, offset);
+  return row->type == nullptr ? nullptr : row;
+}
+
+bool may_have_field_row(const core::MethodTable* type) noexcept {
+  size_t bit = filter_bit(type);
+  return (state.filter[bit / 64] >> bit % 64 & 1) != 0;
+}
+
+void count_without_room(uint64_t objects) noexcept { state.without_room += objects; }
 
 size_t copy_death_tables(DeathRow* rows, DeathFieldRow* fields) noexcept {
   if (state.memory == nullptr) {

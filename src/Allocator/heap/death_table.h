@@ -17,9 +17,10 @@ enum class DeathKind : uint8_t {
   kStack = 3,       // only stacks held it
   kHolderDied = 4,  // one field held it, of an object that is dead too
   kReplaced = 5,    // one field held it, which has another value now
-  kShared = 6,      // several places held it at once, in this look or before
+  kShared = 6,      // several places held it at once, in this look or before; all stacks are one
   kHandle = 7,      // a handle alone held it
   kOther = 8,       // a dependent handle, a queue of finalizers, a deleted object
+  kEmptied = 9,     // one field held it, which is null now
 };
 
 inline constexpr uint8_t kNotKnown = 255;  // of alive_after and dead_by
@@ -27,7 +28,7 @@ inline constexpr uint8_t kNotKnown = 255;  // of alive_after and dead_by
 // System.DeathRow has the same layout. All but the last four members are the key.
 struct DeathRow {
   const core::MethodTable* type;         // null: the row is not used
-  const core::MethodTable* holder_type;  // of kHolderDied and kReplaced, the type that declares the field; one that is no type: static fields
+  const core::MethodTable* holder_type;  // of kHolderDied, kReplaced and kEmptied: the class that declares the field; one that is no type: static fields
   uint64_t method;                       // of kStack: a place in the code of the method whose frame held it; 0: not known
   uint32_t stack;                        // where it was allocated: heap/stack_store.h
   uint32_t offset;                       // of the field in holder_type, in bytes from the object's address; 0: an element of an array
@@ -42,18 +43,20 @@ struct DeathRow {
 };
 static_assert(sizeof(DeathRow) == 64);
 
-// Of all sampled objects that a field held alone in some look. System.DeathFieldRow has the same layout.
+// Of all sampled objects that a field held alone in some look, in whatever class that derives from the one that declares it. System.DeathFieldRow has the same layout.
 struct DeathFieldRow {
   const core::MethodTable* type;
   uint64_t offset;
-  uint64_t held;      // objects that were seen so
-  uint64_t shared;    // looks in which another place held such an object too
+  uint64_t objects;   // distinct ones that were seen so
+  uint64_t held;      // how often one was seen so
+  uint64_t shared;    // looks in which another place held such an object too, and places that had an object, sampled or not, that the same field of another holder has
   uint64_t died;      // dead in the look that found the field's object dead
   uint64_t survived;  // alive in that look
   uint64_t replaced;  // dead when the field had another value
-  uint64_t moved;     // alive then
+  uint64_t moved;     // alive when the field had another value, or none
+  uint64_t emptied;   // dead when the field was null
 };
-static_assert(sizeof(DeathFieldRow) == 64);
+static_assert(sizeof(DeathFieldRow) == 80);
 
 inline constexpr size_t kDeathRows = size_t{1} << 16, kDeathFieldRows = size_t{1} << 14;
 
@@ -62,7 +65,10 @@ bool reserve_death_tables() noexcept;
 
 // The caller holds the lock of heap/death_samples.h for all of these.
 void add_death(const DeathRow& row) noexcept;                                       // one, or what the row says
-DeathFieldRow* field_row(const core::MethodTable* type, uint64_t offset) noexcept;  // null: no room
+DeathFieldRow* field_row(const core::MethodTable* type, uint64_t offset) noexcept;  // null: no room, which is counted
+DeathFieldRow* find_field_row(const core::MethodTable* type, uint64_t offset) noexcept;  // null: there is none
+bool may_have_field_row(const core::MethodTable* type) noexcept;                         // false: it has none
+void count_without_room(uint64_t objects) noexcept;
 
 // Copies for somebody who goes on to read them: `rows` and `fields` have room for the tables. Returns how many rows are used.
 size_t copy_death_tables(DeathRow* rows, DeathFieldRow* fields) noexcept;

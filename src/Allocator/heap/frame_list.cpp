@@ -13,12 +13,16 @@ bool reach(os::GrowingMemory& memory, size_t size) noexcept { return (memory.sta
 void FrameList::clear() noexcept {
   frame_count_ = place_count_ = 0;
   last_is_listed_ = false;
+  is_complete_ = true;
   memset(filter_, 0, sizeof filter_);
 }
 
 void FrameList::add(const FrameSeen& frame) noexcept {
   last_is_listed_ = reach(frames_, (frame_count_ + 1) * sizeof(FrameSeen));
-  if (!last_is_listed_) return;
+  if (!last_is_listed_) {
+    is_complete_ = false;
+    return;
+  }
   frames()[frame_count_++] = frame;
   size_t bit = filter_bit(frame.thread, static_cast<uint32_t>(frame.stack_pointer), static_cast<uint32_t>(frame.method));
   filter_[bit / 64] |= uint64_t{1} << bit % 64;

@@ -14,6 +14,8 @@ class FrameList {
   static constexpr size_t kNone = SIZE_MAX;
 
   void clear() noexcept;
+  // False: some have had no room, and nobody can say that a frame is not there.
+  bool is_complete() const noexcept { return is_complete_; }
   // Frames of a thread follow each other. Those without room are not found.
   void add(const FrameSeen& frame) noexcept;
   // Of the frame that was added last.
@@ -44,7 +46,7 @@ class FrameList {
 
   os::GrowingMemory frames_{kFrames * sizeof(FrameSeen), kStep}, places_{kPlaces * sizeof(Place), kStep};
   size_t frame_count_ = 0, place_count_ = 0;
-  bool last_is_listed_ = false;
+  bool last_is_listed_ = false, is_complete_ = true;
   uint64_t filter_[kFilterBits / 64] = {};  // of which frames are listed
 };
 

@@ -333,9 +333,10 @@ void mark_all(void* argument) noexcept {
   Marking marking;
   if (marking.is_complete()) marking.mark_roots();
   if (request.deletes && marking.is_complete()) {
-    if (state.looked != nullptr) state.looked(marking);
     marking.clear_weak_handles();
     marking.enqueue_finalizable();
+    // Now: what finalizers will use is not dead.
+    if (state.looked != nullptr && marking.is_complete()) state.looked(marking);
   }
   if (marking.is_complete()) {
     // What is found may be deleted at once: a walk goes on behind it by the size that it had.

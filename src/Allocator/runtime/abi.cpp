@@ -131,10 +131,9 @@ int32_t freehold_records_deaths() noexcept { return freehold::heap::records_deat
 
 void freehold_leave_out_of_deaths() noexcept { freehold::heap::thread_heap.is_not_sampled = true; }
 
-// `last`: looks once more before. The sizes of the tables are those of heap/death_table.h.
-void freehold_take_deaths(void* rows, void* fields, void* totals, int32_t last) noexcept {
+// The sizes of the tables are those of heap/death_table.h.
+void freehold_take_deaths(void* rows, void* fields, void* totals) noexcept {
   using namespace freehold::heap;
-  if (last != 0) look_for_the_last_time();
   take_deaths(static_cast<DeathRow*>(rows), static_cast<DeathFieldRow*>(fields), static_cast<DeathTotals*>(totals));
 }
 

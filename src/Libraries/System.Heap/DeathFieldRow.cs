@@ -10,10 +10,12 @@ internal readonly struct DeathFieldRow
 
     internal readonly nint Type;
     internal readonly long Offset;
+    internal readonly long Objects;
     internal readonly long Held;
     internal readonly long Shared;
     internal readonly long Died;
     internal readonly long Survived;
     internal readonly long Replaced;
     internal readonly long Moved;
+    internal readonly long Emptied;
 }

@@ -16,6 +16,7 @@ internal static unsafe class DeathProfile
     private const int Depth = 32;
 
     private static readonly Lock s_lock = new();
+    private static bool s_isDone;  // under the lock
 
     [ModuleInitializer]
     [SuppressMessage("Usage", "CA2255:The 'ModuleInitializer' attribute should not be used in libraries", Justification = "The program need not call the library for it.")]
@@ -28,56 +29,68 @@ internal static unsafe class DeathProfile
         }
     }
 
-    /// <summary>Says on standard error what goes wrong, and never throws. `last`: the process exits.</summary>
-    [SuppressMessage("Design", "CA1031:Do not catch general exception types", Justification = "The program goes on, or exits as it would, whatever a profile comes to.")]
+    /// <summary>Says what fails, on standard error. `last`: the process exits, and nothing is written after it.</summary>
+    [SuppressMessage("Design", "CA1031:Do not catch general exception types", Justification = "The program goes on, or exits with success or not, whatever a profile comes to.")]
     internal static void Write(bool last)
     {
         try
         {
-            WriteOrThrow(last);
+            WriteWhatIsKnown(last);
         }
         catch (Exception exception) when (exception is OutOfMemoryException or InsufficientMemoryException)
         {
-            HeapEvents.WriteError("Freehold: FREEHOLD_DEATHS: there is no memory to write the file; what was written before is there.");
+            TryToTell("there is no memory to write the file; what was written before is there.");
         }
         catch (Exception exception)
         {
-            HeapEvents.WriteError("Freehold: FREEHOLD_DEATHS: the file could not be written: " + exception.Message);
+            TryToTell("the file could not be written: " + exception.Message);
         }
     }
 
-    // One thread at a time: the others wait.
-    private static void WriteOrThrow(bool last)
+    private static void TryToTell(string what)
     {
-        lock (s_lock)
+        try
         {
-            NativeHeap.LeaveOutOfDeaths();
-            DeathRow* rows = (DeathRow*)NativeMemory.Alloc(DeathRow.Most, (nuint)sizeof(DeathRow));
-            try
+            HeapEvents.WriteError("Freehold: FREEHOLD_DEATHS: " + what);
+        }
+        catch (Exception exception) when (exception is OutOfMemoryException or InsufficientMemoryException)
+        {
+            // There is no memory to say so.
+        }
+    }
+
+    private static void WriteWhatIsKnown(bool last)
+    {
+        NativeHeap.LeaveOutOfDeaths();
+        DeathRow* rows = null;
+        DeathFieldRow* fields = null;
+        try
+        {
+            rows = (DeathRow*)NativeMemory.Alloc(DeathRow.Most, (nuint)sizeof(DeathRow));
+            fields = (DeathFieldRow*)NativeMemory.Alloc(DeathFieldRow.Most, (nuint)sizeof(DeathFieldRow));
+            // The scope ends outside of the lock: it may run what the program has written.
+            using (Heap.Scope())
             {
-                DeathFieldRow* fields = (DeathFieldRow*)NativeMemory.Alloc(DeathFieldRow.Most, (nuint)sizeof(DeathFieldRow));
-                try
+                DeathTotals totals;
+                NativeHeap.TakeDeaths(rows, fields, &totals);
+                byte[] text = Describe(new(rows, DeathRow.Most), new(fields, DeathFieldRow.Most), totals, last);
+                lock (s_lock)
                 {
-                    DeathTotals totals;
-                    NativeHeap.TakeDeaths(rows, fields, &totals, last ? 1 : 0);
-                    using (Heap.Scope())
+                    if (!s_isDone)
                     {
-                        ReadOnlySpan<byte> text = Describe(new(rows, DeathRow.Most), new(fields, DeathFieldRow.Most), totals, last);
+                        s_isDone = last;
                         fixed (byte* start = text)
                         {
                             NativeHeap.WriteDeaths(start, text.Length);
                         }
                     }
                 }
-                finally
-                {
-                    NativeMemory.Free(fields);
-                }
             }
-            finally
-            {
-                NativeMemory.Free(rows);
-            }
+        }
+        finally
+        {
+            NativeMemory.Free(fields);
+            NativeMemory.Free(rows);
         }
     }
 
@@ -110,8 +123,8 @@ internal static unsafe class DeathProfile
         {
             if (row.Type != 0)
             {
-                json.Begin('{').Name("type").Value(types.Of(row.Type)).Name("offset").Value(row.Offset).Name("held").Value(row.Held).Name("shared").Value(row.Shared).Name("died").Value(row.Died)
-                    .Name("survived").Value(row.Survived).Name("replaced").Value(row.Replaced).Name("moved").Value(row.Moved).End('}');
+                json.Begin('{').Name("type").Value(types.Of(row.Type)).Name("offset").Value(row.Offset).Name("objects").Value(row.Objects).Name("held").Value(row.Held).Name("shared").Value(row.Shared).Name("died").Value(row.Died)
+                    .Name("survived").Value(row.Survived).Name("replaced").Value(row.Replaced).Name("moved").Value(row.Moved).Name("emptied").Value(row.Emptied).End('}');
             }
         }
 

@@ -4,12 +4,17 @@ namespace Freehold.Tool.Deaths;
 
 /// <summary>
 /// What to check for a site: where a deletion might belong, and what was seen that speaks for it. One observation against it, of this site or of another one that the same field held, and there is none:
-/// a deletion too many is worse than one too few. A scope needs less, as it deletes nothing that something outside leads to.
+/// a deletion too many is worse than one too few. What cannot be told safely is said as it was seen, without advice. A scope needs less, as it deletes nothing that something outside leads to.
 /// </summary>
 internal sealed record DeathAdvice(AdviceKind Kind, string Text)
 {
-    /// <summary>Objects that must have been seen for it.</summary>
+    /// <summary>Objects that must have been seen for a scope.</summary>
     public const int Least = 5;
+
+    /// <summary>Objects that must have been seen to end so for a deletion: a use that is short, or between two looks, is seldom seen.</summary>
+    public const int LeastForDeletion = 50;
+
+    private const string Check = "Between two looks others may have used them: check with FREEHOLD_DEBUG=1";
 
     public static DeathAdvice Of(DeathProfile profile, DeathSite site)
     {
@@ -38,29 +43,32 @@ internal sealed record DeathAdvice(AdviceKind Kind, string Text)
     private static DeathAdvice Field(DeathProfile profile, DeathSite site, long dead)
     {
         long shared = site.Of(DeathKind.Shared), elsewhere = site.Of(DeathKind.Handle) + site.Of(DeathKind.Other), stacks = site.Of(DeathKind.Stack);
-        DeathRecord[] held = [.. site.Records.Where(record => record.Kind is DeathKind.HolderDied or DeathKind.Replaced)];
+        // Those that live are in a field too, which another one may follow: it speaks against the first.
+        DeathRecord[] held = [.. site.Records.Where(record => record.Kind is DeathKind.HolderDied or DeathKind.Replaced or DeathKind.Emptied)];
+        long seen = DeathSite.Sum(held, record => record.Samples);
         return shared != 0 ? None(Invariant($"shared, no advice: several places held {shared} of {dead} at once"))
             : elsewhere != 0 ? None(Invariant($"no advice: handles, or what is no field, held {elsewhere} of {dead}"))
             : held.Length == 0 ? None("")
             : held.Select(record => (record.Holder, record.Offset)).Distinct().Count() != 1 ? None("no advice, they disagree: different fields held them last")
             // One that only a stack held was not there yet, or never: it says nothing of the field.
-            : stacks > held.Sum(record => record.Samples) ? None(Invariant($"no advice, they disagree: a field held {held.Sum(record => record.Samples)} of {dead} last, stacks {stacks}"))
-            : Field(profile, site, held, dead);
+            : stacks > seen ? None(Invariant($"no advice, they disagree: a field held {seen} of {dead} last, stacks {stacks}"))
+            : Field(profile, site, held[0], seen, dead);
     }
 
-    private static DeathAdvice Field(DeathProfile profile, DeathSite site, DeathRecord[] held, long dead)
+    private static DeathAdvice Field(DeathProfile profile, DeathSite site, DeathRecord held, long seen, long dead)
     {
-        FieldRecord? field = profile.Fields.FirstOrDefault(row => row.Type == held[0].Holder && row.Offset == held[0].Offset);
-        string name = NameOf(profile, held[0].Holder, held[0].Offset);
-        long seen = held.Sum(record => record.Samples), died = site.Of(DeathKind.HolderDied), replaced = site.Of(DeathKind.Replaced);
-        if (field is null || seen < Least)
+        FieldRecord? field = profile.FieldOf(held.Holder, held.Offset);
+        string name = NameOf(profile, held.Holder, held.Offset);
+        long died = site.Of(DeathKind.HolderDied), replaced = site.Of(DeathKind.Replaced), emptied = site.Of(DeathKind.Emptied);
+        string facts = Invariant($"{name} held {seen} of {dead} last: {died} were dead with the object that has it, {replaced} when it had another value, {emptied} when it was null");
+        if (field is null)
         {
-            return None(Invariant($"too few: {seen} of {dead} were seen alive, held by {name}"));
+            return None("no advice: " + facts);
         }
 
         if (field.Shared != 0)
         {
-            return None(Invariant($"shared, no advice: {name} held objects that other places held too, as {field.Shared} looks saw"));
+            return None(Invariant($"shared, no advice: {name} held objects that other places held too, as was seen {field.Shared} times"));
         }
 
         // Of what lives, some may have left the field for another owner: nobody saw who.
@@ -69,45 +77,79 @@ internal sealed record DeathAdvice(AdviceKind Kind, string Text)
             return None(Invariant($"no advice: objects outlive {name}, which held them alone: {field.Survived} outlived its object, {field.Moved} another value of it"));
         }
 
-        bool isArray = profile.Types[held[0].Holder].EndsWith("[]", StringComparison.Ordinal), isStatic = IsStatic(profile, held[0].Holder);
-        string old = Invariant($"Heap.Delete the old value where {name} gets another one: {replaced} were dead then, none was seen alive");
-        // A program cannot mark a field of the framework; what Freehold knows of the framework's parts goes with their owner.
-        bool marks = !isArray && !IsFramework(profile.Types[held[0].Holder]);
-        string owned = isArray ? Invariant($"Heap.DeleteAll on the collection of {name}: {died} died with their array, none outlived it")
-            : marks ? Invariant($"[Owned] on {name}: {died} died with the object that has it, none outlived it")
-            : Invariant($"Heap.Delete of the owner, by {name}: {died} died with it, none outlived it");
-        if (died == 0 || isStatic)
+        if (profile.WithoutRoom != 0)
         {
-            return new(AdviceKind.Replaced, old);
+            return None("no advice, as the tables were full and what speaks against it may be lost: " + facts);
         }
 
-        return replaced == 0 ? new(marks ? AdviceKind.Owned : AdviceKind.Owner, owned) : new(marks ? AdviceKind.OwnedAndReplaced : AdviceKind.Owner, owned + ". And " + old);
+        // The program has no declaration of it to change, or nobody knows which.
+        if (IsStatic(profile, held.Holder) || IsFrameworkType(profile.Types[held.Holder]))
+        {
+            return None($"no advice for a field that is {(IsStatic(profile, held.Holder) ? "static, as classes with equal static fields are told as one" : "not the program's own")}: {facts}");
+        }
+
+        if (seen < dead / 10)
+        {
+            return None(Invariant($"no advice, as {dead - seen} of {dead} were never seen so: {facts}"));
+        }
+
+        // Each of the two has to be seen often enough by itself, in different objects. One that is taken out of the field is used by whoever has taken it.
+        bool isOwned = died >= LeastForDeletion && field.Objects >= LeastForDeletion, isReplaced = replaced >= LeastForDeletion && field.Objects >= LeastForDeletion && field.Emptied == 0;
+        if (!isOwned && !isReplaced)
+        {
+            return None(field.Emptied != 0 ? Invariant($"no advice, as the field was null when {field.Emptied} of its objects were dead, and nobody saw who had them: {facts}")
+                : Invariant($"too few, as the field was seen with {field.Objects} distinct objects ({LeastForDeletion} of an end are needed): {facts}"));
+        }
+
+        bool isArray = profile.Types[held.Holder].EndsWith("[]", StringComparison.Ordinal);
+        string old = Invariant($"Heap.Delete the old value where {name} gets another one: {replaced} of {dead} were dead then, none was seen alive"),
+            owned = isArray ? Invariant($"Heap.DeleteAll on the collection of {name}: {died} of {dead} died with their array, none was seen to outlive it")
+                : Invariant($"[Owned] on {name}: {died} of {dead} died with the object that has it, none was seen to outlive it"),
+            seenWith = Invariant($". The field was seen with {field.Objects} distinct objects. {Check}");
+        return isOwned && isReplaced ? new(AdviceKind.OwnedAndReplaced, owned + ". And " + old + seenWith) : isOwned ? new(AdviceKind.Owned, owned + seenWith) : new(AdviceKind.Replaced, old + seenWith);
     }
 
-    // Only stacks held them, or nobody knows what did. Which frame of the allocation's stack they die in is not said: a method that was called again from the same place has an equal frame.
+    // Only stacks held them, or nobody knows what did. Which frame of the allocation's stack they die in is not said: a method that was called again from the same place has an equal frame. That one is
+    // not there any more is certain, and where an object was alive then, its method has given it out.
     private static DeathAdvice Scope(DeathProfile profile, DeathSite site, long dead)
     {
-        if (!site.Stack.Any(place => !IsFramework(place)))
+        int outlived = site.Records.Max(record => record.AliveAfter ?? 0);
+        if (site.Stack.All(IsFramework))
         {
             return None(site.Stack.Count == 0 ? "no advice: where they were allocated was not recorded" : "no advice: no method of the program is in the recorded stack");
         }
 
+        if (site.Stack.Skip(outlived).All(IsFramework))
+        {
+            return None(Invariant($"no advice: some were seen to outlive all methods below that are the program's"));
+        }
+
+        string where = outlived == 0 ? "a method below that does not give them out" : $"a method below that does not give them out, {PlaceOf(site, outlived)} or farther out: some were seen to outlive those within";
         DeathRecord[] seen = [.. site.Records.Where(record => record.Kind == DeathKind.Stack && record.Method >= 0 && !IsFramework(profile.Places[record.Method]))];
         long count = site.Of(DeathKind.Stack);
         if (count == 0)
         {
-            return new(AdviceKind.Scope, Invariant($"Heap.Scope in a method below that does not give them out: no look found one of {dead} alive"));
+            return Scoped(Invariant($"Heap.Scope in {where}: no look found one of {dead} alive"));
         }
 
-        if (seen.Sum(record => record.Samples) < Least)
+        if (seen.Length != 0)
         {
-            return new(AdviceKind.Scope, Invariant($"Heap.Scope in a method below that does not give them out: only stacks held the {count} of {dead} that a look found alive"));
+            IGrouping<string, DeathRecord> most = seen.GroupBy(record => MethodOf(profile.Places[record.Method])).OrderByDescending(records => DeathSite.Sum(records, record => record.Samples)).ThenBy(records => records.Key, StringComparer.Ordinal).First();
+            long held = DeathSite.Sum(most, record => record.Samples), gone = DeathSite.Sum(most.Where(record => record.FrameGone), record => record.Samples);
+            // One that never returns while they die, as the loop of a program, has no end where they could go; one that gives them out keeps nothing from living.
+            if (gone >= Least && !site.Stack.Take(outlived).Any(place => MethodOf(place) == most.Key))
+            {
+                return Scoped(Invariant($"Heap.Scope in {most.Key}: only stacks held the {count} of {dead} that a look found alive, its own held {held}, and {gone} of these were found dead when it had returned"));
+            }
         }
 
-        IGrouping<string, DeathRecord> most = seen.GroupBy(record => MethodOf(profile.Places[record.Method])).OrderByDescending(records => records.Sum(record => record.Samples)).ThenBy(records => records.Key, StringComparer.Ordinal).First();
-        long held = most.Sum(record => record.Samples), gone = most.Where(record => record.FrameGone).Sum(record => record.Samples);
-        return new(AdviceKind.Scope, Invariant($"Heap.Scope in {most.Key}: only stacks held the {count} of {dead} that a look found alive, its own held {held}, and {gone} of these were found dead when it had returned"));
+        return Scoped(Invariant($"Heap.Scope in {where}: only stacks held the {count} of {dead} that a look found alive"));
     }
+
+    private static DeathAdvice Scoped(string text) => new(AdviceKind.Scope, text + ". Check with FREEHOLD_DEBUG=1");
+
+    // The innermost that is the program's, of those that no object was seen to outlive.
+    private static string PlaceOf(DeathSite site, int outlived) => MethodOf(site.Stack.Skip(outlived).First(place => !IsFramework(place)));
 
     public static string NameOf(DeathProfile profile, int type, long offset)
     {
@@ -123,6 +165,9 @@ internal sealed record DeathAdvice(AdviceKind Kind, string Text)
 
     // A program cannot put a scope there.
     private static bool IsFramework(string place) => place.StartsWith("System.", StringComparison.Ordinal) || place.StartsWith("Microsoft.", StringComparison.Ordinal) || place.StartsWith("Internal.", StringComparison.Ordinal);
+
+    // A program declares no field there: types of the framework, and what the compiler makes, such as closures.
+    private static bool IsFrameworkType(string type) => IsFramework(type) || type.Contains('<', StringComparison.Ordinal);
 
     private static DeathAdvice None(string why) => new(AdviceKind.None, why);
 

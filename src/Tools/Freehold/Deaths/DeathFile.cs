@@ -49,11 +49,22 @@ internal static class DeathFile
             throw Damaged(name, $"{length} bytes of content cannot be");
         }
 
+        // In pieces: what says that it is long need not be.
         using var content = new MemoryStream();
-        stream.CopyTo(content);
-        if (content.Length != (long)length)
+        byte[] piece = new byte[64 << 10];
+        for (int read; content.Length < (long)length && (read = stream.Read(piece, 0, (int)Math.Min(piece.Length, (long)length - content.Length))) != 0;)
         {
-            throw Damaged(name, content.Length < (long)length ? $"it was cut off: {content.Length} of {length} bytes of its content are there" : "something follows behind its end");
+            content.Write(piece, 0, read);
+        }
+
+        if (content.Length < (long)length)
+        {
+            throw Damaged(name, $"it was cut off: {content.Length} of {length} bytes of its content are there");
+        }
+
+        if (stream.Read(piece, 0, 1) != 0)
+        {
+            throw Damaged(name, "something follows behind its end");
         }
 
         ReadOnlyMemory<byte> text = content.GetBuffer().AsMemory(0, (int)length);
@@ -92,18 +103,18 @@ internal static class DeathFile
             Places = places,
             Stacks = stacks,
             Deaths = [.. root.GetProperty("deaths").EnumerateArray().Select(row => ParseDeath(row, types.Length, stacks, places.Length))],
-            Fields = [.. root.GetProperty("fields").EnumerateArray().Select(row => new FieldRecord(Index(row.GetProperty("type"), 0, types.Length), Count(row, "offset"), Count(row, "held"),
-                Count(row, "shared"), Count(row, "died"), Count(row, "survived"), Count(row, "replaced"), Count(row, "moved")))],
+            Fields = [.. root.GetProperty("fields").EnumerateArray().Select(row => new FieldRecord(Index(row.GetProperty("type"), 0, types.Length), Count(row, "offset"), Count(row, "objects"), Count(row, "held"),
+                Count(row, "shared"), Count(row, "died"), Count(row, "survived"), Count(row, "replaced"), Count(row, "moved"), Count(row, "emptied")))],
         };
     }
 
     private static DeathRecord ParseDeath(JsonElement row, int types, IReadOnlyList<int>[] stacks, int places)
     {
         int stack = Index(row.GetProperty("stack"), 0, stacks.Length), frames = stacks[stack].Count;
-        var record = new DeathRecord(Index(row.GetProperty("type"), 0, types), stack, (DeathKind)Index(row.GetProperty("kind"), 0, (int)DeathKind.Other + 1), Index(row.GetProperty("holder"), -1, types),
+        var record = new DeathRecord(Index(row.GetProperty("type"), 0, types), stack, (DeathKind)Index(row.GetProperty("kind"), 0, (int)DeathKind.Emptied + 1), Index(row.GetProperty("holder"), -1, types),
             Count(row, "offset"), Index(row.GetProperty("method"), -1, places), row.GetProperty("frameGone").GetBoolean(), Returned(row.GetProperty("aliveAfter"), frames),
             Returned(row.GetProperty("deadBy"), frames), Count(row, "samples"), Count(row, "bytes"), Count(row, "ageSeen"), Count(row, "ageDead"));
-        return record.Kind is DeathKind.HolderDied or DeathKind.Replaced && record.Holder < 0 ? throw new FormatException("an object has no holder that died with it") : record;
+        return record.Kind is DeathKind.HolderDied or DeathKind.Replaced or DeathKind.Emptied && record.Holder < 0 ? throw new FormatException("an object has no holder that died with it") : record;
     }
 
     // So many of the frames; the memory for stacks may have been full, and then there are none.

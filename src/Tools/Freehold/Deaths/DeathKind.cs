@@ -12,4 +12,5 @@ internal enum DeathKind
     Shared = 6,
     Handle = 7,
     Other = 8,
+    Emptied = 9,
 }

@@ -3,6 +3,8 @@ namespace Freehold.Tool.Deaths;
 /// <summary>What a file of FREEHOLD_DEATHS says.</summary>
 internal sealed class DeathProfile
 {
+    private Dictionary<(string, long), FieldRecord>? _declared;
+
     public required long Process { get; init; }
 
     public required string Program { get; init; }
@@ -29,6 +31,22 @@ internal sealed class DeathProfile
     public required IReadOnlyList<DeathRecord> Deaths { get; init; }
 
     public required IReadOnlyList<FieldRecord> Fields { get; init; }
+
+    /// <summary>What was seen of a field, whatever types its class is made of: its declaration is one. Null: nothing.</summary>
+    public FieldRecord? FieldOf(int type, long offset)
+    {
+        _declared ??= Fields.GroupBy(field => (Declaration(Types[field.Type]), field.Offset)).ToDictionary(rows => rows.Key, rows => new FieldRecord(rows.First().Type, rows.Key.Offset,
+            DeathSite.Sum(rows, row => row.Objects), DeathSite.Sum(rows, row => row.Held), DeathSite.Sum(rows, row => row.Shared), DeathSite.Sum(rows, row => row.Died),
+            DeathSite.Sum(rows, row => row.Survived), DeathSite.Sum(rows, row => row.Replaced), DeathSite.Sum(rows, row => row.Moved), DeathSite.Sum(rows, row => row.Emptied)));
+        return _declared.GetValueOrDefault((Declaration(Types[type]), offset));
+    }
+
+    // Without the arguments of a generic type, but with what makes it an array: [] or [,].
+    private static string Declaration(string name)
+    {
+        int tick = name.IndexOf('`', StringComparison.Ordinal), open = tick < 0 ? -1 : name.IndexOf('[', tick);
+        return open < 0 || name.EndsWith("[]", StringComparison.Ordinal) || name.EndsWith(",]", StringComparison.Ordinal) ? name : name[..open];
+    }
 
     public required IReadOnlyList<string> Types { get; init; }
 

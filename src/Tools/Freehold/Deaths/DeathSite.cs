@@ -21,24 +21,36 @@ internal sealed class DeathSite
     public IReadOnlyList<DeathRecord> Records => _records;
 
     /// <summary>Of what has died and nobody deleted: what an object stands for.</summary>
-    public long Bytes => _records.Where(IsForgotten).Sum(record => record.Bytes);
+    public long Bytes => Sum(_records.Where(IsForgotten), record => record.Bytes);
 
-    public long Dead => _records.Where(IsForgotten).Sum(record => record.Samples);
+    public long Dead => Sum(_records.Where(IsForgotten), record => record.Samples);
 
     public long Deleted => Of(DeathKind.Deleted);
 
     public long Living => Of(DeathKind.Lives);
 
     /// <summary>Bytes that all threads allocated, on average, from the birth of one that died until it was last seen alive, and until it was found dead.</summary>
-    public (long Least, long Most) Age => Dead == 0 ? (0, 0) : (_records.Where(IsForgotten).Sum(record => record.AgeSeen) / Dead, _records.Where(IsForgotten).Sum(record => record.AgeDead) / Dead);
+    public (long Least, long Most) Age => Dead == 0 ? (0, 0) : (Sum(_records.Where(IsForgotten), record => record.AgeSeen) / Dead, Sum(_records.Where(IsForgotten), record => record.AgeDead) / Dead);
 
     public DeathAdvice Advice { get; }
 
-    public long Of(DeathKind kind) => _records.Where(record => record.Kind == kind).Sum(record => record.Samples);
+    public long Of(DeathKind kind) => Sum(_records.Where(record => record.Kind == kind), record => record.Samples);
 
     /// <summary>Those with the most bytes first.</summary>
     public static IReadOnlyList<DeathSite> All(DeathProfile profile) =>
         [.. profile.Deaths.GroupBy(record => (record.Type, record.Stack)).Select(records => new DeathSite(profile, records)).OrderByDescending(site => site.Bytes).ThenBy(site => site.Type, StringComparer.Ordinal)];
+
+    /// <summary>No larger than that some of them can be added: a file may say anything.</summary>
+    public static long Sum<T>(IEnumerable<T> rows, Func<T, long> number)
+    {
+        Int128 sum = 0;
+        foreach (T row in rows)
+        {
+            sum += number(row);
+        }
+
+        return (long)Int128.Min(sum, long.MaxValue / 16);
+    }
 
     private static bool IsForgotten(DeathRecord record) => record.Kind is not (DeathKind.Lives or DeathKind.Deleted);
 }

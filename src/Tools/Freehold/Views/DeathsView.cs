@@ -128,9 +128,9 @@ internal static class DeathsView
 
     /// <summary>What held those last that were seen alive, the most frequent first.</summary>
     private static IEnumerable<(string Name, long Samples)> Holders(DeathProfile profile, DeathSite site) =>
-        site.Records.Where(record => record.Kind is DeathKind.Stack or DeathKind.HolderDied or DeathKind.Replaced)
+        site.Records.Where(record => record.Kind is DeathKind.Stack or DeathKind.HolderDied or DeathKind.Replaced or DeathKind.Emptied)
             .GroupBy(record => record.Kind != DeathKind.Stack ? DeathAdvice.NameOf(profile, record.Holder, record.Offset) : record.Method < 0 ? "a stack" : $"the stack of {profile.Places[record.Method]}")
-            .Select(group => (group.Key, group.Sum(record => record.Samples))).OrderByDescending(holder => holder.Item2).ThenBy(holder => holder.Key, StringComparer.Ordinal);
+            .Select(group => (group.Key, DeathSite.Sum(group, record => record.Samples))).OrderByDescending(holder => holder.Item2).ThenBy(holder => holder.Key, StringComparer.Ordinal);
 
     private static void WriteSite(int number, DeathSite site, TextWriter output)
     {
@@ -153,7 +153,7 @@ internal static class DeathsView
 
     private static string Ends(DeathSite site)
     {
-        (DeathKind Kind, string Name)[] kinds = [(DeathKind.Stack, "on a stack"), (DeathKind.HolderDied, "with a holder"), (DeathKind.Replaced, "replaced"), (DeathKind.Shared, "shared"),
+        (DeathKind Kind, string Name)[] kinds = [(DeathKind.Stack, "on a stack"), (DeathKind.HolderDied, "with a holder"), (DeathKind.Replaced, "replaced"), (DeathKind.Emptied, "taken out"), (DeathKind.Shared, "shared"),
             (DeathKind.Handle, "a handle's"), (DeathKind.Other, "otherwise"), (DeathKind.Unseen, "between looks")];
         return string.Join(", ", kinds.Where(kind => site.Of(kind.Kind) != 0).OrderByDescending(kind => site.Of(kind.Kind)).Select(kind => Invariant($"{site.Of(kind.Kind):N0} {kind.Name}")));
     }

@@ -35,6 +35,7 @@ class DeathFileTest : public ::testing::Test {
     std::ifstream file(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
   }
+  static std::string beside(const std::string& path) { return path + "." + std::to_string(getpid()) + ".part"; }
   static bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
   std::string folder;
@@ -45,7 +46,7 @@ TEST_F(DeathFileTest, HasAHeaderWithLengthAndChecksum) {
   std::string path = folder + "/deaths";
   ASSERT_TRUE(prepare(path));
   EXPECT_FALSE(exists(path));
-  EXPECT_FALSE(exists(path + ".part"));
+  EXPECT_FALSE(exists(beside(path)));
   std::string json = "{\"a\":1}";
   ASSERT_TRUE(write(json));
   std::string content = read(path);
@@ -65,7 +66,7 @@ TEST_F(DeathFileTest, HasAHeaderWithLengthAndChecksum) {
   // Anew, as a whole.
   ASSERT_TRUE(write("{}"));
   EXPECT_EQ(read(path).size(), 26u);
-  EXPECT_FALSE(exists(path + ".part"));
+  EXPECT_FALSE(exists(beside(path)));
 }
 
 TEST_F(DeathFileTest, IsInTheFolderWhereTheProgramBegan) {
@@ -91,9 +92,37 @@ TEST_F(DeathFileTest, WhatFailsLeavesTheFileAsItWas) {
   ASSERT_TRUE(prepare(path));
   ASSERT_TRUE(write("{\"first\":true}"));
   std::string before = read(path);
-  ASSERT_EQ(mkdir((path + ".part").c_str(), 0700), 0);
+  ASSERT_EQ(mkdir(beside(path).c_str(), 0700), 0);
   EXPECT_FALSE(write("{}"));
   EXPECT_EQ(read(path), before);
+}
+
+// A pipe or a file that somebody has put where it is written is replaced: nobody waits for it, or gets its content.
+TEST_F(DeathFileTest, WhatIsBesideItIsNotUsed) {
+  std::string path = folder + "/deaths", other = folder + "/other";
+  ASSERT_EQ(mkfifo(beside(path).c_str(), 0666), 0);
+  ASSERT_TRUE(prepare(path));
+  ASSERT_EQ(mkfifo(beside(path).c_str(), 0666), 0);
+  ASSERT_TRUE(write("{}"));
+  EXPECT_EQ(read(path).size(), 26u);
+  std::ofstream(other) << "kept";
+  ASSERT_EQ(symlink(other.c_str(), beside(path).c_str()), 0);
+  ASSERT_TRUE(write("{}"));
+  EXPECT_EQ(read(other), "kept");
+}
+
+// A program that this one starts, with the same setting, begins and ends between: each file is a whole one.
+TEST_F(DeathFileTest, TwoProcessesWriteBesideEachOther) {
+  std::string path = folder + "/deaths";
+  ASSERT_TRUE(prepare(path));
+  std::ofstream(beside(path)) << "half";  // as it is while this one writes
+  pid_t child = fork();
+  if (child == 0) _exit(prepare(path) && write("{\"child\":true}") ? 0 : 1);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(read(beside(path)), "half");
+  EXPECT_EQ(read(path).substr(24), "{\"child\":true}");
 }
 
 TEST_F(DeathFileTest, AChildOfAForkWritesNothing) {

@@ -5,6 +5,7 @@
 
 #include "heap/dedangling.h"
 #include "heap/deletion.h"
+#include "heap/finalization_queue.h"
 #include "heap/promotion.h"
 #include "heap/stack_store.h"
 
@@ -161,6 +162,145 @@ TEST_F(DeathsTest, AHandleBesideAFieldIsSharedToo) {
   EXPECT_EQ(told().count(Kind::kShared), 1u);
 }
 
+TEST_F(DeathsTest, AStackBesideAFieldIsSharedToo) {
+  Object *owner = plain(), *object = born();
+  set(owner, 1, object);
+  uint64_t local = address(owner), other = address(object);
+  places_without_frame.push_back(&local);
+  places_without_frame.push_back(&other);
+  look();
+  other = 0;
+  look();  // the field alone, later: it is shared all the same
+  local = 0;
+  look();
+  Told now = told();
+  EXPECT_EQ(now.count(Kind::kShared), 1u);
+  EXPECT_EQ(now.count(Kind::kHolderDied), 0u);
+  EXPECT_EQ(now.field(&node_type.table, kFirstField).shared, 1u);
+}
+
+// void M() { var parent = new Parent(); parent.Child = new Child(parent); Work(parent); }
+TEST_F(DeathsTest, ABackPointerDoesNotOwn) {
+  Object *parent = born(), *child = born();
+  set(parent, 1, child);
+  set(child, 2, parent);
+  uint64_t local = address(parent);
+  frames[0].places.push_back(&local);
+  look();
+  local = 0;
+  look();
+  Told now = told();
+  EXPECT_EQ(now.field(&node_type.table, kSecondField).shared, 1u);
+  EXPECT_EQ(now.field(&node_type.table, kSecondField).held, 0u);
+  EXPECT_EQ(now.field(&node_type.table, kSecondField).died, 0u);
+  EXPECT_EQ(now.count(Kind::kShared), 1u);      // the parent
+  EXPECT_EQ(now.count(Kind::kHolderDied), 1u);  // the child
+}
+
+// Two stacks are no two holders: an argument is on several.
+TEST_F(DeathsTest, TwoStacksAreNotShared) {
+  Object* object = born();
+  uint64_t locals[] = {address(object), address(object)};
+  for (uint64_t& local : locals) places_without_frame.push_back(&local);
+  look();
+  locals[0] = locals[1] = 0;
+  look();
+  EXPECT_EQ(told().count(Kind::kStack), 1u);
+}
+
+TEST_F(DeathsTest, ADependentHandleBesideAFieldIsSharedToo) {
+  Object *owner = plain(), *key = plain(), *object = born();
+  set(owner, 1, object);
+  uint64_t locals[] = {address(owner), address(key)};
+  for (uint64_t& local : locals) places_without_frame.push_back(&local);
+  dependents.push_back({key, object});
+  look();
+  dependents.clear();
+  locals[0] = 0;
+  look();
+  EXPECT_EQ(told().count(Kind::kShared), 1u);
+  EXPECT_EQ(told().field(&node_type.table, kFirstField).shared, 1u);
+}
+
+// What a finalizer is to run for, and what it may use, is alive until that has run. Here it puts the second child where all can find it.
+TEST_F(DeathsTest, WhatAFinalizerMayUseIsNotDead) {
+  Object* owners[2];
+  Object* children[2];
+  uint64_t locals[2], pool = 0;
+  places_without_frame.push_back(&pool);
+  for (int i = 0; i < 2; i++) {
+    owners[i] = plain(&finalizable_node_type.table);
+    set(owners[i], 1, children[i] = born());
+    locals[i] = address(owners[i]);
+    places_without_frame.push_back(&locals[i]);
+  }
+  look();
+  locals[0] = locals[1] = 0;
+  look();
+  EXPECT_EQ(told().count(Kind::kLives), 2u);
+  EXPECT_EQ(told().field(&finalizable_node_type.table, kFirstField).died, 0u);
+  while (heap::next_finalizable() != 0) {}
+  pool = address(children[1]);
+  look();
+  Told now = told();
+  EXPECT_EQ(now.count(Kind::kHolderDied), 1u);
+  EXPECT_EQ(now.count(Kind::kLives), 1u);
+  EXPECT_EQ(now.field(&finalizable_node_type.table, kFirstField).died, 1u);
+  EXPECT_EQ(now.field(&finalizable_node_type.table, kFirstField).survived, 1u);
+}
+
+// One that nobody samples, in the fields of many, speaks against the field: class Item { Options Options = special ?? Options.Default; }
+TEST_F(DeathsTest, WhatNobodySamplesIsSeenToBeShared) {
+  Object* fallback = plain();
+  uint64_t locals[10];
+  for (int i = 0; i < 10; i++) {
+    Object* owner = plain();
+    set(owner, 1, i < 5 ? fallback : born());
+    locals[i] = address(owner);
+    places_without_frame.push_back(&locals[i]);
+  }
+  look();
+  look();  // the field is known since the first
+  heap::DeathFieldRow field = told().field(&node_type.table, kFirstField);
+  EXPECT_EQ(field.objects, 5u);
+  EXPECT_EQ(field.held, 10u);
+  EXPECT_EQ(field.shared, 4u);
+}
+
+// The field of a base class is one, in whatever derives from it.
+TEST_F(DeathsTest, AFieldIsOfTheClassThatDeclaresIt) {
+  using Derived = TypeOf<core::MethodTable::kHasPointers | kClass, 48>;
+  Derived leaf = {{0, 24 - 48, 8, 1}, {core::MethodTable::kHasPointers | kClass, 48, &node_type.table, 1, 0, 0}}, link = leaf;
+  Object *first = plain(&leaf.table), *second = plain(&link.table), *own = plain(&leaf.table);
+  set(first, 4, nullptr), set(second, 4, nullptr), set(own, 4, nullptr);
+  set(first, 1, born());
+  set(second, 1, born());
+  set(own, 4, born());  // declared by the derived class
+  uint64_t locals[] = {address(first), address(second), address(own)};
+  for (uint64_t& local : locals) places_without_frame.push_back(&local);
+  look();
+  Told now = told();
+  EXPECT_EQ(now.field(&node_type.table, kFirstField).objects, 2u);
+  EXPECT_EQ(now.field(&leaf.table, 32).objects, 1u);
+  EXPECT_EQ(now.fields.size(), 2u);
+  for (uint64_t& local : locals) local = 0;
+  look();
+  for (const heap::DeathRow& row : told().rows) EXPECT_EQ(row.holder_type, row.offset == 32 ? &leaf.table : &node_type.table);
+}
+
+TEST_F(DeathsTest, WhatWasTakenOutOfItsField) {
+  Object* owner = plain();
+  uint64_t local = address(owner);
+  places_without_frame.push_back(&local);
+  set(owner, 1, born());
+  look();
+  set(owner, 1, nullptr);
+  look();
+  EXPECT_EQ(told().count(Kind::kEmptied), 1u);
+  EXPECT_EQ(told().field(&node_type.table, kFirstField).emptied, 1u);
+  EXPECT_EQ(told().field(&node_type.table, kFirstField).replaced, 0u);
+}
+
 TEST_F(DeathsTest, WhatAHandleAloneHeld) {
   uint64_t handle = address(born());
   handles.push_back(&handle);
@@ -311,18 +451,19 @@ TEST_F(DeathsTest, LooksDeleteWhatNothingReaches) {
   EXPECT_TRUE(heap::is_deleted(dropped));
   EXPECT_FALSE(heap::is_deleted(kept));
   local = 0;
-  roots.clear();
-  heap::look_for_the_last_time();
-  EXPECT_FALSE(heap::is_deleted(kept));
+  look();
+  EXPECT_TRUE(heap::is_deleted(kept));
   EXPECT_EQ(told().count(Kind::kStack), 1u);
   expect_valid("two looks");
 }
 
-TEST_F(DeathsTest, AfterTheEndNothingIsRecorded) {
+// In the child of a fork: nothing else reclaims there.
+TEST_F(DeathsTest, AfterTheEndNothingIsRecordedButLooksReclaim) {
   born();
   heap::end_death_samples();
-  born();
+  Object* dropped = born();
   look();
+  EXPECT_TRUE(heap::is_deleted(dropped));
   EXPECT_TRUE(told().rows.empty());
   EXPECT_EQ(told().totals.looks, 0u);
 }
@@ -426,6 +567,7 @@ TEST_F(DeathsTest, RowsWithoutRoomAreCounted) {
   uint64_t fields = 0;
   while (heap::field_row(&node_type.table, 8 * fields) != nullptr) fields++;
   EXPECT_EQ(fields, heap::kDeathFieldRows / 8 * 7);
+  EXPECT_EQ(heap::deaths_without_room(), heap::kDeathRows / 8 + 1);
   std::vector<heap::DeathRow> copy(heap::kDeathRows);
   std::vector<heap::DeathFieldRow> copied_fields(heap::kDeathFieldRows);
   size_t used = heap::copy_death_tables(copy.data(), copied_fields.data());
@@ -454,6 +596,145 @@ TEST_F(DeathsTest, SamplesAndLooksFollowAllocation) {
   EXPECT_LT(looks, static_cast<int>(kMegabytes));
   EXPECT_EQ(now.count(Kind::kUnseen) + 64 >= now.totals.samples, true);
   expect_valid("looks");
+}
+
+// A look after each step of a random program says what a model says that keeps its own lists.
+class DeathModelTest : public DeathsTest {
+ protected:
+  static constexpr size_t kSlots = 24, kFields = 3;
+
+  struct Modelled {
+    Object* object;
+    bool sampled, seen, was_shared;
+    // In the last look.
+    size_t places, handles, stacks;
+    std::pair<size_t, size_t> held_by;  // object, field
+    std::array<size_t, kFields> fields;
+  };
+  static constexpr size_t kNobody = SIZE_MAX;
+
+  std::vector<Modelled> all;
+  std::array<uint64_t, kSlots> locals = {}, handle_values = {};
+  std::array<size_t, kSlots> local_of, handle_of;
+  std::map<std::tuple<Kind, uint64_t>, uint64_t> expected;
+  std::set<size_t> alive;
+
+  void make(bool sampled) {
+    all.push_back({sampled ? born() : plain(), sampled, false, false, 0, 0, 0, {kNobody, 0}, {kNobody, kNobody, kNobody}});
+    alive.insert(all.size() - 1);
+  }
+  std::set<size_t> reached() const {
+    std::set<size_t> found;
+    std::vector<size_t> next;
+    auto reach = [&](size_t index) {
+      if (index != kNobody && found.insert(index).second) next.push_back(index);
+    };
+    for (size_t index : local_of) reach(index);
+    for (size_t index : handle_of) reach(index);
+    while (!next.empty()) {
+      size_t index = next.back();
+      next.pop_back();
+      for (size_t field : all[index].fields) reach(field);
+    }
+    return found;
+  }
+  void model_look() {
+    std::set<size_t> now = reached();
+    for (size_t index : alive) {
+      const Modelled& object = all[index];
+      if (!object.sampled || now.count(index) != 0) continue;
+      auto [holder, field] = object.held_by;
+      Kind kind = !object.seen ? Kind::kUnseen : object.was_shared ? Kind::kShared : Kind::kOther;
+      uint64_t offset = 0;
+      if (kind == Kind::kOther && object.places == 1) {
+        kind = now.count(holder) == 0 ? Kind::kHolderDied : all[holder].fields[field] == kNobody ? Kind::kEmptied : Kind::kReplaced;
+        offset = 8 + 8 * field;
+      } else if (kind == Kind::kOther && object.handles != 0) {
+        kind = Kind::kHandle;
+      } else if (kind == Kind::kOther && object.stacks != 0) {
+        kind = Kind::kStack;
+      }
+      expected[{kind, offset}]++;
+    }
+    alive = now;
+    for (size_t index : alive) {
+      Modelled& object = all[index];
+      object.seen = true;
+      object.places = object.handles = object.stacks = 0;
+      object.held_by = {kNobody, 0};
+    }
+    for (size_t index : alive) {
+      for (size_t field = 0; field < kFields; field++) {
+        size_t to = all[index].fields[field];
+        if (to == kNobody || to == index) continue;
+        if (all[to].places++ == 0) all[to].held_by = {index, field};
+      }
+    }
+    for (size_t index : local_of)
+      if (index != kNobody) all[index].stacks++;
+    for (size_t index : handle_of)
+      if (index != kNobody) all[index].handles++;
+    for (size_t index : alive)
+      if (all[index].places + all[index].handles + (all[index].stacks != 0 ? 1 : 0) > 1) all[index].was_shared = true;
+  }
+};
+
+TEST_F(DeathModelTest, AgreesWithAModel) {
+  uint64_t seed = seed_of_run();
+  SCOPED_TRACE("FREEHOLD_TEST_SEED=" + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  local_of.fill(kNobody);
+  handle_of.fill(kNobody);
+  for (size_t i = 0; i < kSlots; i++) {
+    places_without_frame.push_back(&locals[i]);
+    handles.push_back(&handle_values[i]);
+  }
+  auto pick = [&]() -> size_t {
+    std::vector<size_t> from(alive.begin(), alive.end());
+    return from.empty() ? kNobody : from[random() % from.size()];
+  };
+  for (int step = 0; step < 3000; step++) {
+    make(random() % 2 == 0);
+    size_t newest = all.size() - 1;
+    for (int i = 0; i < 3; i++) {
+      size_t to = random() % 3 == 0 ? kNobody : random() % 3 == 0 ? newest : pick();
+      uint64_t value = to == kNobody ? 0 : address(all[to].object);
+      size_t slot = random() % kSlots;
+      switch (random() % 4) {
+        case 0:
+          locals[slot] = value;
+          local_of[slot] = to;
+          break;
+        case 1:
+          if (random() % 4 != 0) break;
+          handle_values[slot] = value;
+          handle_of[slot] = to;
+          break;
+        default: {
+          size_t from = pick(), field = random() % kFields;
+          if (from == kNobody) break;
+          all[from].fields[field] = to;
+          reinterpret_cast<uint64_t*>(all[from].object)[1 + field] = value;
+        }
+      }
+    }
+    if (random() % 4 == 0) {
+      look();
+      model_look();
+    }
+  }
+  look();
+  model_look();
+  std::map<std::tuple<Kind, uint64_t>, uint64_t> found;
+  for (const heap::DeathRow& row : told().rows) {
+    if (row.kind != Kind::kLives) found[{row.kind, row.offset}] += row.samples;
+  }
+  EXPECT_EQ(found, expected);
+  EXPECT_FALSE(expected.empty());
+  uint64_t living = 0;
+  for (size_t index : alive) living += all[index].sampled ? 1 : 0;
+  EXPECT_EQ(told().count(Kind::kLives), living);
+  expect_valid("a random program");
 }
 
 }  // namespace

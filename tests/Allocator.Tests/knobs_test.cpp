@@ -68,11 +68,15 @@ TEST(Knobs, DeathsSetOthers) {
   std::string error;
   ASSERT_TRUE(read({}, &error)) << error;
   EXPECT_FALSE(core::knobs.records_deaths() || core::knobs.samples_allocations());
-  ASSERT_TRUE(read({"FREEHOLD_DEATHS=/tmp/deaths-%p", "FREEHOLD_RECLAIM=report"}, &error)) << error;
+  ASSERT_TRUE(read({"FREEHOLD_DEATHS=/tmp/deaths-%p"}, &error)) << error;
   EXPECT_TRUE(core::knobs.records_deaths() && core::knobs.samples_allocations());
   EXPECT_STREQ(core::knobs.deaths, "/tmp/deaths-%p");
   EXPECT_EQ(core::knobs.reclaim, core::Reclaim::kManual);
   EXPECT_FALSE(core::knobs.reclaim_concurrent || core::knobs.promotion);
+  for (std::string word : {"report", "off"}) {
+    EXPECT_FALSE(read({"FREEHOLD_DEATHS=deaths", ("FREEHOLD_RECLAIM=" + word).c_str()}, &error));
+    EXPECT_NE(error.find("FREEHOLD_DEATHS does not go with FREEHOLD_RECLAIM=" + word), std::string::npos) << error;
+  }
   EXPECT_FALSE(read({"FREEHOLD_DEATHS=deaths", "FREEHOLD_DEBUG=1"}, &error));
   EXPECT_NE(error.find("FREEHOLD_DEATHS does not go with FREEHOLD_DEBUG"), std::string::npos) << error;
   EXPECT_FALSE(read({("FREEHOLD_DEATHS=" + std::string(core::kPathAtMost, 'x')).c_str()}, &error));

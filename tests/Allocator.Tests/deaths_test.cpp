@@ -270,7 +270,7 @@ TEST_F(DeathsTest, WhatNobodySamplesIsSeenToBeShared) {
 // The field of a base class is one, in whatever derives from it.
 TEST_F(DeathsTest, AFieldIsOfTheClassThatDeclaresIt) {
   using Derived = TypeOf<core::MethodTable::kHasPointers | kClass, 48>;
-  Derived leaf = {{0, 24 - 48, 8, 1}, {core::MethodTable::kHasPointers | kClass, 48, &node_type.table, 1, 0, 0}}, link = leaf;
+  Derived leaf = {{0, 16 - 48, 8, 1}, {core::MethodTable::kHasPointers | kClass, 48, &node_type.table, 1, 0, 0}}, link = leaf;
   Object *first = plain(&leaf.table), *second = plain(&link.table), *own = plain(&leaf.table);
   set(first, 4, nullptr), set(second, 4, nullptr), set(own, 4, nullptr);
   set(first, 1, born());
@@ -516,7 +516,7 @@ TEST_F(MovingDeathsTest, NamesStayCurrent) {
   for (size_t i = 0; i < kObjects; i += 2000) reinterpret_cast<uint64_t*>(current(reinterpret_cast<Object*>(local)))[2 + i] = 0;
   look();
   EXPECT_EQ(told().count(Kind::kLives), kBorn / 2);
-  EXPECT_EQ(told().count(Kind::kReplaced), kBorn / 2);
+  EXPECT_EQ(told().count(Kind::kEmptied), kBorn / 2);
   // What the program has deleted, and a remap has forgotten.
   for (size_t i = 1000; i < kObjects; i += 2000) {
     Object* object = element(i);

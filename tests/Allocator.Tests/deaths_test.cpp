@@ -270,7 +270,7 @@ TEST_F(DeathsTest, WhatNobodySamplesIsSeenToBeShared) {
 // The field of a base class is one, in whatever derives from it.
 TEST_F(DeathsTest, AFieldIsOfTheClassThatDeclaresIt) {
   using Derived = TypeOf<core::MethodTable::kHasPointers | kClass, 48>;
-  Derived leaf = {{0, 16 - 48, 8, 1}, {core::MethodTable::kHasPointers | kClass, 48, &node_type.table, 1, 0, 0}}, link = leaf;
+  Derived leaf = {{0, 32 - 48, 8, 1}, {core::MethodTable::kHasPointers | kClass, 48, &node_type.table, 1, 0, 0}}, link = leaf;
   Object *first = plain(&leaf.table), *second = plain(&link.table), *own = plain(&leaf.table);
   set(first, 4, nullptr), set(second, 4, nullptr), set(own, 4, nullptr);
   set(first, 1, born());

@@ -56,9 +56,9 @@ internal sealed class DeathMaker
         return this;
     }
 
-    public DeathMaker Field(int type, long offset, long held, long shared = 0, long died = 0, long survived = 0, long replaced = 0, long moved = 0)
+    public DeathMaker Field(int type, long offset, long held, long shared = 0, long died = 0, long survived = 0, long replaced = 0, long moved = 0, long emptied = 0, long? objects = null)
     {
-        _fields.Add(new JsonObject { ["type"] = type, ["offset"] = offset, ["held"] = held, ["shared"] = shared, ["died"] = died, ["survived"] = survived, ["replaced"] = replaced, ["moved"] = moved });
+        _fields.Add(new JsonObject { ["type"] = type, ["offset"] = offset, ["objects"] = objects ?? held, ["held"] = held, ["shared"] = shared, ["died"] = died, ["survived"] = survived, ["replaced"] = replaced, ["moved"] = moved, ["emptied"] = emptied });
         return this;
     }
 

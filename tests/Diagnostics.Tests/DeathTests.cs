@@ -27,12 +27,20 @@ public sealed class DeathTests : IDisposable
         Assert.Equal("scope", Advice(content));
         Assert.Equal("scope", Advice(held));
         Assert.Contains("Heap.Scope in Freehold.Diagnostics.Deaths.Hold(", Because(held), StringComparison.Ordinal);
-        Assert.Equal("replaced", Advice(replaced));
-        Assert.Contains("a static field", Because(replaced), StringComparison.Ordinal);
+        // Which static it is cannot be told.
+        Assert.Equal("none", Advice(replaced));
+        Assert.Contains("a field that is static", Because(replaced), StringComparison.Ordinal);
+        Assert.Contains("when it had another value", Because(replaced), StringComparison.Ordinal);
         Assert.Equal("owned", Advice(child));
         Assert.Contains("Deaths+Owner", Because(child), StringComparison.Ordinal);
         Assert.Equal("none", Advice(shared));
         Assert.Contains("shared, no advice", Because(shared), StringComparison.Ordinal);
+        // A local beside the field; a value of many that is allocated once; a finalizer that keeps it.
+        Assert.Equal("none", Advice(Site(profile, "Parent")));
+        Assert.Contains("shared, no advice", Because(Site(profile, "Parent")), StringComparison.Ordinal);
+        Assert.Equal("none", Advice(Site(profile, "Options")));
+        Assert.Contains("shared, no advice", Because(Site(profile, "Options")), StringComparison.Ordinal);
+        Assert.Equal("none", Advice(Site(profile, "+Lent")));
         Assert.Equal("none", Advice(lives));
         Assert.Equal(0, lives.GetProperty("dead").GetInt64());
         Assert.True(lives.GetProperty("alive").GetInt64() > 0);

@@ -10,6 +10,9 @@ internal static class Deaths
     private static readonly List<LivesOn> s_kept = [];
     private static readonly Node?[] s_first = new Node?[64];
     private static readonly Node?[] s_second = new Node?[64];
+    private static readonly Lent?[] s_pool = new Lent?[4096];
+    private static readonly Options s_default = new(-1);
+    private static int s_pooled;
     private static Replaced? s_replaced;
     private static long s_sum;
 
@@ -22,10 +25,13 @@ internal static class Deaths
             if (i % 50 == 0)
             {
                 s_sum += Hold(i);
+                s_sum += Visit(i);
             }
 
             Own(i);
             Share(i);
+            Configure(i);
+            Lend(i);
             if (i % 100 == 0)
             {
                 s_kept.Add(new LivesOn());
@@ -107,6 +113,29 @@ internal static class Deaths
         return sum + held.Number;
     }
 
+    // The child leads back to it: the field of the child is no owner, as the local has it too.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static int Visit(int i)
+    {
+        var parent = new Parent(i);
+        parent.Kid = new Kid(parent);
+        int sum = 0;
+        for (int j = 0; j < 1_000; j++)
+        {
+            sum += Fill(j % 8).Length;
+        }
+
+        return sum + parent.Number;
+    }
+
+    // Half of them have one of their own, the others all the same one, which is allocated once: nobody samples that.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static void Configure(int i) => Items.All[i % Items.All.Length] = new Item(i % 2 == 0 ? new Options(i) : s_default);
+
+    // Its finalizer keeps what it has.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static void Lend(int i) => Lenders.All[i % Lenders.All.Length] = new Lender(new Lent(i));
+
     // A static has it until the next one comes.
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static void Replace(int i)
@@ -124,6 +153,16 @@ internal static class Deaths
     // Two arrays have it.
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static void Share(int i) => s_first[i % 64] = s_second[i % 64] = new Node(i);
+
+    private static class Items
+    {
+        public static readonly Item?[] All = new Item?[512];
+    }
+
+    private static class Lenders
+    {
+        public static readonly Lender?[] All = new Lender?[512];
+    }
 
     private static class Owners
     {
@@ -177,6 +216,44 @@ internal static class Deaths
     private struct Small
     {
         private long _first;
+    }
+
+    private sealed class Parent(int number)
+    {
+        private Block _block;
+
+        public Kid? Kid { get; set; }
+
+        public int Number => number + (Kid?.Parent == this ? 1 : 0);
+    }
+
+    private sealed class Kid(Parent parent)
+    {
+        public Parent Parent => parent;
+    }
+
+    private sealed class Item(Options options)
+    {
+        public Options Options => options;
+    }
+
+    private sealed class Options(int number)
+    {
+        private Small _small;
+
+        public int Number => number;
+    }
+
+    private sealed class Lender(Lent lent)
+    {
+        ~Lender() => s_pool[s_pooled++ % s_pool.Length] = lent;
+    }
+
+    private sealed class Lent(int number)
+    {
+        private Small _small;
+
+        public int Number => number;
     }
 
     private sealed class Node(int number)

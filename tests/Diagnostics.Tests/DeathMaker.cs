@@ -13,8 +13,16 @@ internal sealed class DeathMaker
 
     public JsonObject Content { get; } = new()
     {
-        ["process"] = 4242, ["version"] = "0.1.0", ["program"] = "/srv/app", ["atExit"] = true, ["allocated"] = 1_000_000_000, ["looks"] = 700, ["samples"] = 9_000, ["withoutRoom"] = 0,
-        ["longestInterval"] = 2_000_000, ["nanoseconds"] = 1_500_000_000,
+        ["process"] = 4242,
+        ["version"] = "0.1.0",
+        ["program"] = "/srv/app",
+        ["atExit"] = true,
+        ["allocated"] = 1_000_000_000,
+        ["looks"] = 700,
+        ["samples"] = 9_000,
+        ["withoutRoom"] = 0,
+        ["longestInterval"] = 2_000_000,
+        ["nanoseconds"] = 1_500_000_000,
     };
 
     public DeathMaker()
@@ -50,8 +58,19 @@ internal sealed class DeathMaker
     {
         _deaths.Add(new JsonObject
         {
-            ["type"] = type, ["stack"] = stack, ["kind"] = (int)kind, ["holder"] = holder, ["offset"] = offset, ["method"] = method, ["frameGone"] = frameGone, ["aliveAfter"] = aliveAfter,
-            ["deadBy"] = deadBy, ["samples"] = samples, ["bytes"] = samples * 131_072, ["ageSeen"] = samples * 10_000, ["ageDead"] = samples * 20_000,
+            ["type"] = type,
+            ["stack"] = stack,
+            ["kind"] = (int)kind,
+            ["holder"] = holder,
+            ["offset"] = offset,
+            ["method"] = method,
+            ["frameGone"] = frameGone,
+            ["aliveAfter"] = aliveAfter,
+            ["deadBy"] = deadBy,
+            ["samples"] = samples,
+            ["bytes"] = samples * 131_072,
+            ["ageSeen"] = samples * 10_000,
+            ["ageDead"] = samples * 20_000,
         });
         return this;
     }

@@ -10,7 +10,7 @@ internal static class Deaths
     private static readonly List<LivesOn> s_kept = [];
     private static readonly Node?[] s_first = new Node?[64];
     private static readonly Node?[] s_second = new Node?[64];
-    private static readonly Lent?[] s_pool = new Lent?[4096];
+    private static readonly Lent?[] s_pool = new Lent?[64];
     private static readonly Options s_default = new(-1);
     private static int s_pooled;
     private static Replaced? s_replaced;
@@ -31,7 +31,11 @@ internal static class Deaths
             Own(i);
             Share(i);
             Configure(i);
-            Lend(i);
+            if (i % 50 == 0)
+            {
+                Lend(i / 50);
+            }
+
             if (i % 100 == 0)
             {
                 s_kept.Add(new LivesOn());
@@ -161,7 +165,7 @@ internal static class Deaths
 
     private static class Lenders
     {
-        public static readonly Lender?[] All = new Lender?[512];
+        public static readonly Lender?[] All = new Lender?[16];
     }
 
     private static class Owners
@@ -251,7 +255,7 @@ internal static class Deaths
 
     private sealed class Lent(int number)
     {
-        private Small _small;
+        private Block _block;
 
         public int Number => number;
     }

@@ -71,7 +71,7 @@ void note_birth(core::Object* object, uint64_t weight) noexcept;
 DeathSample* death_samples() noexcept;
 size_t death_sample_count() noexcept;
 void drop_death_sample(size_t index) noexcept;  // the last one takes its place
-void drop_all_death_samples() noexcept;              // counted as without room: what would be said of them could be wrong
+void drop_all_death_samples() noexcept;         // counted as without room: what would be said of them could be wrong
 uint64_t births() noexcept;
 uint64_t births_without_room() noexcept;
 

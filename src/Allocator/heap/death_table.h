@@ -47,9 +47,10 @@ static_assert(sizeof(DeathRow) == 64);
 struct DeathFieldRow {
   const core::MethodTable* type;
   uint64_t offset;
-  uint64_t objects;   // distinct ones that were seen so
-  uint64_t held;      // how often one was seen so
-  uint64_t shared;    // looks in which another place held such an object too, and places that had an object, sampled or not, that the same field of another holder has
+  uint64_t objects;  // distinct ones that were seen so
+  uint64_t held;     // how often one was seen so
+  uint64_t
+      shared;  // looks in which another place held such an object too, and places that had an object, sampled or not, that the same field of another holder has
   uint64_t died;      // dead in the look that found the field's object dead
   uint64_t survived;  // alive in that look
   uint64_t replaced;  // dead when the field had another value
@@ -64,8 +65,8 @@ inline constexpr size_t kDeathRows = size_t{1} << 16, kDeathFieldRows = size_t{1
 bool reserve_death_tables() noexcept;
 
 // The caller holds the lock of heap/death_samples.h for all of these.
-void add_death(const DeathRow& row) noexcept;                                       // one, or what the row says
-DeathFieldRow* field_row(const core::MethodTable* type, uint64_t offset) noexcept;  // null: no room, which is counted
+void add_death(const DeathRow& row) noexcept;                                            // one, or what the row says
+DeathFieldRow* field_row(const core::MethodTable* type, uint64_t offset) noexcept;       // null: no room, which is counted
 DeathFieldRow* find_field_row(const core::MethodTable* type, uint64_t offset) noexcept;  // null: there is none
 bool may_have_field_row(const core::MethodTable* type) noexcept;                         // false: it has none
 void count_without_room(uint64_t objects) noexcept;

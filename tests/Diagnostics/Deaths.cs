@@ -10,7 +10,7 @@ internal static class Deaths
     private static readonly List<LivesOn> s_kept = [];
     private static readonly Node?[] s_first = new Node?[64];
     private static readonly Node?[] s_second = new Node?[64];
-    private static readonly Lent?[] s_pool = new Lent?[64];
+    private static readonly Lent?[] s_pool = new Lent?[8];
     private static readonly Options s_default = new(-1);
     private static int s_pooled;
     private static Replaced? s_replaced;
@@ -36,7 +36,7 @@ internal static class Deaths
                 Lend(i / 50);
             }
 
-            if (i % 100 == 0)
+            if (i % 10 == 0)
             {
                 s_kept.Add(new LivesOn());
             }
@@ -165,7 +165,7 @@ internal static class Deaths
 
     private static class Lenders
     {
-        public static readonly Lender?[] All = new Lender?[16];
+        public static readonly Lender?[] All = new Lender?[4];
     }
 
     private static class Owners
@@ -177,6 +177,8 @@ internal static class Deaths
 
     private sealed class Temporary(int number, byte[] content)
     {
+        private Few _few;
+
         public int Number => number;
 
         public byte[] Content => content;
@@ -214,6 +216,12 @@ internal static class Deaths
         private Small _small;
 
         public int Number => number;
+    }
+
+    [InlineArray(25)]
+    private struct Few
+    {
+        private long _first;
     }
 
     [InlineArray(200)]

@@ -80,6 +80,7 @@ public sealed class DeathFileTests : IDisposable
     [Theory]
     [InlineData("System.Action")]
     [InlineData("System.Collections.Generic.List`1[Item]")]
+    [InlineData("System.Collections.Generic.Dictionary`2+Entry[System.String,Item][]")]
     [InlineData("System.Byte[][]")]
     [InlineData("App.Program+<>c__DisplayClass3_0")]
     [InlineData("App.Program+<Main>d__1")]
@@ -94,15 +95,6 @@ public sealed class DeathFileTests : IDisposable
     [Fact]
     public void AnElementOfAnArrayIsDeletedWithItsCollection() =>
         Assert.Contains("Heap.DeleteAll on the collection", Site("Item", "Item[]").Death(DeathKind.HolderDied, 80, holder: 1, offset: 16).Field(1, 16, held: 80, died: 80).Advice().Text, StringComparison.Ordinal);
-
-    [Fact]
-    public void AFieldOfTheFrameworkCannotBeMarked()
-    {
-        DeathMaker Made() => Site("Entry[]", "System.Collections.Generic.Dictionary`2").Death(DeathKind.HolderDied, 8, holder: 1, offset: 16);
-        Assert.Equal(new DeathAdvice(AdviceKind.Owner, "Heap.Delete of the owner, by the field at byte 16 of System.Collections.Generic.Dictionary`2: 8 died with it, none outlived it"), Made().Field(1, 16, held: 8, died: 8).Advice());
-        Assert.Equal(AdviceKind.Owner, Made().Death(DeathKind.Replaced, 1, holder: 1, offset: 16).Field(1, 16, held: 8, died: 8, replaced: 1).Advice().Kind);
-        Assert.Equal(AdviceKind.None, Made().Field(1, 16, held: 8, died: 8, shared: 1).Advice().Kind);
-    }
 
     // What speaks against: each one alone is enough, whatever its number.
 

@@ -141,24 +141,9 @@ uint8_t returned(const DeathSample& sample) noexcept {
   return static_cast<uint8_t>(there);
 }
 
-// The type that declares a field: of a line of base types the first one that has a reference there. What speaks against a field of a base speaks against it in all derived objects.
-const MethodTable* declarer(const Object* holder, const MethodTable* type, uint64_t offset) noexcept {
-  if (type->has_component_size() || !type->is_type()) return type;
-  for (const MethodTable* base = type->related; base != nullptr; base = base->related) {
-    bool has_it = false;
-    core::for_each_reference(holder, base, base->base_size, [&](const uint64_t* slot) noexcept {
-      has_it |= static_cast<uint64_t>(reinterpret_cast<const uint8_t*>(slot) - reinterpret_cast<const uint8_t*>(holder)) == offset;
-    });
-    if (!has_it) break;
-    type = base;
-  }
-  return type;
-}
-
 void add_field(DeathSample& sample, Object* holder, const MethodTable* type, uint64_t offset) noexcept {
   Holding& held = sample.held;
   if (reinterpret_cast<uint64_t>(holder) == sample.object) return;
-  type = declarer(holder, type, offset);
   if (held.fields == 0) {
     held.holder = holder;
     held.type = type;

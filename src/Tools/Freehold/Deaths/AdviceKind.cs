@@ -11,9 +11,6 @@ internal enum AdviceKind
     /// <summary>`[Owned]` on a field.</summary>
     Owned,
 
-    /// <summary>`Heap.Delete` of the owner, a type of the framework or an array.</summary>
-    Owner,
-
     /// <summary>`Heap.Delete` of a field's old value.</summary>
     Replaced,
 

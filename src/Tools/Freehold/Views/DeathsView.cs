@@ -162,7 +162,7 @@ internal static class DeathsView
     {
         AdviceKind.Scope => "Heap.Scope",
         AdviceKind.Owned => "[Owned]",
-        AdviceKind.Replaced or AdviceKind.Owner => "Heap.Delete",
+        AdviceKind.Replaced => "Heap.Delete",
         AdviceKind.OwnedAndReplaced => "[Owned], Heap.Delete",
         _ => "",
     };

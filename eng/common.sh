@@ -22,7 +22,8 @@ one_at_a_time() {
     unset HAS_LOCK
     return 0
   fi
-  HAS_LOCK=$lock exec flock --close "$lock" bash "$0" "$@"
+  # Who stops flock stops the script: it would go on without the lock.
+  HAS_LOCK=$lock exec flock --close "$lock" setpriv --pdeathsig TERM bash "$0" "$@"
 }
 
 # A property of eng/Versions.props.

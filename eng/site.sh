@@ -21,6 +21,11 @@ if [ -e "$output" ] && [ ! -f "$output/xrefmap.yml" ]; then
   exit 2
 fi
 
+if [ -e "$source_folder" ] && [ ! -f "$source_folder/docs/README.md" ]; then
+  echo "error: $source_folder is there, and not what this script has made; it would be replaced" >&2
+  exit 2
+fi
+
 run dotnet tool restore > /dev/null
 run dotnet run -c Release --project site/Stage -- "$root" "$source_folder" "$report"
 mkdir "$source_folder/libraries" "$source_folder/api"

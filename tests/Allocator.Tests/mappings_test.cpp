@@ -278,6 +278,16 @@ class DeadAddressesTest : public MappingsTest, public ::testing::WithParamInterf
     for (size_t bytes = 0; bytes < 20 * kBlockSize; bytes += 1024) allocate(&bytes_type.table, 1000);
   }
 
+  // Blocks of which each sixteenth object lives on, all of them promoted.
+  void promote_sparse(size_t blocks) {
+    std::vector<Object*> all;
+    for (size_t bytes = 0; bytes < blocks * kBlockSize; bytes += 1024) all.push_back(allocate(&bytes_type.table, 1000));
+    for (size_t i = 0; i < all.size(); i++) {
+      if (i % 16 != 0) heap::delete_object(all[i]);
+    }
+    heap::promote(heap::PromotionScope::kAll);
+  }
+
   // Without access, below the frontier and beside a mapping that differs in nothing but the hint: these would be one.
   static size_t parted() {
     struct Mapping {
@@ -346,12 +356,7 @@ TEST_P(DeadAddressesTest, WhatAFailedCallLeavesIsDeadLikeAllElse) {
 TEST_P(DeadAddressesTest, WhatPromotionEmptiesIsOneMapping) {
   size_t parted_before = parted();
   for (int round = 0; round < 10; round++) {
-    std::vector<Object*> all;
-    for (size_t bytes = 0; bytes < 80 * kBlockSize; bytes += 1024) all.push_back(allocate(&bytes_type.table, 1000));
-    for (size_t i = 0; i < all.size(); i++) {
-      if (i % 16 != 0) heap::delete_object(all[i]);
-    }
-    heap::promote(heap::PromotionScope::kAll);
+    promote_sparse(80);
     heap::collapse_moved(0);
     EXPECT_LE(parted(), parted_before + 4) << round;
   }
@@ -362,14 +367,7 @@ TEST_P(DeadAddressesTest, WhatPromotionEmptiesIsOneMapping) {
 TEST_P(DeadAddressesTest, PromotionTakesNoAddressThatItCannotUse) {
   be_thrifty();
   uint64_t before = heap::block_counters.fresh.load(), used = heap::addresses_used();
-  for (int round = 0; round < 20; round++) {
-    std::vector<Object*> all;
-    for (size_t bytes = 0; bytes < 20 * kBlockSize; bytes += 1024) all.push_back(allocate(&bytes_type.table, 1000));
-    for (size_t i = 0; i < all.size(); i++) {
-      if (i % 16 != 0) heap::delete_object(all[i]);
-    }
-    heap::promote(heap::PromotionScope::kAll);
-  }
+  for (int round = 0; round < 20; round++) promote_sparse(20);
   EXPECT_LE(heap::addresses_used() - used, (heap::block_counters.fresh.load() - before + 8) * kBlockSize);
   expect_valid("after promotions");
 }

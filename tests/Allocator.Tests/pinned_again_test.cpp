@@ -133,46 +133,43 @@ TEST_P(PinnedAgainTest, AStopWaitsForNoMaintenance) {
   expect_valid("at the end");
 }
 
-// Ends of scopes and forks wait for the round.
-TEST_P(PinnedAgainTest, ARoundThatIsWaitedForStopsNobodyAgain) {
-  keep_one_of_each(sparse_blocks(8, 10));
-  scans = 0;
-  static std::thread waiter;
-  heap::set_pin_scanner([](const heap::PinScan& scan) {
-    if (scan_nothing(scan) == 2) {
-      waiter = std::thread([] { heap::PromotionPause pause; });
-      while (!heap::promotion_lock.is_wanted()) std::this_thread::yield();
-    }
+class RoundThatIsWaitedForTest : public PinnedAgainTest {
+ protected:
+  static inline os::FairLock* lock;
+  static inline std::thread waiter;
+
+  // Who waits takes `wanted` once the round has stopped the threads a second time.
+  void stops_nobody_again(os::FairLock& wanted, void (*wait)()) {
+    keep_one_of_each(sparse_blocks(8, 10));
+    scans = 0;
+    lock = &wanted;
+    static void (*waiting)();
+    waiting = wait;
+    heap::set_pin_scanner([](const heap::PinScan& scan) {
+      if (scan_nothing(scan) == 2) {
+        waiter = std::thread(waiting);
+        while (!lock->is_wanted()) std::this_thread::yield();
+      }
+      pin_all();
+      return true;
+    });
     pin_all();
-    return true;
-  });
-  pin_all();
-  heap::promote(PromotionScope::kAll);
-  waiter.join();
-  EXPECT_EQ(scans, 2u);
-  EXPECT_EQ(moved(), 1u) << "the one that the second stop has claimed";
-  expect_valid("at the end");
+    heap::promote(PromotionScope::kAll);
+    waiter.join();
+    EXPECT_EQ(scans, 2u);
+    EXPECT_EQ(moved(), 1u) << "the one that the second stop has claimed";
+    expect_valid("at the end");
+  }
+};
+
+// Ends of scopes and forks wait for the round.
+TEST_P(RoundThatIsWaitedForTest, ByAPauseStopsNobodyAgain) {
+  stops_nobody_again(heap::promotion_lock, [] { heap::PromotionPause pause; });
 }
 
 // So do reclaims, which want the first of its two locks.
-TEST_P(PinnedAgainTest, ARoundThatAReclaimWaitsForStopsNobodyAgain) {
-  keep_one_of_each(sparse_blocks(8, 10));
-  scans = 0;
-  static std::thread waiter;
-  heap::set_pin_scanner([](const heap::PinScan& scan) {
-    if (scan_nothing(scan) == 2) {
-      waiter = std::thread([] { heap::MovingTurn turn(true); });
-      while (!heap::place_lock.is_wanted()) std::this_thread::yield();
-    }
-    pin_all();
-    return true;
-  });
-  pin_all();
-  heap::promote(PromotionScope::kAll);
-  waiter.join();
-  EXPECT_EQ(scans, 2u);
-  EXPECT_EQ(moved(), 1u) << "the one that the second stop has claimed";
-  expect_valid("at the end");
+TEST_P(RoundThatIsWaitedForTest, ByAReclaimStopsNobodyAgain) {
+  stops_nobody_again(heap::place_lock, [] { heap::MovingTurn turn(true); });
 }
 
 // Whatever is refused after a claim, the block lives on, and nobody waits for it for ever.
@@ -243,6 +240,8 @@ TEST_P(PinnedAgainTest, WhoPinsAClaimedBlockWaitsForItsEnd) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Protections, PinnedAgainTest, ::testing::Values(core::Protection::kUserfaultfd, core::Protection::kMprotect),
+                         [](const auto& info) { return info.param == core::Protection::kMprotect ? "Mprotect" : "Userfaultfd"; });
+INSTANTIATE_TEST_SUITE_P(Protections, RoundThatIsWaitedForTest, ::testing::Values(core::Protection::kUserfaultfd, core::Protection::kMprotect),
                          [](const auto& info) { return info.param == core::Protection::kMprotect ? "Mprotect" : "Userfaultfd"; });
 
 }  // namespace

@@ -308,6 +308,11 @@ TEST_F(ReclaimTest, NearTheLimitAllocationsArePacedBeforeTheyMeetIt) {
   EXPECT_TRUE(heap::is_reclaim_far_behind());
   core::knobs.reclaim = core::Reclaim::kManual;
   EXPECT_FALSE(heap::is_reclaim_behind());
+  // A heap that lives there, and does not grow, is not slowed.
+  core::knobs.reclaim = core::Reclaim::kAuto;
+  note(0, true, heap::thread_totals().live_bytes());
+  heap::note_reclaim_begins();
+  EXPECT_FALSE(heap::is_reclaim_behind());
 }
 
 // Else a heap with frames to spare grows until a reclaim has as much to do as the program.

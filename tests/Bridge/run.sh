@@ -244,7 +244,7 @@ if wanted opened; then
   "$tools/bin/freehold-cc" -O2 -Wall -Wextra -Werror -fPIC -shared "$here/opened/library.c" -o "$work/libopened.so"
   printf '499500\nas it is touched\n1999000\n' > "$work/expected"
   echo 0 > "$work/expected.code"
-  for binding in -Wl,-z,lazy -Wl,-z,now "-fno-plt -Wl,-z,now" "-no-pie -Wl,-z,norelro"; do
+  for binding in -Wl,-z,lazy -Wl,-z,now "-fno-plt -Wl,-z,now" "-no-pie -Wl,-z,norelro" "-no-pie -fno-pie -Wl,-z,lazy" "-no-pie -fno-pie -Wl,-z,now"; do
     # shellcheck disable=SC2086
     clang-19 -O2 -Wall -Wextra -Werror $binding "$here/opened/host.c" -o "$work/host" -ldl
     printf '#!/bin/sh\nexec "%s/host" "%s/libopened.so"\n' "$work" "$work" > "$work/opens"
@@ -253,7 +253,8 @@ if wanted opened; then
   done
   "$tools/bin/freehold-c++" -O2 -std=c++17 -Wall -Wextra -Werror -fPIC -shared "$here/opened/paths.cpp" -o "$work/libopened.so"
   printf '391\n0\nwhat the program frees\n' > "$work/expected"
-  for binding in -Wl,-z,lazy -Wl,-z,now; do
+  for binding in -Wl,-z,lazy -Wl,-z,now "-no-pie -fno-pie -Wl,-z,lazy" "-no-pie -fno-pie -Wl,-z,now"; do
+    # shellcheck disable=SC2086
     clang-19 -O2 -Wall -Wextra -Werror $binding "$here/opened/paths_host.c" -o "$work/host" -ldl
     printf '#!/bin/sh\nexec "%s/host" "%s/libopened.so" "%s"\n' "$work" "$work" "$work" > "$work/opens"
     for stress in "" move:1; do compare "opened paths $binding" "$stress" "$work/expected" "$work/opens"; done

@@ -234,16 +234,14 @@ void leave_unused(size_t block, size_t count) noexcept {
   core::note_gone(block, count);
 }
 
-void renew_reserve_in_child(bool first_are_mapped) noexcept {
-  size_t kept = 0;
-  for (size_t i = 0; i < state.larger_reserve_size; i++) {
-    size_t block = state.larger_reserve[i];
-    if (os::commit(arena.block_start(block), core::kBlockSize)) state.larger_reserve[kept++] = block;
+bool is_to_be_used(size_t block) noexcept {
+  if (block >= kReserveStart + state.reserve_used && block < kBlocksPerGroup) return true;
+  for (Kind kind : {kLower, kPromoted, kUpper}) {
+    size_t next = state.regions[kind].next;
+    if (next % kBlocksPerGroup != 0 && block >= block_of(kind, next) && block < block_of(kind, next) + (group_end(next) - next)) return true;
   }
-  state.larger_reserve_size = kept;
-  size_t first = kReserveStart + state.reserve_used;
-  if (first_are_mapped && first < kBlocksPerGroup && !os::commit(arena.block_start(first), (kBlocksPerGroup - first) * core::kBlockSize))
-    state.reserve_used = kBlocksPerGroup - kReserveStart;
+  const size_t *reserve = state.larger_reserve, *reserve_end = reserve + state.larger_reserve_size;
+  return std::find(reserve, reserve_end, block) != reserve_end;
 }
 
 void lock_addresses() noexcept { lock.lock(); }

@@ -36,8 +36,8 @@ size_t next_reserve_block(bool first_are_mapped) noexcept;
 // When there are mappings again: what was used of the reserve is replaced.
 void fill_reserve() noexcept;
 size_t reserve_blocks() noexcept;
-// After all that is dead has lost its access rights, the reserve's blocks among it. In the child of a fork, which holds the lock.
-void renew_reserve_in_child(bool first_are_mapped) noexcept;
+// Whether the address was not used since it was last made ready, and will be: of the reserve, or of a group that is being handed out. In the child of a fork, which holds the lock or is alone.
+bool is_to_be_used(size_t block) noexcept;
 size_t next_huge_address(size_t count) noexcept;
 
 // Lock-free: blocks below these were handed out at some time: [0, lower) of the lower half of each segment, and [block_count/2, upper).

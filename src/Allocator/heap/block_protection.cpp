@@ -26,6 +26,7 @@ namespace {
 struct State {
   bool use_userfaultfd = false;    // written before there are threads, and in the child of a fork
   bool reserve_is_mapped = false;  // heap/addresses.h; written before there are threads
+  // Set for good, before the memory goes; read in the child of a fork, where nobody else runs.
   std::atomic<bool> is_dead_memory_accessible{false};
 };
 constinit State state;
@@ -40,9 +41,9 @@ bool is_full(const BlockRecord& record) noexcept {
 // objects behave as if they were alive. It must never be discarded while it is accessible: a stale reference would read zeros.
 bool give_back(uint8_t* start, size_t size) noexcept {
   if (os::decommit(start, size)) return true;
-  if (!state.use_userfaultfd || !os::watch(start, size) || !os::discard(start, size)) return os::guard(start, size);
+  if (!state.use_userfaultfd || !os::watch(start, size)) return os::guard(start, size);
   note_accessible_dead_memory();
-  return true;
+  return os::discard(start, size) || os::guard(start, size);
 }
 
 // Calls function(start, size) for each run of pages that have memory, until it returns false.
@@ -74,7 +75,7 @@ bool is_watching() noexcept { return state.use_userfaultfd; }
 
 bool is_dead_memory_accessible() noexcept { return state.is_dead_memory_accessible.load(std::memory_order_relaxed); }
 
-void note_accessible_dead_memory() noexcept { state.is_dead_memory_accessible.store(true, std::memory_order_relaxed); }
+void note_accessible_dead_memory() noexcept { state.is_dead_memory_accessible.store(true, std::memory_order_seq_cst); }
 
 bool is_reserve_mapped() noexcept { return state.reserve_is_mapped; }
 
@@ -121,9 +122,9 @@ bool watch_with_neighbours(size_t block) noexcept {
 // The same for a block of the lower half, with as few mappings as may be.
 bool give_block_back(size_t block) noexcept {
   uint8_t* start = arena.block_start(block);
-  if (state.use_userfaultfd && are_mappings_short() && !arena.blocks[block].dirty && watch_with_neighbours(block) && os::discard(start, kBlockSize)) {
+  if (state.use_userfaultfd && are_mappings_short() && !arena.blocks[block].dirty && watch_with_neighbours(block)) {
     note_accessible_dead_memory();
-    return true;
+    if (os::discard(start, kBlockSize)) return true;
   }
   return give_back(start, kBlockSize);
 }

@@ -72,24 +72,25 @@ void forbid_dead_memory() noexcept {
   forbid_access(start, size);
 }
 
-// Where mappings were short, what is dead was left empty and watched, one mapping with its neighbours; and the child is not watched.
+// Where mappings were short, what is dead was left empty and watched, one mapping with its neighbours; and the child is not watched. What the kernel refuses stays, as ever.
 void forbid_gone_blocks(size_t first, size_t end) noexcept {
   size_t run = first;  // where what is gone begins
-  for (size_t block = first; block < end; block++) {
-    if (core::is_group_gone(block / core::kBlocksPerGroup * core::kBlocksPerGroup) ||
-        arena.blocks[block].state.load(std::memory_order_acquire) == BlockState::kGone)
-      continue;
-    forbid_access(arena.block_start(run), (block - run) * kBlockSize);
+  auto end_run = [&run](size_t block) noexcept {
+    if (block != run) give_back_or_keep(arena.block_start(run), (block - run) * kBlockSize);
     run = block + 1;
+  };
+  for (size_t block = first; block < end; block++) {
+    bool is_gone = core::is_group_gone(block / core::kBlocksPerGroup * core::kBlocksPerGroup) ||
+                   arena.blocks[block].state.load(std::memory_order_acquire) == BlockState::kGone;
+    if (!is_gone || is_to_be_used(block)) end_run(block);
   }
-  forbid_access(arena.block_start(run), (end - run) * kBlockSize);
+  end_run(end);
 }
 
 void forbid_all_that_is_gone() noexcept {
   drop_prefaulted_in_child();  // kGone as well
   for_each_lower_range(forbid_gone_blocks);
   forbid_gone_blocks(arena.block_count() / 2, upper_frontier());
-  renew_reserve_in_child(is_reserve_mapped());
 }
 
 }  // namespace

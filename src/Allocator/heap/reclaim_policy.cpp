@@ -45,8 +45,12 @@ void follow_fall(const ThreadTotals& totals) noexcept {
   if (highest < before && !is_reclaiming()) state.live_then.store(highest, std::memory_order_relaxed);
 }
 
-// Whether less than a part of the limit is left to a marking under way: threads that go on at full speed would meet the limit before its end, wherever it began.
-bool is_limit_near(size_t part) noexcept { return is_reclaiming() && core::knobs.reclaims_by_itself() && memory_footprint() > limit() - limit() / part; }
+// Whether less than a part of the limit is left to a marking under way, and the heap has grown since it began: threads that go on at full speed would meet the limit before its end.
+bool is_limit_near(size_t part) noexcept {
+  if (!is_reclaiming() || !core::knobs.reclaims_by_itself()) return false;
+  size_t most = limit();
+  return memory_footprint() > most - most / part && recent_totals().live_bytes() >= state.live_begun.load(std::memory_order_relaxed) + most / 64;
+}
 
 bool has_outrun(uint64_t bytes) noexcept {
   return is_reclaiming() && core::knobs.reclaims_by_itself() && recent_totals().live_bytes() >= state.live_then.load(std::memory_order_relaxed) + bytes;

@@ -30,7 +30,8 @@ uint32_t Objects::add(uintptr_t start, size_t size) noexcept {
     return 0;
   }
   if (set(start, size, number)) return number;
-  remove(number, start, size);
+  set(start, size, 0);
+  put_back(number);
   return 0;
 }
 
@@ -45,7 +46,13 @@ void Objects::resize(uint32_t number, uintptr_t start, size_t old_size, size_t s
 
 void Objects::remove(uint32_t number, uintptr_t start, size_t size) noexcept {
   set(start, size, 0);
+  // A part of memory whose free was not seen, in a handler that had interrupted the recorder: the other part has given the number back.
+  if (objects_[number].context.load(std::memory_order_relaxed) == 0) return;
   objects_[number].context.store(0, std::memory_order_relaxed);
+  put_back(number);
+}
+
+void Objects::put_back(uint32_t number) noexcept {
   objects_[number].next_free = free_;
   free_ = number;
 }

@@ -45,6 +45,7 @@ class Objects {
   static constexpr size_t kGranules = size_t{1} << (kLeafBits - kGranuleBits), kMostObjects = 1 << 26;
 
   bool set(uintptr_t start, size_t size, uint32_t number) noexcept;
+  void put_back(uint32_t number) noexcept;
 
   Reserved<std::atomic<std::atomic<uint32_t>*>> leaves_;
   Reserved<Object> objects_;

@@ -31,7 +31,7 @@ void* find_function(const char* name) noexcept {
   bool is_linked = everybody == nullptr || dlsym(everybody, "free") == reinterpret_cast<void*>(freehold_own_free) ||
                    dlsym(everybody, "__freehold_free") == reinterpret_cast<void*>(__freehold_free);
   if (everybody != nullptr) dlclose(everybody);
-  return dlsym(is_linked ? RTLD_NEXT : RTLD_DEFAULT, name);
+  return is_linked ? dlsym(RTLD_NEXT, name) : behind_stub(name, dlsym(RTLD_DEFAULT, name));
 }
 
 // A function of the other allocator. Found at its first use, since the first may come before anything else runs; the others when the runtime begins: later a thread might wait here for one that
@@ -113,7 +113,7 @@ void resolve() noexcept {
   const Redirection all[] = {{"free", reinterpret_cast<void*>(freehold_own_free), reinterpret_cast<void*>(next_free.find())},
                              {"realloc", reinterpret_cast<void*>(freehold_own_realloc), reinterpret_cast<void*>(next_realloc.find())},
                              {"malloc_usable_size", reinterpret_cast<void*>(freehold_own_usable_size), reinterpret_cast<void*>(next_usable_size.find())}};
-  redirect(all, sizeof all / sizeof *all);
+  redirect(all);
 #define FREEHOLD_DELETE(symbol) next_##symbol.look();
 #include "deletes.inc"
 #undef FREEHOLD_DELETE

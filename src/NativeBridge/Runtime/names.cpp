@@ -88,7 +88,7 @@ __attribute__((constructor(102))) static void find_all() noexcept {
 #include "names.inc"
 #undef FREEHOLD_NAMED
   };
-  redirect(all, sizeof all / sizeof *all);
+  redirect(all);
 }
 
 }  // namespace freehold::bridge

@@ -6,6 +6,7 @@
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -22,6 +23,9 @@ static int filter(void) {
   return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
+// A program at a fixed address has a stub for a function whose address it takes.
+static void (*volatile let_go)(void*) = free;
+
 int main(int count, char** arguments) {
   void* library = count == 2 ? dlopen(arguments[1], RTLD_NOW) : NULL;
   long (*sum)(int) = library != NULL ? (long (*)(int))dlsym(library, "sum_of_list") : NULL;
@@ -30,6 +34,7 @@ int main(int count, char** arguments) {
     return 1;
   }
   if (!filter()) return 2;
+  let_go(malloc(100));
   printf("%ld\n", sum(1000));
   int result = mlockall(MCL_CURRENT | MCL_FUTURE);
   puts(result == -1 && errno == EDOM ? "as it is touched" : "all at once");

@@ -2,6 +2,11 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+
+// A program at a fixed address has stubs for functions whose addresses it takes.
+static void (*volatile let_go)(void*) = free;
+static int (*volatile make)(const char*, mode_t) = mkdir;
 
 int main(int count, char** arguments) {
   void* library = count == 3 ? dlopen(arguments[1], RTLD_NOW) : NULL;
@@ -17,6 +22,8 @@ int main(int count, char** arguments) {
   char* text = realloc(give(), 400);
   puts(text);
   free(text);
+  let_go(malloc(100));
   free(give());
+  if (make(arguments[2], 0700) == 0) puts("the folder was there");
   return 0;
 }

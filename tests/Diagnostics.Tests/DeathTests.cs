@@ -35,6 +35,10 @@ public sealed class DeathTests : IDisposable
         Assert.Contains("Deaths+Owner", Because(child), StringComparison.Ordinal);
         Assert.Equal("none", Advice(shared));
         Assert.Contains("shared, no advice", Because(shared), StringComparison.Ordinal);
+        // Whoever takes a job uses it, but no look sees that.
+        JsonElement job = Site(profile, "+Job", "Deaths.Take(");
+        Assert.Equal("none", Advice(job));
+        Assert.Contains("nobody saw who had them when the field had another value", Because(job), StringComparison.Ordinal);
         // A local beside the field; a value of many that is allocated once; a finalizer that keeps it.
         Assert.Equal("none", Advice(Site(profile, "Parent")));
         Assert.Contains("shared, no advice", Because(Site(profile, "Parent")), StringComparison.Ordinal);

@@ -29,6 +29,7 @@ internal static class Deaths
             }
 
             Own(i);
+            s_sum += Take(i);
             Share(i);
             Configure(i);
             if (i % 50 == 0)
@@ -154,6 +155,17 @@ internal static class Deaths
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static void Own(int i) => Owners.All[i % Owners.All.Length] = new Owner(new Child(i));
 
+    // A box hands out what it has, and gets another one: what it had is used then, and nothing is allocated meanwhile.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static int Take(int i)
+    {
+        Box box = Boxes.All[i % Boxes.All.Length];
+        var next = new Job(i);
+        Job job = box.Job;
+        box.Job = next;
+        return job.Number;
+    }
+
     // Two arrays have it.
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static void Share(int i) => s_first[i % 64] = s_second[i % 64] = new Node(i);
@@ -166,6 +178,11 @@ internal static class Deaths
     private static class Lenders
     {
         public static readonly Lender?[] All = new Lender?[4];
+    }
+
+    private static class Boxes
+    {
+        public static readonly Box[] All = [.. Enumerable.Range(0, 512).Select(i => new Box(new Job(i)))];
     }
 
     private static class Owners
@@ -228,6 +245,18 @@ internal static class Deaths
     private struct Small
     {
         private long _first;
+    }
+
+    private sealed class Box(Job job)
+    {
+        public Job Job { get; set; } = job;
+    }
+
+    private sealed class Job(int number)
+    {
+        private Small _small;
+
+        public int Number => number;
     }
 
     private sealed class Parent(int number)

@@ -222,6 +222,7 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
     emergency = thread_heap.emergency_large = 0;
   if (thread_heap.is_shift_due && size <= shared_at_most()) [[unlikely]]
     shift_allocations(context);
+  Given given = core::knobs.samples_allocations() ? given_to(context) : Given{};
   Reclaiming reclaiming = {reclaims(), false, 0};
   uint8_t* start = try_allocate(context, size, flags);
   // The other heaps of the process first.
@@ -283,7 +284,7 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
     thread_heap.recovered_at = allocated_by(context) + kHandlingBytes;
   }
   if (start == nullptr) return nullptr;
-  if (core::knobs.samples_allocations() && sample_allocation(context, start, size)) [[unlikely]]
+  if (core::knobs.samples_allocations() && sample_allocation(context, given, start, size)) [[unlikely]]
     plan_look(context);
   if ((flags & kAllocFinalize) != 0) core::note_finalizable(arena.block_index(reinterpret_cast<uintptr_t>(start)));
   return start + core::kHeaderSize;

@@ -86,13 +86,25 @@ void shift_allocations(AllocationContext* context) noexcept {
   context->alloc_bytes -= static_cast<int64_t>(size);
 }
 
-bool sample_allocation(const AllocationContext* context, const uint8_t* start, size_t size) noexcept {
-  int64_t allocated = allocated_by(context);
-  if (allocated < thread_heap.sample_at) return false;
-  bool is_first = thread_heap.sample_at == 0;
-  thread_heap.sample_at = allocated + static_cast<int64_t>(bytes_to_next());
+Given given_to(const AllocationContext* context) noexcept {
+  if (int64_t allocated = allocated_by(context); allocated >= thread_heap.sample_at) {
+    thread_heap.is_sample_pending = thread_heap.sample_at != 0;
+    thread_heap.sample_at = allocated + static_cast<int64_t>(bytes_to_next());
+  }
+  return {context->alloc_bytes, context->alloc_bytes_uoh};
+}
+
+bool sample_allocation(const AllocationContext* context, Given before, const uint8_t* start, size_t size) noexcept {
+  if (context->alloc_bytes_uoh != before.own) {
+    int64_t allocated = allocated_by(context);
+    if (allocated < thread_heap.sample_at) return false;
+    thread_heap.sample_at = allocated + static_cast<int64_t>(bytes_to_next());
+  } else {
+    if (!thread_heap.is_sample_pending || context->alloc_bytes == before.pages) return false;
+    thread_heap.is_sample_pending = false;
+  }
   thread_heap.is_shift_due = true;
-  if (is_first || thread_heap.is_not_sampled) return false;
+  if (thread_heap.is_not_sampled) return false;
   if (core::knobs.records_deaths()) {
     note_birth(reinterpret_cast<core::Object*>(const_cast<uint8_t*>(start) + core::kHeaderSize), weight_of(size));
     return true;

@@ -198,8 +198,9 @@ void look_at_root(HolderRoot kind, const void* place, uintptr_t address, bool in
     return;
   }
   held.stacks++;
+  if (held.method != 0) return;
   size_t index = frames.frame_of(place);
-  if (held.method != 0 || index == FrameList::kNone) return;
+  if (index == FrameList::kNone) return;
   const FrameSeen& frame = frames.at(index);
   held.method = frame.ip;
   held.thread = frame.thread;

@@ -14,18 +14,18 @@ void FrameList::clear() noexcept {
   frame_count_ = place_count_ = 0;
   last_is_listed_ = false;
   is_complete_ = true;
-  memset(filter_, 0, sizeof filter_);
+  memset(first_, 0, sizeof first_);
 }
 
 void FrameList::add(const FrameSeen& frame) noexcept {
-  last_is_listed_ = reach(frames_, (frame_count_ + 1) * sizeof(FrameSeen));
+  last_is_listed_ = reach(frames_, (frame_count_ + 1) * sizeof(Frame));
   if (!last_is_listed_) {
     is_complete_ = false;
     return;
   }
-  frames()[frame_count_++] = frame;
-  size_t bit = filter_bit(frame.thread, static_cast<uint32_t>(frame.stack_pointer), static_cast<uint32_t>(frame.method));
-  filter_[bit / 64] |= uint64_t{1} << bit % 64;
+  uint32_t& first = first_[hash_of(frame.thread, static_cast<uint32_t>(frame.stack_pointer), static_cast<uint32_t>(frame.method))];
+  frames()[frame_count_++] = {frame, first};
+  first = static_cast<uint32_t>(frame_count_);
 }
 
 void FrameList::add_place(const void* place) noexcept {
@@ -34,11 +34,9 @@ void FrameList::add_place(const void* place) noexcept {
 }
 
 size_t FrameList::find(uint64_t thread, uint32_t stack_pointer, uint32_t method) const noexcept {
-  size_t bit = filter_bit(thread, stack_pointer, method);
-  if ((filter_[bit / 64] >> bit % 64 & 1) == 0) return kNone;
-  for (size_t i = 0; i < frame_count_; i++) {
-    const FrameSeen& frame = frames()[i];
-    if (static_cast<uint32_t>(frame.stack_pointer) == stack_pointer && static_cast<uint32_t>(frame.method) == method && frame.thread == thread) return i;
+  for (size_t i = first_[hash_of(thread, stack_pointer, method)]; i != 0; i = frames()[i - 1].next) {
+    const FrameSeen& frame = frames()[i - 1].seen;
+    if (static_cast<uint32_t>(frame.stack_pointer) == stack_pointer && static_cast<uint32_t>(frame.method) == method && frame.thread == thread) return i - 1;
   }
   return kNone;
 }

@@ -21,7 +21,7 @@ class FrameList {
   // Of the frame that was added last.
   void add_place(const void* place) noexcept;
 
-  const FrameSeen& at(size_t index) const noexcept { return frames()[index]; }
+  const FrameSeen& at(size_t index) const noexcept { return frames()[index].seen; }
   // By the low halves of its numbers, as heap/death_samples.h keeps them.
   size_t find(uint64_t thread, uint32_t stack_pointer, uint32_t method) const noexcept;
   size_t frame_of(const void* place) const noexcept;
@@ -32,22 +32,26 @@ class FrameList {
   }
 
  private:
+  struct Frame {
+    FrameSeen seen;
+    uint32_t next;  // with the same hash, from 1 on; 0: none
+  };
   struct Place {
     const void* place;
     size_t frame;
   };
-  static constexpr size_t kFrames = size_t{1} << 20, kPlaces = size_t{1} << 18, kStep = size_t{64} << 10, kFilterBits = 1 << 14;
+  static constexpr size_t kFrames = size_t{1} << 20, kPlaces = size_t{1} << 18, kStep = size_t{64} << 10, kHashes = size_t{1} << 14;
 
-  static size_t filter_bit(uint64_t thread, uint32_t stack_pointer, uint32_t method) noexcept {
+  static size_t hash_of(uint64_t thread, uint32_t stack_pointer, uint32_t method) noexcept {
     return ((thread << 48 ^ uint64_t{stack_pointer} << 29 ^ method) * 0x9e3779b97f4a7c15) >> 50;
   }
-  FrameSeen* frames() const noexcept { return reinterpret_cast<FrameSeen*>(frames_.start()); }
+  Frame* frames() const noexcept { return reinterpret_cast<Frame*>(frames_.start()); }
   Place* places() const noexcept { return reinterpret_cast<Place*>(places_.start()); }
 
-  os::GrowingMemory frames_{kFrames * sizeof(FrameSeen), kStep}, places_{kPlaces * sizeof(Place), kStep};
+  os::GrowingMemory frames_{kFrames * sizeof(Frame), kStep}, places_{kPlaces * sizeof(Place), kStep};
   size_t frame_count_ = 0, place_count_ = 0;
   bool last_is_listed_ = false, is_complete_ = true;
-  uint64_t filter_[kFilterBits / 64] = {};  // of which frames are listed
+  uint32_t first_[kHashes] = {};  // for each hash the frame that was added last, from 1 on
 };
 
 }  // namespace freehold::heap

@@ -28,6 +28,7 @@ struct ThreadHeap {
   bool registered;
   bool missed_round;       // of promotion: another thread's round or remap was under way
   int64_t sample_at;       // bytes allocated, when it samples an object (heap/allocation_samples.h); 0: not chosen yet
+  bool is_sample_pending;  // that was within memory that it had been given: the next object that needs more is the one
   int64_t look_at;         // bytes allocated, when it looks at deaths (heap/death_look.h); 0: another thread does, or nobody
   bool is_shift_due;       // it has sampled one since it last shifted what it allocates
   bool is_not_sampled;     // what it allocates is not the program's

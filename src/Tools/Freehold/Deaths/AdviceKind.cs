@@ -8,12 +8,6 @@ internal enum AdviceKind
     /// <summary>A scope in a method.</summary>
     Scope,
 
-    /// <summary>`[Owned]` on a field.</summary>
+    /// <summary>`[Owned]` on a field, or `Heap.DeleteAll` of a collection.</summary>
     Owned,
-
-    /// <summary>`Heap.Delete` of a field's old value.</summary>
-    Replaced,
-
-    /// <summary>Both.</summary>
-    OwnedAndReplaced,
 }

@@ -5,6 +5,7 @@ namespace Freehold.Tool.Deaths;
 /// <summary>
 /// What to check for a site: where a deletion might belong, and what was seen that speaks for it. One observation against it, of this site or of another one that the same field held, and there is none:
 /// a deletion too many is worse than one too few. What cannot be told safely is said as it was seen, without advice. A scope needs less, as it deletes nothing that something outside leads to.
+/// What a field had before it got another value is never advised on: whoever has taken it out uses it, and where that allocates nothing no look finds it there.
 /// </summary>
 internal sealed record DeathAdvice(AdviceKind Kind, string Text)
 {
@@ -14,7 +15,7 @@ internal sealed record DeathAdvice(AdviceKind Kind, string Text)
     /// <summary>Objects that must have been seen to end so for a deletion: a use that is short, or between two looks, is seldom seen.</summary>
     public const int LeastForDeletion = 50;
 
-    private const string Check = "Between two looks others may have used them: check with FREEHOLD_DEBUG=1";
+    private const string Check = "A use between two looks is not seen, one without allocations never is: check with FREEHOLD_DEBUG=1";
 
     public static DeathAdvice Of(DeathProfile profile, DeathSite site)
     {
@@ -93,20 +94,24 @@ internal sealed record DeathAdvice(AdviceKind Kind, string Text)
             return None(Invariant($"no advice, as {dead - seen} of {dead} were never seen so: {facts}"));
         }
 
-        // Each of the two has to be seen often enough by itself, in different objects. One that is taken out of the field is used by whoever has taken it.
-        bool isOwned = died >= LeastForDeletion && field.Objects >= LeastForDeletion, isReplaced = replaced >= LeastForDeletion && field.Objects >= LeastForDeletion && field.Emptied == 0;
-        if (!isOwned && !isReplaced)
+        // One that is taken out of the field is used by whoever has taken it: that may happen when its object is about to go too.
+        if (field.Emptied != 0)
         {
-            return None(field.Emptied != 0 ? Invariant($"no advice, as the field was null when {field.Emptied} of its objects were dead, and nobody saw who had them: {facts}")
-                : Invariant($"too few, as the field was seen with {field.Objects} distinct objects ({LeastForDeletion} of an end are needed): {facts}"));
+            return None(Invariant($"no advice, as the field was null when {field.Emptied} of its objects were dead, and nobody saw who had them: {facts}"));
         }
 
-        bool isArray = profile.Types[held.Holder].EndsWith("[]", StringComparison.Ordinal);
-        string old = Invariant($"Heap.Delete the old value where {name} gets another one: {replaced} of {dead} were dead then, none was seen alive"),
-            owned = isArray ? Invariant($"Heap.DeleteAll on the collection of {name}: {died} of {dead} died with their array, none was seen to outlive it")
-                : Invariant($"[Owned] on {name}: {died} of {dead} died with the object that has it, none was seen to outlive it"),
-            seenWith = Invariant($". The field was seen with {field.Objects} distinct objects. {Check}");
-        return isOwned && isReplaced ? new(AdviceKind.OwnedAndReplaced, owned + ". And " + old + seenWith) : isOwned ? new(AdviceKind.Owned, owned + seenWith) : new(AdviceKind.Replaced, old + seenWith);
+        if (replaced >= LeastForDeletion && died < LeastForDeletion)
+        {
+            return None("no advice, as nobody saw who had them when the field had another value: " + facts);
+        }
+
+        if (died < LeastForDeletion || field.Objects < LeastForDeletion)
+        {
+            return None(Invariant($"too few, as {died} died with the object that has the field, and it was seen with {field.Objects} distinct objects ({LeastForDeletion} of each are needed): {facts}"));
+        }
+
+        string where = profile.Types[held.Holder].EndsWith("[]", StringComparison.Ordinal) ? $"Heap.DeleteAll on the collection of {name}" : $"[Owned] on {name}";
+        return new(AdviceKind.Owned, Invariant($"{where}, if nobody uses one when that is gone: {died} of {dead} died with the object that has it, none was seen to outlive it. The field was seen with {field.Objects} distinct objects. {Check}"));
     }
 
     // Only stacks held them, or nobody knows what did. Which frame of the allocation's stack they die in is not said: a method that was called again from the same place has an equal frame. That one is

@@ -162,8 +162,6 @@ internal static class DeathsView
     {
         AdviceKind.Scope => "Heap.Scope",
         AdviceKind.Owned => "[Owned]",
-        AdviceKind.Replaced => "Heap.Delete",
-        AdviceKind.OwnedAndReplaced => "[Owned], Heap.Delete",
         _ => "",
     };
 

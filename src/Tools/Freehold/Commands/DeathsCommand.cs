@@ -12,7 +12,7 @@ internal static class DeathsCommand
         var file = new Argument<string>("FILE") { Description = "What a program that was started with FREEHOLD_DEATHS=FILE has written." };
         Option<bool> json = CommonOptions.Json();
         var top = new Option<int>("--top") { Description = "How many places, those with the most bytes.", HelpName = "N", DefaultValueFactory = _ => 20 };
-        var command = new Command("deaths", "Says where objects that nobody deletes were allocated, what held them last, and where a deletion might belong: a scope, [Owned] or Heap.Delete.") { file, top, json };
+        var command = new Command("deaths", "Says where objects that nobody deletes were allocated, what held them last, and where a deletion might belong: a scope, or [Owned].") { file, top, json };
         command.SetAction(parsed =>
         {
             DeathProfile profile = DeathFile.Read(parsed.GetValue(file)!);

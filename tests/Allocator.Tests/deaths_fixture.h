@@ -25,7 +25,8 @@ class DeathsTest : public ReachabilityTest {
   };
   // The innermost first, of one thread after the other.
   static inline std::vector<Frame> frames;
-  static inline std::vector<uint64_t*> handles, places_without_frame;
+  static inline std::vector<uint64_t*> handles, weak_handles, places_without_frame;
+  static inline uint64_t clock_now, look_takes;  // nanoseconds
   static constexpr uint64_t kThread = 17;
 
   static constexpr heap::HolderSupport kHolderSupport = {[](void (*frame)(const heap::FrameSeen&, void*), void (*slot)(const void*, void*), void* argument) {
@@ -42,6 +43,8 @@ class DeathsTest : public ReachabilityTest {
                                                              fn(heap::HolderRoot::kStack, place, *place, false, argument);
                                                            for (const uint64_t* handle : handles)
                                                              fn(heap::HolderRoot::kHandle, handle, *handle, false, argument);
+                                                           for (const uint64_t* handle : weak_handles)
+                                                             fn(heap::HolderRoot::kWeak, handle, *handle, false, argument);
                                                          },
                                                          [](heap::FrameSeen* into, size_t capacity) {
                                                            size_t count = 0;
@@ -54,6 +57,9 @@ class DeathsTest : public ReachabilityTest {
     ReachabilityTest::SetUp();
     frames = {frame(1)};
     handles.clear();
+    weak_handles.clear();
+    clock_now = look_takes = 0;
+    heap::set_look_clock([] { return clock_now += look_takes; });
     places_without_frame.clear();
     heap::set_holder_support(&kHolderSupport);
     heap::thread_heap.is_not_sampled = true;  // but what born() makes
@@ -70,6 +76,7 @@ class DeathsTest : public ReachabilityTest {
   void configure(core::Knobs& knobs) override {
     ReachabilityTest::configure(knobs);
     knobs.reclaim = core::Reclaim::kManual;
+    knobs.stress.seed = 2;  // the same objects are sampled in each run
     snprintf(knobs.deaths, sizeof knobs.deaths, "deaths");
   }
 

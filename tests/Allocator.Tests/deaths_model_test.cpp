@@ -16,7 +16,7 @@ class DeathModelTest : public DeathsTest {
 
   struct Modelled {
     Object* object;
-    bool sampled, seen, was_shared;
+    bool sampled, seen, was_shared, was_elsewhere;
     // In the last look.
     size_t places, handles, stacks;
     std::pair<size_t, size_t> held_by;  // object, field
@@ -31,7 +31,7 @@ class DeathModelTest : public DeathsTest {
   std::set<size_t> alive;
 
   void make(bool sampled) {
-    all.push_back({sampled ? born() : plain(), sampled, false, false, 0, 0, 0, {kNobody, 0}, {kNobody, kNobody, kNobody}});
+    all.push_back({sampled ? born() : plain(), sampled, false, false, false, 0, 0, 0, {kNobody, 0}, {kNobody, kNobody, kNobody}});
     alive.insert(all.size() - 1);
   }
   std::set<size_t> reached() const {
@@ -62,7 +62,7 @@ class DeathModelTest : public DeathsTest {
         offset = 8 + 8 * field;
       } else if (kind == Kind::kOther && object.handles != 0) {
         kind = Kind::kHandle;
-      } else if (kind == Kind::kOther && object.stacks != 0) {
+      } else if (kind == Kind::kOther && object.stacks != 0 && !object.was_elsewhere) {
         kind = Kind::kStack;
       }
       expected[{kind, offset}]++;
@@ -85,6 +85,7 @@ class DeathModelTest : public DeathsTest {
       if (index != kNobody) all[index].stacks++;
     for (size_t index : handle_of)
       if (index != kNobody) all[index].handles++;
+    for (size_t index : alive) all[index].was_elsewhere |= all[index].places + all[index].handles != 0;
     for (size_t index : alive)
       if (all[index].places + all[index].handles + (all[index].stacks != 0 ? 1 : 0) > 1) all[index].was_shared = true;
   }

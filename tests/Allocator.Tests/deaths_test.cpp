@@ -24,7 +24,6 @@ TEST_F(DeathsTest, WhatNoLookFoundAlive) {
   EXPECT_EQ(row.samples, 1u);
   EXPECT_EQ(row.bytes, uint64_t{64} << 10);
   EXPECT_EQ(row.alive_after, heap::kNotKnown);
-  EXPECT_EQ(row.dead_by, 0);  // the method that had allocated it was still there
   EXPECT_EQ(now.totals.looks, 1u);
   EXPECT_EQ(now.totals.samples, 1u);
   uintptr_t place;
@@ -42,7 +41,7 @@ TEST_F(DeathsTest, WhatOnlyAStackHeld) {
   look();
   Told now = told();
   ASSERT_NE(now.only(Kind::kStack), nullptr);
-  EXPECT_EQ(now.only(Kind::kStack)->method, frame(2).seen.ip);
+  EXPECT_EQ(now.only(Kind::kStack)->method, frame(2).seen.method);
   EXPECT_TRUE(now.only(Kind::kStack)->frame_gone);
   EXPECT_EQ(now.only(Kind::kStack)->alive_after, 0);
   EXPECT_EQ(now.count(Kind::kLives), 0u);
@@ -190,8 +189,26 @@ TEST_F(DeathsTest, WhatOutlivesItsHolderCountsAgainstTheField) {
   EXPECT_EQ(now.field(&node_type.table, kSecondField).moved, 1u);
   locals[0] = locals[1] = 0;
   look();
-  EXPECT_EQ(told().count(Kind::kStack), 2u);
+  EXPECT_EQ(told().count(Kind::kOther), 2u);  // stacks last, but not only
   EXPECT_EQ(told().field(&node_type.table, kFirstField).died, 0u);
+}
+
+TEST_F(DeathsTest, WhatAStackAloneHeldOnlyAfterAFieldIsOfNoKind) {
+  Object *owner = plain(), *object = born(), *of_a_handle = born();
+  set(owner, 1, object);
+  uint64_t locals[] = {address(owner), 0, 0}, handle = address(of_a_handle);
+  for (uint64_t& local : locals) places_without_frame.push_back(&local);
+  handles.push_back(&handle);
+  look();
+  set(owner, 1, nullptr);
+  locals[1] = address(object);
+  locals[2] = address(of_a_handle);
+  handle = 0;
+  look();
+  locals[1] = locals[2] = 0;
+  look();
+  EXPECT_EQ(told().count(Kind::kOther), 2u);
+  EXPECT_EQ(told().count(Kind::kStack), 0u);
 }
 
 // A field of a base type is one field, whatever derived objects hold it; one that only the derived type has is its own.
@@ -248,40 +265,43 @@ TEST_F(DeathsTest, WhatADependentHandleHeldIsOfNoKind) {
   EXPECT_EQ(told().count(Kind::kOther), 1u);
 }
 
-// How many frames of the allocation have returned.
+// How many frames of the allocation had returned when it was last seen alive.
 TEST_F(DeathsTest, FramesThatReturn) {
   frames = {frame(3), frame(2), frame(1)};
-  uint64_t places[3];
+  uint64_t places[4];
   for (uint64_t& place : places) {
     place = address(born());
     places_without_frame.push_back(&place);
   }
+  auto seen = [] {
+    std::multiset<int> seen;
+    for (const heap::DeathRow& row : told().rows)
+      if (row.kind == Kind::kStack) seen.insert(row.alive_after);
+    return seen;
+  };
   look();
   // The innermost has returned: the one that called it goes on.
   frames = {frame(2, 9), frame(1)};
   places[0] = 0;
   look();
-  ASSERT_NE(told().only(Kind::kStack), nullptr);
-  EXPECT_EQ(told().only(Kind::kStack)->alive_after, 0);
-  EXPECT_EQ(told().only(Kind::kStack)->dead_by, 1);
-  // It is called again: an equal frame, but another one. And the outermost calls something else.
+  EXPECT_EQ(seen(), (std::multiset<int>{0}));
+  // It is called again: an equal frame, but another one.
   frames = {frame(3), frame(2), frame(1)};
   look();
-  frames = {frame(3), frame(2), frame(1, 9)};
   places[1] = 0;
   look();
-  std::multiset<std::pair<int, int>> seen;
-  for (const heap::DeathRow& row : told().rows)
-    if (row.kind == Kind::kStack) seen.insert({row.alive_after, row.dead_by});
-  EXPECT_EQ(seen, (std::multiset<std::pair<int, int>>{{0, 1}, {1, 2}}));
+  EXPECT_EQ(seen(), (std::multiset<int>{0, 1}));
+  // The outermost calls something else.
+  frames = {frame(3), frame(2), frame(1, 9)};
+  look();
+  places[2] = 0;
   // The thread has ended.
   frames = {frame(1, 1, kThread + 1)};
-  places[2] = 0;
   look();
-  seen.clear();
-  for (const heap::DeathRow& row : told().rows)
-    if (row.kind == Kind::kStack) seen.insert({row.alive_after, row.dead_by});
-  EXPECT_EQ(seen, (std::multiset<std::pair<int, int>>{{0, 1}, {1, 2}, {2, 3}}));
+  EXPECT_EQ(seen(), (std::multiset<int>{0, 1, 2}));
+  places[3] = 0;
+  look();
+  EXPECT_EQ(seen(), (std::multiset<int>{0, 1, 2, 3}));
 }
 
 TEST_F(DeathsTest, AgesAreBytesOfAllThreads) {
@@ -406,6 +426,7 @@ TEST_F(DeathsTest, BirthsWithoutRoomAreCounted) {
   born();
   os::inject_failures("mmap:18446744073709551615,mprotect:18446744073709551615");
   EXPECT_EQ(told().totals.without_room, 1u);
+  EXPECT_EQ(told().totals.lost, 0u);  // it never was a sample
   EXPECT_EQ(told().totals.samples, 1u);
   look();
   EXPECT_TRUE(told().rows.empty());
@@ -424,16 +445,102 @@ TEST_F(DeathsTest, RowsWithoutRoomAreCounted) {
   row.stack = 5;
   heap::add_death(row);  // has a row
   EXPECT_EQ(heap::deaths_without_room(), heap::kDeathRows / 8);
+  EXPECT_EQ(heap::fields_without_room(), 0u);
   uint64_t fields = 0;
   while (heap::field_row(&node_type.table, 8 * fields) != nullptr) fields++;
   EXPECT_EQ(fields, heap::kDeathFieldRows / 8 * 7);
-  EXPECT_EQ(heap::deaths_without_room(), heap::kDeathRows / 8 + 1);
+  EXPECT_EQ(heap::deaths_without_room(), heap::kDeathRows / 8);
+  EXPECT_EQ(heap::fields_without_room(), 1u);
   std::vector<heap::DeathRow> copy(heap::kDeathRows);
   std::vector<heap::DeathFieldRow> copied_fields(heap::kDeathFieldRows);
   size_t used = heap::copy_death_tables(copy.data(), copied_fields.data());
   row.stack = 1'000'000;
   while (heap::add_row_to(copy.data(), used, row)) row.stack++;
-  EXPECT_EQ(used, heap::kDeathRows - 1);
+  EXPECT_EQ(used, heap::kDeathRows / 16 * 15);
+}
+
+// What would be said of samples that cannot be looked at can be wrong: they are lost, and counted.
+TEST_F(DeathsTest, SamplesThatFindNoRoomInALookAreLost) {
+  Object* object = born();
+  uint64_t local = address(object);
+  places_without_frame.push_back(&local);
+  {
+    heap::DeathLock guard;
+    heap::DeathSample sample = heap::death_samples()[0];
+    sample.adopted = true;
+    sample.looks_left = 100;
+    for (size_t i = 0; i < heap::kAdoptedAtMost; i++) {
+      ASSERT_TRUE(heap::adopt(sample));
+    }
+    ASSERT_FALSE(heap::adopt(sample));
+    EXPECT_EQ(heap::adopted_count(), heap::kAdoptedAtMost);
+    heap::drop_all_death_samples();
+    EXPECT_EQ(heap::death_sample_count(), 0u);
+    EXPECT_EQ(heap::adopted_count(), 0u);
+  }
+  EXPECT_EQ(told().totals.lost, heap::kAdoptedAtMost + 1);
+}
+
+// No memory for what is watched: no half of a look.
+TEST_F(DeathsTest, ALookWithoutMemoryLosesTheSamples) {
+  uint64_t local = address(born());
+  places_without_frame.push_back(&local);
+  look();  // the marking has its memory
+  constexpr uint64_t kMore = heap::kAdoptedAtMost + 100;
+  for (uint64_t i = 0; i < kMore; i++) born();
+  os::inject_failures("mmap:1+,mprotect:1+");
+  look();
+  os::inject_failures("mmap:18446744073709551615,mprotect:18446744073709551615");
+  EXPECT_EQ(told().totals.lost, kMore + 1);
+  EXPECT_EQ(told().totals.looks, 1u);
+  local = 0;
+  look();
+  EXPECT_TRUE(told().rows.empty());
+  EXPECT_EQ(told().totals.looks, 2u);
+}
+
+// Where a look takes long, the next one waits until the program has had twice its time.
+TEST_F(DeathsTest, LooksTakeAThirdOfTheTimeAtMost) {
+  constexpr uint64_t kMegabyte = 1 << 20, kMillisecond = 1'000'000;
+  EXPECT_EQ(heap::look_interval(0, kMegabyte, kMillisecond, 0), kMegabyte);
+  EXPECT_EQ(heap::look_interval(9 * kMegabyte, kMegabyte, kMillisecond, 0), 9 * kMegabyte);
+  EXPECT_EQ(heap::look_interval(0, kMegabyte, kMillisecond, kMillisecond / 2), kMegabyte);
+  EXPECT_EQ(heap::look_interval(0, kMegabyte, kMillisecond, 5 * kMillisecond), 10 * kMegabyte);
+  EXPECT_EQ(heap::look_interval(9 * kMegabyte, kMegabyte, kMillisecond, 5 * kMillisecond), 10 * kMegabyte);
+  EXPECT_EQ(heap::look_interval(0, 10 * kMegabyte, kMillisecond, 5 * kMillisecond), 100 * kMegabyte);
+  EXPECT_EQ(heap::look_interval(0, kMegabyte, 0, 5 * kMillisecond), kMegabyte);
+  EXPECT_EQ(heap::look_interval(0, UINT64_MAX, 1, UINT64_MAX), heap::kLongestLookInterval);
+}
+
+// The program needs 100 ms for a megabyte, each look 1 s.
+class TimedDeathsTest : public DeathsTest {
+ protected:
+  int looks_in(uint64_t megabytes) {
+    int looks = 0;
+    heap::thread_heap.is_not_sampled = false;
+    for (uint64_t i = 0; i < (megabytes << 20) / 40; i++) {
+      plain();
+      if (!heap::is_look_due(&context_)) continue;
+      clock_now = (i * 40 * 100'000'000 >> 20) + looks * uint64_t{1'000'000'000};
+      look_takes = 1'000'000'000;
+      look();
+      looks++;
+    }
+    return looks;
+  }
+};
+TEST_F(TimedDeathsTest, ASeedMakesLooksIndependentOfTime) { EXPECT_GT(looks_in(100), 33); }
+class RandomDeathsTest : public TimedDeathsTest {
+  void configure(core::Knobs& knobs) override {
+    TimedDeathsTest::configure(knobs);
+    knobs.stress.seed = core::Stress{}.seed;
+  }
+};
+// 20 MB apart.
+TEST_F(RandomDeathsTest, LooksThatTakeLongAreRare) {
+  int looks = looks_in(200);
+  EXPECT_GE(looks, 3);
+  EXPECT_LE(looks, 11);
 }
 
 // The heap's own sampling: about one for 128 KB, and looks an interval apart or nearly.

@@ -20,7 +20,9 @@ public sealed class DeathFileTests : IDisposable
         IReadOnlyList<DeathSite> sites = DeathSite.All(profile);
         Assert.Equal(["Child", "Temporary"], sites.Select(site => site.Type));
         Assert.Equal((70L, 2L, 3L, 70 * 131_072L), (sites[0].Dead, sites[0].Deleted, sites[0].Living, sites[0].Bytes));
-        Assert.Equal((10_000, 20_000), sites[0].Age);
+        // Of 10 nobody knows until when they lived.
+        Assert.Equal((60, (10_000L, 20_000L)), (sites[0].Seen, (sites[0].Age.Least!.Value, sites[0].Age.Most)));
+        Assert.Null(DeathSite.All(Site("T").Death(DeathKind.Unseen, 9).Read())[0].Age.Least);
         Assert.Equal(["Owner..ctor() in a.cs:line 3", "Program.Main() in a.cs:line 9"], sites[0].Stack);
         Assert.Equal(4242, profile.Process);
         Assert.Equal(700, profile.Looks);
@@ -33,7 +35,7 @@ public sealed class DeathFileTests : IDisposable
     {
         DeathAdvice advice = Known().Advice();
         Assert.Equal(AdviceKind.Owned, advice.Kind);
-        Assert.Equal("[Owned] on the field at byte 16 of Owner, if nobody uses one when that is gone: 60 of 70 died with the object that has it, none was seen to outlive it. The field was seen with 70 distinct objects. " + Check, advice.Text);
+        Assert.Equal("[Owned] on the field at byte 16 of Owner, which is reference 2 of the 3 that it declares (if several of these can have a Child, find out which one this is), if nobody uses one when that is gone: 60 of 70 died with the object that has it, none was seen to outlive it. The field was seen with 70 distinct objects, and with 55 others that were followed to their end. " + Check, advice.Text);
     }
 
     [Fact]
@@ -143,9 +145,60 @@ public sealed class DeathFileTests : IDisposable
     public void WhatWasLostMayHaveSpokenAgainst()
     {
         DeathMaker made = Known();
-        made.Content["withoutRoom"] = 1;
+        made.Content["lost"] = 1;
         Assert.Equal(AdviceKind.None, made.Advice().Kind);
-        Assert.Contains("the tables were full", made.Advice().Text, StringComparison.Ordinal);
+        Assert.Contains("there was no room", made.Advice().Text, StringComparison.Ordinal);
+        // What never was a sample, or has no row of its own, cannot have.
+        made = Known();
+        made.Content["withoutRoom"] = 1;
+        Assert.Equal(AdviceKind.Owned, made.Advice().Kind);
+    }
+
+    /// <summary>A value that is allocated once, and given to many, is never sampled: others than samples have to be followed too, where there are any.</summary>
+    [Theory]
+    [InlineData(0, 0, (int)AdviceKind.Owned)]
+    [InlineData(9, 0, (int)AdviceKind.Owned)]
+    [InlineData(49, 1, (int)AdviceKind.None)]
+    [InlineData(50, 1_000_000, (int)AdviceKind.Owned)]
+    public void OthersThanSamplesHaveToBeFollowed(long followed, long unfollowed, int expected)
+    {
+        DeathAdvice advice = Site("Child", "Owner").Death(DeathKind.HolderDied, 1_000, holder: 1, offset: 16).Field(1, 16, held: 1_000, died: 1_000, followed: followed, unfollowed: unfollowed).Advice();
+        Assert.Equal((AdviceKind)expected, advice.Kind);
+        Assert.Contains(advice.Kind == AdviceKind.Owned ? $"and with {followed} others that were followed to their end" : "too few were followed to their end (49; 50 are needed)", advice.Text, StringComparison.Ordinal);
+    }
+
+    /// <summary>A program has no names of fields: the reader finds out which one it is.</summary>
+    [Fact]
+    public void WhichReferenceOfAClassIsSaid()
+    {
+        static DeathAdvice Advice(string holder, long number, long of) => Site("Customer", holder).Death(DeathKind.HolderDied, 1_000, holder: 1, offset: 16).Field(1, 16, held: 1_000, died: 1_000, number: number, of: of).Advice();
+        Assert.StartsWith("[Owned] on the field at byte 16 of Order, the only reference that it declares, if nobody", Advice("Order", 1, 1).Text, StringComparison.Ordinal);
+        Assert.StartsWith("[Owned] on the field at byte 16 of Order, which is reference 1 of the 2 that it declares (if several of these can have a Customer, find out which one this is), if nobody", Advice("Order", 1, 2).Text, StringComparison.Ordinal);
+        // An array of structures; one of two dimensions; a type without a name.
+        Assert.Equal(AdviceKind.Owned, Advice("Slot[]", 1, 1).Kind);
+        Assert.Equal(AdviceKind.None, Advice("Slot[]", 0, 1).Kind);
+        Assert.Equal(AdviceKind.None, Advice("Customer[,]", 1, 1).Kind);
+        Assert.Equal(AdviceKind.None, Advice("", 1, 1).Kind);
+    }
+
+    /// <summary>while (…) { Process(Make()); }: a scope in Process deletes nothing, as what it was given is older.</summary>
+    [Fact]
+    public void AMethodThatWasGivenThemGetsNoScope()
+    {
+        DeathMaker Made(string place) => Site("T").Stack(place).Death(DeathKind.Stack, 50, method: 2, frameGone: true);
+        Assert.StartsWith("Heap.Scope in a method below that does not give them out: only stacks", Made("A.Process(T)").Advice().Text, StringComparison.Ordinal);
+        Assert.StartsWith("Heap.Scope in A.Main(): only stacks", Made("A.Main()").Advice().Text, StringComparison.Ordinal);
+    }
+
+    /// <summary>No scope can be written in a method that awaits or yields, nor in one without a name.</summary>
+    [Theory]
+    [InlineData("A.<RunAsync>d__3.MoveNext() + 0x11")]
+    [InlineData("(a method without a name)")]
+    public void WhereNoScopeCanBeThereIsNone(string place)
+    {
+        Assert.StartsWith("no advice: no method of the program", new DeathMaker().Types("T").Stack(place).Death(DeathKind.Unseen, 100).Advice().Text, StringComparison.Ordinal);
+        DeathMaker made = new DeathMaker().Types("T").Stack("A.Make()", place, "A.Main()").Death(DeathKind.Stack, 50, method: 1, frameGone: true).Death(DeathKind.Lives, 1, aliveAfter: 1);
+        Assert.StartsWith("Heap.Scope in a method below that does not give them out, A.Main() or farther out", made.Advice().Text, StringComparison.Ordinal);
     }
 
     [Fact]
@@ -212,7 +265,7 @@ public sealed class DeathFileTests : IDisposable
 
     [Fact]
     public void WhatIsSharedGetsNoScopeEither() =>
-        Assert.StartsWith("shared, no advice", Site("Node").Death(DeathKind.Shared, 20, aliveAfter: 1, deadBy: 1).Advice().Text, StringComparison.Ordinal);
+        Assert.StartsWith("shared, no advice", Site("Node").Death(DeathKind.Shared, 20, aliveAfter: 1).Advice().Text, StringComparison.Ordinal);
 
     [Fact]
     public void WhereManyLiveOnThereIsNoScope()
@@ -224,18 +277,18 @@ public sealed class DeathFileTests : IDisposable
     [Fact]
     public void TooFewAreNotAdvised()
     {
-        Assert.Equal("too few: 4 died", Site("T").Death(DeathKind.Unseen, 4, deadBy: 0).Advice().Text);
+        Assert.Equal("too few: 4 died", Site("T").Death(DeathKind.Unseen, 4).Advice().Text);
         Assert.Equal(AdviceKind.None, Site("Child", "Owner").Death(DeathKind.HolderDied, 49, holder: 1, offset: 16).Death(DeathKind.Unseen, 100).Field(1, 16, held: 49, died: 49).Advice().Kind);
-        Assert.Equal("the program deletes them", Site("T").Death(DeathKind.Deleted, 4).Advice().Text);
+        Assert.StartsWith("they are deleted already", Site("T").Death(DeathKind.Deleted, 4).Advice().Text, StringComparison.Ordinal);
         Assert.Equal("none has died", Site("T").Death(DeathKind.Lives, 4).Advice().Text);
     }
 
     [Fact]
     public void TheFrameworkGetsNoScope()
     {
-        DeathMaker made = new DeathMaker().Types("T").Stack("System.String.Concat()", "App.Say()").Death(DeathKind.Unseen, 100, deadBy: 0);
+        DeathMaker made = new DeathMaker().Types("T").Stack("System.String.Concat()", "App.Say()").Death(DeathKind.Unseen, 100);
         Assert.Equal(AdviceKind.Scope, made.Advice().Kind);
-        Assert.Equal(AdviceKind.None, new DeathMaker().Types("T").Stack("System.String.Concat()").Death(DeathKind.Unseen, 100, deadBy: 0).Advice().Kind);
+        Assert.Equal(AdviceKind.None, new DeathMaker().Types("T").Stack("System.String.Concat()").Death(DeathKind.Unseen, 100).Advice().Kind);
         Assert.Equal(AdviceKind.None, new DeathMaker().Types("T").Stack().Death(DeathKind.Unseen, 100).Advice().Kind);
     }
 
@@ -267,7 +320,10 @@ public sealed class DeathFileTests : IDisposable
         Assert.True(code == 0, error);
         JsonElement root = JsonDocument.Parse(output).RootElement, child = root.GetProperty("sites")[0];
         Assert.False(root.GetProperty("atExit").GetBoolean());
-        Assert.Equal("none", child.GetProperty("advice").GetString());  // withoutRoom
+        Assert.Equal("owned", child.GetProperty("advice").GetString());
+        Assert.Equal((60, 10_000), (child.GetProperty("seenAlive").GetInt64(), child.GetProperty("aliveUntilBytes").GetInt64()));
+        JsonElement field = Assert.Single(root.GetProperty("fields").EnumerateArray());
+        Assert.Equal(("the field at byte 16 of Owner", 55, 1_000), (field.GetProperty("field").GetString(), field.GetProperty("followed").GetInt64(), field.GetProperty("unfollowed").GetInt64()));
         Assert.Equal(60, child.GetProperty("ended").GetProperty("holderDied").GetInt64());
         Assert.Equal("the field at byte 16 of Owner", child.GetProperty("holders")[0].GetProperty("holder").GetString());
         Assert.Equal(2, child.GetProperty("stack").GetArrayLength());
@@ -344,6 +400,18 @@ public sealed class DeathFileTests : IDisposable
     }
 
     [Fact]
+    public void MoreThanAProgramWritesIsRefused()
+    {
+        DeathMaker made = Site("T", "Owner").Death(DeathKind.Unseen, 1);
+        for (int i = 0; i <= 1 << 14; i++)
+            made.Field(1, 8 * i, held: 1);
+        Assert.Contains("there cannot be 16385 of 'fields'", Assert.Throws<ToolException>(made.Read).Message, StringComparison.Ordinal);
+        byte[] whole = Known().ToBytes();
+        BitConverter.TryWriteBytes(whole.AsSpan(16), (128UL << 20) + 1);
+        Assert.Contains("cannot be", Assert.Throws<ToolException>(() => DeathFile.Read(new MemoryStream(whole), "deaths")).Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
     public void AnotherVersionIsSaid()
     {
         byte[] whole = Known().ToBytes();
@@ -354,7 +422,7 @@ public sealed class DeathFileTests : IDisposable
     public static TheoryData<string, string> WrongValues => new()
     {
         { "type", "3" }, { "type", "-1" }, { "type", "1.5" }, { "stack", "9" }, { "kind", "10" }, { "holder", "-2" }, { "holder", "99" }, { "offset", "-8" }, { "method", "77" }, { "frameGone", "1" },
-        { "aliveAfter", "3" }, { "deadBy", "256" }, { "samples", "-1" }, { "bytes", "9223372036854775807" }, { "ageSeen", "\"x\"" }, { "ageDead", "null" },
+        { "aliveAfter", "3" }, { "samples", "-1" }, { "bytes", "9223372036854775807" }, { "ageSeen", "\"x\"" }, { "ageDead", "null" },
     };
 
     [Theory]
@@ -396,8 +464,8 @@ public sealed class DeathFileTests : IDisposable
     private static DeathMaker Known() => new DeathMaker().Types("Child", "Owner", "Temporary")
         .Stack("Owner..ctor() in a.cs:line 3", "Program.Main() in a.cs:line 9").Stack("System.String.Concat()", "Program.Work() in a.cs:line 20", "Program.Main() in a.cs:line 10")
         .Death(DeathKind.HolderDied, 60, holder: 1, offset: 16, aliveAfter: 2).Death(DeathKind.Unseen, 10).Death(DeathKind.Deleted, 2).Death(DeathKind.Lives, 3)
-        .Death(DeathKind.Stack, 6, type: 2, stack: 1, method: 3, frameGone: true).Death(DeathKind.Stack, 2, type: 2, stack: 1, method: 3).Death(DeathKind.Stack, 1, type: 2, stack: 1).Death(DeathKind.Unseen, 5, type: 2, stack: 1, deadBy: 0).Death(DeathKind.Unseen, 3, type: 2, stack: 1, deadBy: 2)
-        .Field(1, 16, held: 90, died: 60, objects: 70);
+        .Death(DeathKind.Stack, 6, type: 2, stack: 1, method: 3, frameGone: true).Death(DeathKind.Stack, 2, type: 2, stack: 1, method: 3).Death(DeathKind.Stack, 1, type: 2, stack: 1).Death(DeathKind.Unseen, 5, type: 2, stack: 1).Death(DeathKind.Unseen, 3, type: 2, stack: 1)
+        .Field(1, 16, held: 90, died: 60, objects: 70, followed: 55, unfollowed: 1_000, number: 2, of: 3);
 
     private string Write(byte[] bytes)
     {

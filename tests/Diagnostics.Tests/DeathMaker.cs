@@ -21,6 +21,7 @@ internal sealed class DeathMaker
         ["looks"] = 700,
         ["samples"] = 9_000,
         ["withoutRoom"] = 0,
+        ["lost"] = 0,
         ["longestInterval"] = 2_000_000,
         ["nanoseconds"] = 1_500_000_000,
     };
@@ -54,7 +55,7 @@ internal sealed class DeathMaker
         return this;
     }
 
-    public DeathMaker Death(DeathKind kind, long samples, int type = 0, int stack = 0, int holder = -1, long offset = 0, int method = -1, bool frameGone = false, int aliveAfter = 255, int deadBy = 255)
+    public DeathMaker Death(DeathKind kind, long samples, int type = 0, int stack = 0, int holder = -1, long offset = 0, int method = -1, bool frameGone = false, int aliveAfter = 255)
     {
         _deaths.Add(new JsonObject
         {
@@ -66,18 +67,19 @@ internal sealed class DeathMaker
             ["method"] = method,
             ["frameGone"] = frameGone,
             ["aliveAfter"] = aliveAfter,
-            ["deadBy"] = deadBy,
             ["samples"] = samples,
             ["bytes"] = samples * 131_072,
-            ["ageSeen"] = samples * 10_000,
+            ["ageSeen"] = kind == DeathKind.Unseen ? 0 : samples * 10_000,
             ["ageDead"] = samples * 20_000,
         });
         return this;
     }
 
-    public DeathMaker Field(int type, long offset, long held, long shared = 0, long died = 0, long survived = 0, long replaced = 0, long moved = 0, long emptied = 0, long? objects = null)
+    public DeathMaker Field(int type, long offset, long held, long shared = 0, long died = 0, long survived = 0, long replaced = 0, long moved = 0, long emptied = 0, long? objects = null, long followed = 0, long unfollowed = 0,
+        long number = 1, long of = 1)
     {
-        _fields.Add(new JsonObject { ["type"] = type, ["offset"] = offset, ["objects"] = objects ?? held, ["held"] = held, ["shared"] = shared, ["died"] = died, ["survived"] = survived, ["replaced"] = replaced, ["moved"] = moved, ["emptied"] = emptied });
+        _fields.Add(new JsonObject { ["type"] = type, ["offset"] = offset, ["objects"] = objects ?? held, ["held"] = held, ["shared"] = shared, ["died"] = died, ["survived"] = survived, ["replaced"] = replaced, ["moved"] = moved, ["emptied"] = emptied,
+            ["followed"] = followed, ["unfollowed"] = unfollowed, ["number"] = number, ["of"] = of });
         return this;
     }
 

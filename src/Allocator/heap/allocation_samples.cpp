@@ -124,6 +124,8 @@ bool sample_allocation(const AllocationContext* context, Given before, const uin
   return true;
 }
 
+void seed_samples(uint64_t seed) noexcept { state.random.store(seed, std::memory_order_relaxed); }
+
 void refresh_samples() noexcept {
   os::LockGuard guard(lock);
   for (size_t i = 0; i < state.count;) {

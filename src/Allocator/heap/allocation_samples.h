@@ -43,6 +43,9 @@ struct AllocationSample {
 };
 static_assert(sizeof(AllocationSample) == 16);
 
+// Which objects are met from now on: the same number, the same ones. Before there is a second thread.
+void seed_samples(uint64_t seed) noexcept;
+
 // With the threads stopped: what is deleted is forgotten, the names of the others are made current.
 void refresh_samples() noexcept;
 // After that.

@@ -4,13 +4,16 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 
 #include "core/arena.h"
 #include "core/fault_recovery.h"
 #include "core/module_state.h"
 #include "core/references.h"
+#include "heap/adoptable_values.h"
 #include "heap/allocation_samples.h"
 #include "heap/classification.h"
+#include "heap/declared_fields.h"
 #include "heap/field_values.h"
 #include "heap/finalization_queue.h"
 #include "heap/forwarding.h"
@@ -34,8 +37,12 @@ namespace {
 struct State {
   std::atomic<uint64_t> next{kLeastLookInterval};  // bytes that all threads have allocated, from where on a sample plans a look; kPlanned: one is planned
   std::atomic<uint64_t> planned_at{0}, interval{kLeastLookInterval};
+  // Of the thread that looks: the end of its look, in nanoseconds and in bytes of all threads.
+  std::atomic<uint64_t> ended{0}, allocated_then{0};
   // Written with the threads stopped, under the lock of the samples.
   bool begun = false;  // in the child of a fork too, which records nothing
+  size_t next_row = 0;  // of fields, whose values are adopted first
+  uint64_t (*clock)() = os::nanoseconds;
   uint64_t looks = 0, last_look = 0, longest_interval = 0, nanoseconds = 0, next_notice = kLooksBeforeFirstNotice;
 
   static constexpr uint64_t kPlanned = UINT64_MAX;
@@ -49,6 +56,11 @@ constinit FrameList frames;
 FREEHOLD_MODULE_STATE(frames);
 constinit FieldValues field_values;
 FREEHOLD_MODULE_STATE(field_values);
+constinit AdoptableValues adoptable;
+FREEHOLD_MODULE_STATE(adoptable);
+
+// FREEHOLD_STRESS=seed:N with another number than the default.
+bool has_given_seed() noexcept { return core::knobs.stress.seed != core::Stress{}.seed; }
 
 uint64_t current_of(uint64_t address) noexcept { return arena.contains(address) ? current_address(address) : address; }
 
@@ -64,27 +76,12 @@ uint64_t value_of_field(const Holding& held) noexcept {
   uint64_t value = 0, holder = current_of(reinterpret_cast<uint64_t>(held.holder));
   return core::try_load(reinterpret_cast<const uint64_t*>(holder + held.offset), &value) && value != 0 ? current_of(value) : 0;
 }
-// Whether objects of a class have a reference there, which each class that derives from it has too.
-bool has_reference_at(const MethodTable* type, uint64_t offset) noexcept {
-  if (!type->has_pointers() || type->has_component_size()) return false;
-  const auto* description = reinterpret_cast<const int64_t*>(type);
-  auto place = static_cast<int64_t>(offset);
-  for (int64_t i = 0; i < description[-1]; i++) {
-    int64_t first = description[-2 - 2 * i], extent = description[-3 - 2 * i] + static_cast<int64_t>(core::align_up(type->base_size, core::kObjectAlignment));
-    if (place >= first && place < first + extent) return true;
-  }
-  return false;
+// What is adopted makes no rows: of fields that no sample was in nothing is told.
+DeathFieldRow* row_of_field(const DeathSample& sample, const MethodTable* type, uint64_t offset) noexcept {
+  const MethodTable* declared = declaring(type, offset);
+  return sample.adopted ? find_field_row(declared, told_offset(type, offset)) : field_row(declared, told_offset(type, offset));
 }
-// [Owned] belongs where the field is declared, and then is for all classes that have it.
-const MethodTable* declaring(const MethodTable* type, uint64_t offset) noexcept {
-  if (!type->is_type() || type->has_component_size()) return type;
-  while (type->related != nullptr && type->related->is_type() && has_reference_at(type->related, offset)) type = type->related;
-  return type;
-}
-// Elements of an array are one field to whoever is told of them.
-uint64_t told_offset(const MethodTable* type, uint64_t offset) noexcept { return type->has_component_size() ? 0 : offset; }
-DeathFieldRow* row_of_field(const MethodTable* type, uint64_t offset) noexcept { return field_row(declaring(type, offset), told_offset(type, offset)); }
-bool was_held_alone(const DeathSample& sample) noexcept { return sample.seen != 0 && sample.held.places() == 1 && sample.held.fields == 1; }
+bool was_held_alone(const DeathSample& sample) noexcept { return sample.seen != 0 && sample.held.fields == 1 && sample.held.places() == 1 && !sample.held.is_shared(); }
 void name_holder(const Holding& held, DeathRow* row) noexcept {
   row->holder_type = declaring(held.type, held.offset);
   row->offset = static_cast<uint32_t>(told_offset(held.type, held.offset));
@@ -105,22 +102,26 @@ void describe_end(const Marking& marking, const DeathSample& sample, DeathRow* r
     name_holder(held, row);
   } else if (held.handles != 0) {
     row->kind = DeathKind::kHandle;
-  } else if (held.stacks != 0) {
+  } else if (held.stacks != 0 && !sample.was_elsewhere) {
     row->kind = DeathKind::kStack;
     row->method = held.method;
-    row->frame_gone = held.method != 0 && frames.is_complete() && frames.find(held.thread, held.stack_pointer, held.method_start) == FrameList::kNone;
+    row->frame_gone = held.method != 0 && frames.is_complete() && frames.find(held.thread, held.stack_pointer, static_cast<uint32_t>(held.method)) == FrameList::kNone;
   }
 }
 
 void count_for_field(const Marking& marking, const DeathSample& sample, bool dead) noexcept {
   if (!was_held_alone(sample)) return;
-  DeathFieldRow* row = row_of_field(sample.held.type, sample.held.offset);
+  DeathFieldRow* row = row_of_field(sample, sample.held.type, sample.held.offset);
   if (row == nullptr) return;
   if (has_died(marking, sample.held)) {
-    (dead ? row->died : row->survived)++;
+    if (!dead) row->survived++;
+    else if (!sample.adopted) row->died++;
   } else if (uint64_t value = value_of_field(sample.held); value != sample.object) {
     (!dead ? row->moved : value == 0 ? row->emptied : row->replaced)++;
+  } else {
+    return;
   }
+  if (sample.adopted) row->followed++;
 }
 
 // How many of the innermost frames of the sample's allocation have returned. A frame is there if those that it was called from are, and they wait for it still.
@@ -152,7 +153,7 @@ void add_field(DeathSample& sample, Object* holder, const MethodTable* type, uin
     held.other = holder;
     held.other_type = type;
     held.other_offset = offset;
-  } else if (DeathFieldRow* row = row_of_field(type, offset); row != nullptr) {
+  } else if (DeathFieldRow* row = row_of_field(sample, type, offset); row != nullptr) {
     row->shared++;
   }
   if (held.fields != UINT32_MAX) held.fields++;
@@ -174,12 +175,11 @@ void look_at_fields(Object* object, const MethodTable* type, size_t size, void*)
     if (is_ours) value = current_address(value);
     auto offset = static_cast<uint64_t>(reinterpret_cast<uint8_t*>(slot) - reinterpret_cast<uint8_t*>(object));
     // One that nobody samples, as there is only one of it, can be in the fields of many: those that are sampled do not show it.
-    if (has_rows) {
-      DeathFieldRow* row = find_field_row(declaring(type, offset), told_offset(type, offset));
-      if (row != nullptr && field_values.was_there(reinterpret_cast<uint64_t>(row), value)) row->shared++;
-    }
+    DeathFieldRow* row = has_rows ? find_field_row(declaring(type, offset), told_offset(type, offset)) : nullptr;
+    if (row != nullptr && field_values.was_there(reinterpret_cast<uint64_t>(row), value)) row->shared++;
     if (!is_ours) return;
     if (DeathSample* sample = watched.find(value); sample != nullptr) add_field(*sample, object, type, offset);
+    else if (row != nullptr && row->type->is_type() && value != reinterpret_cast<uint64_t>(object)) adoptable.offer(index_of_field_row(row), {value, object, type, offset});
   });
 }
 
@@ -193,8 +193,8 @@ void look_at_root(HolderRoot kind, const void* place, uintptr_t address, bool in
   DeathSample* sample = watched.find(object_at(address, interior));
   if (sample == nullptr) return;
   Holding& held = sample->held;
-  if (kind == HolderRoot::kHandle) {
-    held.handles++;
+  if (kind != HolderRoot::kStack) {
+    (kind == HolderRoot::kHandle ? held.handles : held.weak)++;
     return;
   }
   held.stacks++;
@@ -202,10 +202,9 @@ void look_at_root(HolderRoot kind, const void* place, uintptr_t address, bool in
   size_t index = frames.frame_of(place);
   if (index == FrameList::kNone) return;
   const FrameSeen& frame = frames.at(index);
-  held.method = frame.ip;
+  held.method = frame.method;
   held.thread = frame.thread;
   held.stack_pointer = static_cast<uint32_t>(frame.stack_pointer);
-  held.method_start = static_cast<uint32_t>(frame.method);
 }
 
 void look_for_holders(const Marking& marking) noexcept {
@@ -247,15 +246,15 @@ struct Sorted {
 };
 bool is_told(const Sorted& sorted, DeathSample& sample) noexcept {
   if (is_deleted(reinterpret_cast<const void*>(sample.object))) {
-    if (sample.type != nullptr) add_death(row_of(sample, sample.type, DeathKind::kDeleted, sorted.now));
+    if (sample.type != nullptr && !sample.adopted) add_death(row_of(sample, sample.type, DeathKind::kDeleted, sorted.now));
     return true;
   }
   auto* object = reinterpret_cast<Object*>(sample.object);
   // One without a type is not an object yet.
   if (object->type == nullptr || is_reached(sorted.marking, object)) return false;
   count_for_field(sorted.marking, sample, true);
+  if (sample.adopted) return true;
   DeathRow row = row_of(sample, object->type, DeathKind::kOther, sorted.now);
-  row.dead_by = returned(sample);
   describe_end(sorted.marking, sample, &row);
   // Static fields of threads that have ended are the runtime's.
   if (object->type->is_type()) add_death(row);
@@ -267,26 +266,84 @@ void note_held(DeathSample& sample, uint64_t now) noexcept {
   sample.type = reinterpret_cast<Object*>(sample.object)->type;
   sample.seen = now;
   sample.alive_after = returned(sample);
-  bool shared = held.places() > 1;
+  bool shared = held.is_shared();
   sample.was_shared |= shared;
+  sample.was_elsewhere |= held.fields != 0 || held.handles != 0 || held.others != 0;
   if (held.fields == 0) return;
-  if (DeathFieldRow* row = row_of_field(held.type, held.offset); row != nullptr) {
-    (shared ? row->shared : row->held)++;
-    if (!shared && sample.counted != row) {
-      row->objects++;
-      sample.counted = row;
+  if (DeathFieldRow* row = row_of_field(sample, held.type, held.offset); row != nullptr) {
+    if (shared) {
+      row->shared++;
+    } else if (!sample.adopted) {
+      row->held++;
+      if (sample.counted != row) {
+        row->objects++;
+        sample.counted = row;
+      }
     }
   }
   if (held.fields == 1) return;
-  if (DeathFieldRow* row = row_of_field(held.other_type, held.other_offset); row != nullptr) row->shared++;
+  if (DeathFieldRow* row = row_of_field(sample, held.other_type, held.other_offset); row != nullptr) row->shared++;
+}
+
+// Of short lives many come by, and of long ones the end is far: half of them are followed for 2 looks, a quarter for 4, and so on to 256.
+uint32_t looks_to_follow(uint64_t number) noexcept {
+  uint64_t random = (number + state.looks * 0x9e3779b97f4a7c15) * 0xd6e8feb86659fd93;
+  return 2u << std::countr_zero(random >> 40 | 128);
+}
+
+void adopt_values(uint64_t now) noexcept {
+  if (adoptable.rows() == 0) return;
+  size_t room = kAdoptedAtMost - adopted_count(), each = std::clamp<size_t>(room / adoptable.rows(), 1, AdoptableValues::kOfRow);
+  // Where there is no room for all rows, each look goes on behind the last row of the one before.
+  size_t first = state.next_row;
+  for (size_t step = 0; step < kDeathFieldRows; step++) {
+    size_t index = (first + step) % kDeathFieldRows;
+    if (adoptable.offered(index) == 0) continue;
+    if (adopted_count() < kAdoptedAtMost) state.next_row = index + 1;
+    DeathFieldRow& row = field_row_at(index);
+    size_t taken = 0, chosen = adoptable.chosen_of(index);
+    for (size_t i = 0; i < chosen && taken < each; i++) {
+      // Of more than there is room for, others in each look.
+      const AdoptableValue& value = adoptable.chosen(index, (i + state.looks) % chosen);
+      // Another field has it too, whose row has adopted it.
+      if (is_deleted(reinterpret_cast<const void*>(value.value)) || watched.find(value.value) != nullptr) continue;
+      DeathSample sample = {};
+      sample.object = value.value;
+      sample.type = reinterpret_cast<Object*>(value.value)->type;
+      sample.seen = sample.born = now;
+      sample.adopted = true;
+      sample.looks_left = looks_to_follow(taken + index);
+      sample.held.holder = value.holder;
+      sample.held.type = value.type;
+      sample.held.offset = value.offset;
+      sample.held.fields = 1;
+      if (!adopt(sample)) break;
+      watched.add(&death_samples()[death_sample_count() - 1]);
+      taken++;
+    }
+    row.unfollowed += adoptable.offered(index) - taken;
+  }
+}
+
+void forget_old_adopted() noexcept {
+  for (size_t i = 0; i < death_sample_count();) {
+    DeathSample& sample = death_samples()[i];
+    if (!sample.adopted || --sample.looks_left != 0) {
+      i++;
+      continue;
+    }
+    DeathFieldRow* row = sample.held.fields != 0 ? row_of_field(sample, sample.held.type, sample.held.offset) : nullptr;
+    if (row != nullptr) row->unfollowed++;
+    drop_death_sample(i);
+  }
 }
 
 void look(const Marking& marking) noexcept {
   if (!records_deaths()) return;
-  uint64_t before = os::nanoseconds(), now = thread_totals().allocated_bytes;
+  uint64_t now = thread_totals().allocated_bytes;
   DeathLock guard;
   DeathSample* samples = death_samples();
-  if (!watched.begin(death_sample_count()) || !field_values.is_there()) {
+  if (!watched.begin(death_sample_count() + kAdoptedAtMost) || !field_values.is_there() || !adoptable.is_there()) {
     drop_all_death_samples();
     return;
   }
@@ -306,25 +363,31 @@ void look(const Marking& marking) noexcept {
     i++;
   }
   // Those that are left have other places now.
-  watched.begin(death_sample_count());
+  watched.begin(death_sample_count() + kAdoptedAtMost);
   for (size_t i = 0; i < death_sample_count(); i++) watched.add(&samples[i]);
   field_values.begin(state.looks);
+  adoptable.begin(state.looks);
   look_for_holders(marking);
   for_each_reached(marking, look_at_fields, nullptr);
   for (size_t i = 0; i < death_sample_count(); i++) {
     if (reinterpret_cast<Object*>(samples[i].object)->type != nullptr) note_held(samples[i], now);
   }
+  forget_old_adopted();
+  // Whoever was forgotten is watched still, until the next look, and chosen by none.
+  adopt_values(now);
   state.looks++;
   if (state.last_look != 0 && now > state.last_look) state.longest_interval = std::max(state.longest_interval, now - state.last_look);
   state.last_look = now;
-  state.nanoseconds += os::nanoseconds() - before;
 }
 
 }  // namespace
 
 bool begin_deaths() noexcept {
-  if (!begin_death_samples() || !field_values.reserve()) return false;
+  if (!begin_death_samples() || !field_values.reserve() || !adoptable.reserve()) return false;
   state.begun = true;
+  state.ended.store(state.clock(), std::memory_order_relaxed);
+  // Each run meets other objects, unless a test asks for the same.
+  seed_samples(has_given_seed() ? core::knobs.stress.seed : os::nanoseconds());
   set_marking_look(look);
   return true;
 }
@@ -346,17 +409,33 @@ void plan_look(const AllocationContext* context) noexcept {
   thread_heap.look_at = allocated_by(context) + static_cast<int64_t>(distance);
 }
 
+void set_look_clock(uint64_t (*nanoseconds)()) noexcept { state.clock = nanoseconds; }
+
+uint64_t look_interval(uint64_t live, uint64_t allocated, uint64_t worked, uint64_t looked) noexcept {
+  uint64_t interval = std::max(kLeastLookInterval, live);
+  if (worked == 0) return interval;
+  auto needed = static_cast<double>(allocated) / static_cast<double>(worked) * 2 * static_cast<double>(looked);
+  return needed > static_cast<double>(interval) ? static_cast<uint64_t>(std::min(needed, static_cast<double>(kLongestLookInterval))) : interval;
+}
+
 void look_at_deaths() noexcept {
   thread_heap.look_at = 0;
   if (!state.begun) return;
+  uint64_t begun = state.clock(), worked = begun - state.ended.load(std::memory_order_relaxed);
   reclaim();
+  uint64_t ended = state.clock();
   ThreadTotals totals = thread_totals();
-  uint64_t interval = std::max(kLeastLookInterval, totals.live_bytes());
+  // What a test looks at does not depend on how busy the machine is.
+  if (has_given_seed()) worked = 0;
+  uint64_t interval = look_interval(totals.live_bytes(), totals.allocated_bytes - state.allocated_then.load(std::memory_order_relaxed), worked, ended - begun);
+  state.ended.store(ended, std::memory_order_relaxed);
+  state.allocated_then.store(totals.allocated_bytes, std::memory_order_relaxed);
   state.interval.store(interval, std::memory_order_relaxed);
   state.next.store(totals.allocated_bytes + interval, std::memory_order_relaxed);
   bool tells = false;
   if (records_deaths()) {
     DeathLock guard;
+    state.nanoseconds += ended - begun;
     if (state.looks >= state.next_notice) {
       state.next_notice += std::min<uint64_t>(state.next_notice, 1024);
       tells = true;
@@ -371,15 +450,22 @@ void take_deaths(DeathRow* rows, DeathFieldRow* fields, DeathTotals* totals) noe
   uint64_t now = thread_totals().allocated_bytes, lost = 0;
   for (size_t i = 0; i < death_sample_count(); i++) {
     const DeathSample& sample = death_samples()[i];
-    if (sample.type == nullptr || !sample.type->is_type()) continue;
-    DeathRow row = row_of(sample, sample.type, DeathKind::kLives, now);
-    const Holding& held = sample.held;
-    if (!sample.was_shared && held.fields == 1) {
-      name_holder(held, &row);
+    if (sample.adopted) {
+      DeathFieldRow* row = sample.held.fields != 0 ? row_of_field(sample, sample.held.type, sample.held.offset) : nullptr;
+      if (row != nullptr) fields[index_of_field_row(row)].unfollowed++;
+      continue;
     }
-    if (!add_row_to(rows, used, row)) lost++;
+    if (sample.type == nullptr || !sample.type->is_type()) continue;
+    if (!add_row_to(rows, used, row_of(sample, sample.type, DeathKind::kLives, now))) lost++;
   }
-  *totals = {now, state.looks, births(), births_without_room() + deaths_without_room() + lost, state.longest_interval, state.nanoseconds};
+  for (size_t i = 0; i < kDeathFieldRows; i++) {
+    if (fields[i].type == nullptr) continue;
+    ReferenceNumber reference = reference_number(fields[i].type, fields[i].offset);
+    fields[i].number = reference.number;
+    fields[i].of = reference.of;
+  }
+  uint64_t evidence = lost_death_samples() + fields_without_room();
+  *totals = {now, state.looks, births(), births_without_room() + deaths_without_room() + evidence + lost, evidence, state.longest_interval, state.nanoseconds};
 }
 
 }  // namespace freehold::heap

@@ -1,6 +1,6 @@
 // FREEHOLD_DEATHS: looks at the sampled objects, each in a marking with the threads stopped: which died since the look before, what held them then, and what holds those that live. What is told of
 // an object was seen; between two looks nothing is known. Looks come soon after a sample, at random: between a page and an interval of allocations, as often in each octave, so that short lives
-// are met too. An interval is 1 MB at least, or as much as lives, so that the looks take a bounded multiple of the program's own time.
+// are met too. An interval is 1 MB at least, or as much as lives; and where looks take long, as long as the program needs for twice their time.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace freehold::heap {
 
-inline constexpr uint64_t kLeastLookInterval = uint64_t{1} << 20;
+inline constexpr uint64_t kLeastLookInterval = uint64_t{1} << 20, kLongestLookInterval = uint64_t{1} << 40;
 
 // Begins to record, before there is a second thread; heap/holder_support.h and reachability.h have their support. False: there is no memory for it.
 bool begin_deaths() noexcept;
@@ -21,11 +21,18 @@ void plan_look(const AllocationContext* context) noexcept;
 // Looks, and deletes what no root reaches; in the child of a fork that is all, as nothing else reclaims there. The calling thread can be stopped, and holds no lock.
 void look_at_deaths() noexcept;
 
+// Bytes from a look to the next one: `allocated` is how much the program has allocated in the `worked` nanoseconds before the look, which took `looked` nanoseconds.
+uint64_t look_interval(uint64_t live, uint64_t allocated, uint64_t worked, uint64_t looked) noexcept;
+
+// For tests: what looks are timed with, before begin_deaths().
+void set_look_clock(uint64_t (*nanoseconds)()) noexcept;
+
 // System.DeathTotals has the same layout.
 struct DeathTotals {
   uint64_t allocated, looks, samples, without_room;  // bytes; the last two: objects
+  uint64_t lost;                                     // samples, and sights of fields, that can have spoken against a field, and found no room
   uint64_t longest_interval;                         // bytes that were allocated between two looks
-  uint64_t nanoseconds;                              // that looks took, threads stopped
+  uint64_t nanoseconds;                              // that looks took, marking and deletion with them
 };
 // What is known now: into tables as large as those of heap/death_table.h. Any thread in preemptive mode.
 void take_deaths(DeathRow* rows, DeathFieldRow* fields, DeathTotals* totals) noexcept;

@@ -23,8 +23,8 @@ constexpr size_t kStep = size_t{1} << 20;
 os::Lock lock;  // guards what follows, but for `records`
 struct State {
   os::GrowingMemory memory{kSamplesAtMost * sizeof(DeathSample), kStep};
-  size_t count = 0;
-  uint64_t births = 0, without_room = 0;
+  size_t count = 0, adopted = 0;
+  uint64_t births = 0, without_room = 0, lost = 0;
   std::atomic<bool> records{false};
 
   void release() noexcept { memory.release(); }
@@ -75,15 +75,24 @@ void note_birth(core::Object* object, uint64_t weight) noexcept {
 DeathSample* death_samples() noexcept { return reinterpret_cast<DeathSample*>(state.memory.start()); }
 size_t death_sample_count() noexcept { return state.count; }
 void drop_death_sample(size_t index) noexcept {
+  if (death_samples()[index].adopted) state.adopted--;
   state.count--;
   if (index != state.count) death_samples()[index] = death_samples()[state.count];
 }
 void drop_all_death_samples() noexcept {
-  state.without_room += state.count;
-  state.count = 0;
+  state.lost += state.count;
+  state.count = state.adopted = 0;
 }
+bool adopt(const DeathSample& sample) noexcept {
+  if (state.adopted == kAdoptedAtMost || !state.memory.reach((state.count + 1) * sizeof(DeathSample))) return false;
+  state.adopted++;
+  death_samples()[state.count++] = sample;
+  return true;
+}
+size_t adopted_count() noexcept { return state.adopted; }
 uint64_t births() noexcept { return state.births; }
 uint64_t births_without_room() noexcept { return state.without_room; }
+uint64_t lost_death_samples() noexcept { return state.lost; }
 
 DeathRow row_of(const DeathSample& sample, const core::MethodTable* type, DeathKind kind, uint64_t now) noexcept {
   return {type,
@@ -93,7 +102,6 @@ DeathRow row_of(const DeathSample& sample, const core::MethodTable* type, DeathK
           0,
           kind,
           sample.alive_after,
-          kNotKnown,
           false,
           1,
           uint64_t{sample.weight} << 10,
@@ -103,12 +111,13 @@ DeathRow row_of(const DeathSample& sample, const core::MethodTable* type, DeathK
 
 void refresh_death_samples() noexcept {
   if (!records_deaths()) return;
+  uint64_t now = thread_totals().allocated_bytes;
   DeathLock guard;
   for (size_t i = 0; i < state.count;) {
     DeathSample& sample = death_samples()[i];
     Holding& held = sample.held;
     if (is_gone(sample.object)) {
-      if (sample.type != nullptr) add_death(row_of(sample, sample.type, DeathKind::kDeleted, thread_totals().allocated_bytes));
+      if (sample.type != nullptr && !sample.adopted) add_death(row_of(sample, sample.type, DeathKind::kDeleted, now));
       drop_death_sample(i);
       continue;
     }

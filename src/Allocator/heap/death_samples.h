@@ -25,12 +25,14 @@ struct Holding {
   const core::MethodTable* other_type;
   uint64_t other_offset;
   uint64_t method, thread;  // a frame that held it; 0: none, or nobody knows which
-  uint32_t stack_pointer, method_start;
-  uint32_t fields, handles, stacks, others;  // how many places of each kind; others: dependent handles, the queue of finalizers
+  uint32_t stack_pointer;
+  uint32_t fields, handles, stacks, others, weak;  // how many places of each kind; others: dependent handles, the queue of finalizers
   bool holder_died;                          // since that look, and its address says nothing any more
 
   // All stacks are one: a value that a method gives to another one is on several.
   uint64_t places() const noexcept { return uint64_t{fields} + handles + others + (stacks != 0 ? 1 : 0); }
+  // A weak handle gives out what a field has; what a stack alone has is gone with that all the same.
+  bool is_shared() const noexcept { return places() > 1 || (weak != 0 && fields != 0); }
 };
 
 struct DeathSample {
@@ -43,7 +45,10 @@ struct DeathSample {
   uint32_t weight;                // KB that it stands for
   uint8_t frames;                 // of `birth`, the innermost first
   uint8_t alive_after;
-  bool was_shared;  // in some look
+  bool was_shared;     // in some look
+  bool was_elsewhere;  // something else than a stack had it in some look
+  bool adopted;        // nobody has sampled it, and it stands for nothing: it is told of in the rows of fields alone
+  uint32_t looks_left;  // of an adopted one: then it is forgotten
   BirthFrame birth[kBirthFrames];
   Holding held;                  // in the last look
   const DeathFieldRow* counted;  // the field that has counted it among its objects
@@ -64,6 +69,8 @@ bool begin_death_samples() noexcept;
 void end_death_samples() noexcept;
 bool records_deaths() noexcept;
 
+inline constexpr size_t kAdoptedAtMost = size_t{1} << 14;
+
 // An object is there, of which nobody knows yet. The allocating thread, in cooperative mode.
 void note_birth(core::Object* object, uint64_t weight) noexcept;
 
@@ -71,9 +78,13 @@ void note_birth(core::Object* object, uint64_t weight) noexcept;
 DeathSample* death_samples() noexcept;
 size_t death_sample_count() noexcept;
 void drop_death_sample(size_t index) noexcept;  // the last one takes its place
-void drop_all_death_samples() noexcept;         // counted as without room: what would be said of them could be wrong
+void drop_all_death_samples() noexcept;         // counted as lost: what they would have said can have spoken against a field
+// With the threads stopped, in a look: a sample of weight 0. False: there are kAdoptedAtMost, or there is no memory.
+bool adopt(const DeathSample& sample) noexcept;
+size_t adopted_count() noexcept;
 uint64_t births() noexcept;
 uint64_t births_without_room() noexcept;
+uint64_t lost_death_samples() noexcept;
 
 // The row of a sample that ends so, or has not ended; what it says of holders is left empty. `now`: bytes that all threads have allocated.
 DeathRow row_of(const DeathSample& sample, const core::MethodTable* type, DeathKind kind, uint64_t now) noexcept;

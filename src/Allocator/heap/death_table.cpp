@@ -17,7 +17,7 @@ constexpr size_t most_of(size_t capacity) noexcept { return capacity / 8 * 7; }
 struct State {
   uint8_t* memory = nullptr;
   size_t rows = 0, fields = 0;
-  uint64_t without_room = 0;
+  uint64_t without_room = 0, fields_without_room = 0;
   uint64_t filter[kFilterBits / 64] = {};  // of the types that have rows of fields
 
   DeathRow* row_table() const noexcept { return reinterpret_cast<DeathRow*>(memory); }
@@ -34,8 +34,7 @@ uint64_t mix(uint64_t hash, uint64_t value) noexcept {
 uint64_t number(const void* pointer) noexcept { return reinterpret_cast<uint64_t>(pointer); }
 
 uint64_t details_of(const DeathRow& row) noexcept {
-  return uint64_t{row.stack} << 32 | static_cast<uint64_t>(row.kind) << 24 | uint64_t{row.alive_after} << 16 | uint64_t{row.dead_by} << 8 |
-         (row.frame_gone ? 1 : 0);
+  return uint64_t{row.stack} << 32 | static_cast<uint64_t>(row.kind) << 16 | uint64_t{row.alive_after} << 8 | (row.frame_gone ? 1 : 0);
 }
 bool is_same(const DeathRow& a, const DeathRow& b) noexcept {
   return a.type == b.type && a.holder_type == b.holder_type && a.method == b.method && a.offset == b.offset && details_of(a) == details_of(b);
@@ -93,7 +92,7 @@ DeathFieldRow* field_row(const core::MethodTable* type, uint64_t offset) noexcep
   DeathFieldRow* row = place_of_field(type, offset);
   if (row->type == nullptr) {
     if (state.fields == most_of(kDeathFieldRows)) {
-      state.without_room++;
+      state.fields_without_room++;
       return nullptr;
     }
     state.fields++;
@@ -117,7 +116,8 @@ bool may_have_field_row(const core::MethodTable* type) noexcept {
   return (state.filter[bit / 64] >> bit % 64 & 1) != 0;
 }
 
-void count_without_room(uint64_t objects) noexcept { state.without_room += objects; }
+size_t index_of_field_row(const DeathFieldRow* row) noexcept { return static_cast<size_t>(row - state.field_table()); }
+DeathFieldRow& field_row_at(size_t index) noexcept { return state.field_table()[index]; }
 
 size_t copy_death_tables(DeathRow* rows, DeathFieldRow* fields) noexcept {
   if (state.memory == nullptr) {
@@ -130,9 +130,10 @@ size_t copy_death_tables(DeathRow* rows, DeathFieldRow* fields) noexcept {
   return state.rows;
 }
 
-// One row stays free, where lookups end.
-bool add_row_to(DeathRow* rows, size_t& used, const DeathRow& row) noexcept { return add(rows, used, row, kDeathRows - 1); }
+// Some rows stay free, so that lookups end soon: threads wait meanwhile.
+bool add_row_to(DeathRow* rows, size_t& used, const DeathRow& row) noexcept { return add(rows, used, row, kDeathRows / 16 * 15); }
 
 uint64_t deaths_without_room() noexcept { return state.without_room; }
+uint64_t fields_without_room() noexcept { return state.fields_without_room; }
 
 }  // namespace freehold::heap

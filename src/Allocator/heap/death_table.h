@@ -14,27 +14,26 @@ enum class DeathKind : uint8_t {
   kLives = 0,       // it has not
   kDeleted = 1,     // the program has deleted it
   kUnseen = 2,      // no look found it alive
-  kStack = 3,       // only stacks held it
+  kStack = 3,       // only stacks held it, in all looks
   kHolderDied = 4,  // one field held it, of an object that is dead too
   kReplaced = 5,    // one field held it, which has another value now
   kShared = 6,      // several places held it at once, in this look or before; all stacks are one
   kHandle = 7,      // a handle alone held it
-  kOther = 8,       // a dependent handle, a queue of finalizers, a deleted object
+  kOther = 8,       // a dependent handle, a queue of finalizers, a deleted object; or only stacks, but something else before
   kEmptied = 9,     // one field held it, which is null now
 };
 
-inline constexpr uint8_t kNotKnown = 255;  // of alive_after and dead_by
+inline constexpr uint8_t kNotKnown = 255;  // of alive_after
 
 // System.DeathRow has the same layout. All but the last four members are the key.
 struct DeathRow {
   const core::MethodTable* type;         // null: the row is not used
   const core::MethodTable* holder_type;  // of kHolderDied, kReplaced and kEmptied: the class that declares the field; one that is no type: static fields
-  uint64_t method;                       // of kStack: a place in the code of the method whose frame held it; 0: not known
+  uint64_t method;                       // of kStack: where the code of the method begins whose frame held it; 0: not known
   uint32_t stack;                        // where it was allocated: heap/stack_store.h
   uint32_t offset;                       // of the field in holder_type, in bytes from the object's address; 0: an element of an array
   DeathKind kind;
   uint8_t alive_after;  // when it was last seen alive, so many of the innermost frames of its allocation had returned
-  uint8_t dead_by;      // when it was found dead, likewise
   bool frame_gone;      // of kStack: when it was found dead, that frame was not there any more
   uint32_t samples;
   uint64_t bytes;     // that they stand for
@@ -56,8 +55,12 @@ struct DeathFieldRow {
   uint64_t replaced;  // dead when the field had another value
   uint64_t moved;     // alive when the field had another value, or none
   uint64_t emptied;   // dead when the field was null
+  // Of the values that nobody sampled. Those that speak against the field are in the members above.
+  uint64_t followed;    // adopted (heap/adoptable_values.h), until they or their holder had gone, or the field had another value
+  uint64_t unfollowed;  // how often one was read that was not adopted, or not until then
+  uint32_t number, of;  // heap/declared_fields.h: filled in for whoever is told
 };
-static_assert(sizeof(DeathFieldRow) == 80);
+static_assert(sizeof(DeathFieldRow) == 104);
 
 inline constexpr size_t kDeathRows = size_t{1} << 16, kDeathFieldRows = size_t{1} << 14;
 
@@ -69,12 +72,15 @@ void add_death(const DeathRow& row) noexcept;                                   
 DeathFieldRow* field_row(const core::MethodTable* type, uint64_t offset) noexcept;       // null: no room, which is counted
 DeathFieldRow* find_field_row(const core::MethodTable* type, uint64_t offset) noexcept;  // null: there is none
 bool may_have_field_row(const core::MethodTable* type) noexcept;                         // false: it has none
-void count_without_room(uint64_t objects) noexcept;
+size_t index_of_field_row(const DeathFieldRow* row) noexcept;
+DeathFieldRow& field_row_at(size_t index) noexcept;
 
 // Copies for somebody who goes on to read them: `rows` and `fields` have room for the tables. Returns how many rows are used.
 size_t copy_death_tables(DeathRow* rows, DeathFieldRow* fields) noexcept;
 // Adds to such a copy. False: there is no room.
 bool add_row_to(DeathRow* rows, size_t& used, const DeathRow& row) noexcept;
 uint64_t deaths_without_room() noexcept;
+// Fields whose row found none: what was seen there speaks against nothing.
+uint64_t fields_without_room() noexcept;
 
 }  // namespace freehold::heap

@@ -14,12 +14,12 @@ struct FrameSeen {
   uint64_t ip;             // where it goes on
 };
 
-enum class HolderRoot : uint8_t { kStack, kHandle };  // kStack: or a thread static
+enum class HolderRoot : uint8_t { kStack, kHandle, kWeak };  // kStack: or a thread static; kWeak: a handle that keeps nothing alive, dependent ones left out
 
 struct HolderSupport {
   // With the threads stopped. Each frame of each thread, the innermost first, and after a frame slot(place, argument) for each of its references.
   void (*for_each_frame)(void (*frame)(const FrameSeen& frame, void* argument), void (*slot)(const void* place, void* argument), void* argument);
-  // With the threads stopped: what keeps an object alive outside of the heap, except for frozen objects. `interior`: the address may lie within it.
+  // With the threads stopped: what leads to an object from outside of the heap, except for frozen objects. `interior`: the address may lie within it.
   void (*for_each_root)(void (*fn)(HolderRoot kind, const void* place, uintptr_t address, bool interior, void* argument), void* argument);
   // Of the calling thread, which allocates: its innermost frames. Returns how many.
   size_t (*own_frames)(FrameSeen* frames, size_t capacity);

@@ -223,7 +223,7 @@ bool start_recording_deaths() noexcept {
   heap::set_holder_support(&holder_support);
   bool has_file = diag::prepare_death_file(core::knobs.deaths, reason, sizeof reason);
   if (has_file && heap::begin_deaths()) return true;
-  snprintf(text, sizeof text, "Freehold: FREEHOLD_DEATHS: %s.\n", has_file ? "there is no memory for its tables, 5 MB" : reason);
+  snprintf(text, sizeof text, "Freehold: FREEHOLD_DEATHS: %s.\n", has_file ? "there is no memory for its tables, 16 MB" : reason);
   os::write_error(text);
   return false;
 }

@@ -127,9 +127,10 @@ struct HandleScan : ScanContext {
 };
 
 void report_handle(void** handle, ScanContext* context, uint32_t) noexcept {
-  if (*handle == nullptr || is_weak_handle(handle_type(handle))) return;
+  uint32_t type = handle_type(handle);
+  if (*handle == nullptr || type == kDependent) return;
   Told& told = static_cast<HandleScan*>(context)->told;
-  told.fn(heap::HolderRoot::kHandle, handle, reinterpret_cast<uintptr_t>(*handle), false, told.argument);
+  told.fn(is_weak_handle(type) ? heap::HolderRoot::kWeak : heap::HolderRoot::kHandle, handle, reinterpret_cast<uintptr_t>(*handle), false, told.argument);
 }
 
 void for_each_holding_root(void (*fn)(heap::HolderRoot kind, const void* place, uintptr_t address, bool interior, void* argument), void* argument) noexcept {

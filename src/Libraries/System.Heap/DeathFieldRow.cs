@@ -18,4 +18,8 @@ internal readonly struct DeathFieldRow
     internal readonly long Replaced;
     internal readonly long Moved;
     internal readonly long Emptied;
+    internal readonly long Followed;
+    internal readonly long Unfollowed;
+    internal readonly uint Number;
+    internal readonly uint Of;
 }

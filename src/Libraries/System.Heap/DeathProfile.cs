@@ -105,15 +105,15 @@ internal static unsafe class DeathProfile
         var places = new Numbers<nint>();
         JsonText json = new JsonText().Begin('{').Name("process").Value(Environment.ProcessId).Name("version").Value(typeof(Heap).Assembly.GetName().Version?.ToString(3) ?? "")
             .Name("program").Value(Environment.ProcessPath ?? "").Name("atExit").Value(last).Name("allocated").Value(totals.Allocated).Name("looks").Value(totals.Looks)
-            .Name("samples").Value(totals.Samples).Name("withoutRoom").Value(totals.WithoutRoom).Name("longestInterval").Value(totals.LongestInterval).Name("nanoseconds").Value(totals.Nanoseconds);
+            .Name("samples").Value(totals.Samples).Name("withoutRoom").Value(totals.WithoutRoom).Name("lost").Value(totals.Lost).Name("longestInterval").Value(totals.LongestInterval).Name("nanoseconds").Value(totals.Nanoseconds);
         json.Name("deaths").Begin('[');
         foreach (ref readonly DeathRow row in rows)
         {
             if (row.Type != 0)
             {
                 json.Begin('{').Name("type").Value(types.Of(row.Type)).Name("stack").Value(stacks.Of(row.Stack)).Name("kind").Value(row.Kind)
-                    .Name("holder").Value(row.HolderType == 0 ? -1 : types.Of(row.HolderType)).Name("offset").Value(row.Offset).Name("method").Value(row.Method == 0 ? -1 : places.Of(row.Method))
-                    .Name("frameGone").Value(row.FrameGone != 0).Name("aliveAfter").Value(row.AliveAfter).Name("deadBy").Value(row.DeadBy)
+                    .Name("holder").Value(row.HolderType == 0 ? -1 : types.Of(row.HolderType)).Name("offset").Value(row.Offset).Name("method").Value(row.Method == 0 ? -1 : places.Of(row.Method + 1))  // an address that a call could return to
+                    .Name("frameGone").Value(row.FrameGone != 0).Name("aliveAfter").Value(row.AliveAfter)
                     .Name("samples").Value(row.Samples).Name("bytes").Value(row.Bytes).Name("ageSeen").Value(row.AgeSeen).Name("ageDead").Value(row.AgeDead).End('}');
             }
         }
@@ -124,7 +124,8 @@ internal static unsafe class DeathProfile
             if (row.Type != 0)
             {
                 json.Begin('{').Name("type").Value(types.Of(row.Type)).Name("offset").Value(row.Offset).Name("objects").Value(row.Objects).Name("held").Value(row.Held).Name("shared").Value(row.Shared).Name("died").Value(row.Died)
-                    .Name("survived").Value(row.Survived).Name("replaced").Value(row.Replaced).Name("moved").Value(row.Moved).Name("emptied").Value(row.Emptied).End('}');
+                    .Name("survived").Value(row.Survived).Name("replaced").Value(row.Replaced).Name("moved").Value(row.Moved).Name("emptied").Value(row.Emptied)
+                    .Name("followed").Value(row.Followed).Name("unfollowed").Value(row.Unfollowed).Name("number").Value(row.Number).Name("of").Value(row.Of).End('}');
             }
         }
 

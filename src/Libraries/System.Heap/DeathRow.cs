@@ -15,7 +15,6 @@ internal readonly struct DeathRow
     internal readonly uint Offset;
     internal readonly byte Kind;
     internal readonly byte AliveAfter;
-    internal readonly byte DeadBy;
     internal readonly byte FrameGone;
     internal readonly uint Samples;
     internal readonly long Bytes;

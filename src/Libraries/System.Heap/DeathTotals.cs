@@ -10,6 +10,7 @@ internal readonly struct DeathTotals
     internal readonly long Looks;
     internal readonly long Samples;
     internal readonly long WithoutRoom;
+    internal readonly long Lost;
     internal readonly long LongestInterval;
     internal readonly long Nanoseconds;
 }

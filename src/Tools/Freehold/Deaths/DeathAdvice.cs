@@ -22,7 +22,7 @@ internal sealed record DeathAdvice(AdviceKind Kind, string Text)
         long dead = site.Dead;
         if (dead == 0)
         {
-            return None(site.Deleted != 0 ? "the program deletes them" : "none has died");
+            return None(site.Deleted != 0 ? "they are deleted already, by the program or as arrays that a collection outgrew" : "none has died");
         }
 
         if (dead < Least)
@@ -44,11 +44,10 @@ internal sealed record DeathAdvice(AdviceKind Kind, string Text)
     private static DeathAdvice Field(DeathProfile profile, DeathSite site, long dead)
     {
         long shared = site.Of(DeathKind.Shared), elsewhere = site.Of(DeathKind.Handle) + site.Of(DeathKind.Other), stacks = site.Of(DeathKind.Stack);
-        // Those that live are in a field too, which another one may follow: it speaks against the first.
         DeathRecord[] held = [.. site.Records.Where(record => record.Kind is DeathKind.HolderDied or DeathKind.Replaced or DeathKind.Emptied)];
         long seen = DeathSite.Sum(held, record => record.Samples);
         return shared != 0 ? None(Invariant($"shared, no advice: several places held {shared} of {dead} at once"))
-            : elsewhere != 0 ? None(Invariant($"no advice: handles, or what is no field, held {elsewhere} of {dead}"))
+            : elsewhere != 0 ? None(Invariant($"no advice: handles, or several things one after the other, held {elsewhere} of {dead}"))
             : held.Length == 0 ? None("")
             : held.Select(record => (record.Holder, record.Offset)).Distinct().Count() != 1 ? None("no advice, they disagree: different fields held them last")
             // One that only a stack held was not there yet, or never: it says nothing of the field.
@@ -78,9 +77,14 @@ internal sealed record DeathAdvice(AdviceKind Kind, string Text)
             return None(Invariant($"no advice: objects outlive {name}, which held them alone: {field.Survived} outlived its object, {field.Moved} another value of it"));
         }
 
-        if (profile.WithoutRoom != 0)
+        if (profile.Lost != 0)
         {
-            return None("no advice, as the tables were full and what speaks against it may be lost: " + facts);
+            return None("no advice, as there was no room and what speaks against it may be lost: " + facts);
+        }
+
+        if (field.Number == 0 || profile.Types[held.Holder].EndsWith(",]", StringComparison.Ordinal))
+        {
+            return None("no advice for structures in an array, nor for one of several dimensions: " + facts);
         }
 
         // The program has no declaration of it to change, or nobody knows which.
@@ -110,9 +114,20 @@ internal sealed record DeathAdvice(AdviceKind Kind, string Text)
             return None(Invariant($"too few, as {died} died with the object that has the field, and it was seen with {field.Objects} distinct objects ({LeastForDeletion} of each are needed): {facts}"));
         }
 
-        string where = profile.Types[held.Holder].EndsWith("[]", StringComparison.Ordinal) ? $"Heap.DeleteAll on the collection of {name}" : $"[Owned] on {name}";
-        return new(AdviceKind.Owned, Invariant($"{where}, if nobody uses one when that is gone: {died} of {dead} died with the object that has it, none was seen to outlive it. The field was seen with {field.Objects} distinct objects. {Check}"));
+        // A value that is allocated once, and given to many, is no sample: those that were followed show it.
+        if (field.Followed < LeastForDeletion && field.Unfollowed != 0)
+        {
+            return None(Invariant($"no advice, as others were in the field, of which too few were followed to their end ({field.Followed}; {LeastForDeletion} are needed): {facts}"));
+        }
+
+        return new(AdviceKind.Owned, Invariant($"{Where(profile.Types[held.Holder], name, site.Type, field)}, if nobody uses one when that is gone: {died} of {dead} died with the object that has it, none was seen to outlive it. The field was seen with {field.Objects} distinct objects, and with {field.Followed} others that were followed to their end. {Check}"));
     }
+
+    // No program has names of fields: which declaration it is, the reader has to find out.
+    private static string Where(string holder, string name, string type, FieldRecord field) =>
+        holder.EndsWith("[]", StringComparison.Ordinal) ? $"Heap.DeleteAll on the collection of {name}"
+            : field.References == 1 ? $"[Owned] on {name}, the only reference that it declares"
+            : Invariant($"[Owned] on {name}, which is reference {field.Number} of the {field.References} that it declares (if several of these can have a {type}, find out which one this is)");
 
     // Only stacks held them, or nobody knows what did. Which frame of the allocation's stack they die in is not said: a method that was called again from the same place has an equal frame. That one is
     // not there any more is certain, and where an object was alive then, its method has given it out.
@@ -142,7 +157,8 @@ internal sealed record DeathAdvice(AdviceKind Kind, string Text)
             IGrouping<string, DeathRecord> most = seen.GroupBy(record => MethodOf(profile.Places[record.Method])).OrderByDescending(records => DeathSite.Sum(records, record => record.Samples)).ThenBy(records => records.Key, StringComparer.Ordinal).First();
             long held = DeathSite.Sum(most, record => record.Samples), gone = DeathSite.Sum(most.Where(record => record.FrameGone), record => record.Samples);
             // One that never returns while they die, as the loop of a program, has no end where they could go; one that gives them out keeps nothing from living.
-            if (gone >= Least && !site.Stack.Take(outlived).Any(place => MethodOf(place) == most.Key))
+            // A scope deletes what is allocated within it: in a method that was given them it is of no use.
+            if (gone >= Least && site.Stack.Skip(outlived).Any(place => MethodOf(place) == most.Key))
             {
                 return Scoped(Invariant($"Heap.Scope in {most.Key}: only stacks held the {count} of {dead} that a look found alive, its own held {held}, and {gone} of these were found dead when it had returned"));
             }
@@ -168,11 +184,11 @@ internal sealed record DeathAdvice(AdviceKind Kind, string Text)
     // Without the line or the offset.
     private static string MethodOf(string place) => place.IndexOf(") ", StringComparison.Ordinal) is var end and >= 0 ? place[..(end + 1)] : place;
 
-    // A program cannot put a scope there.
-    private static bool IsFramework(string place) => place.StartsWith("System.", StringComparison.Ordinal) || place.StartsWith("Microsoft.", StringComparison.Ordinal) || place.StartsWith("Internal.", StringComparison.Ordinal);
+    // A program cannot put a scope there: in the framework, in what has no name, and in a method that awaits or yields.
+    private static bool IsFramework(string place) => place.StartsWith('(') || place.Contains(".MoveNext()", StringComparison.Ordinal) || place.StartsWith("System.", StringComparison.Ordinal) || place.StartsWith("Microsoft.", StringComparison.Ordinal) || place.StartsWith("Internal.", StringComparison.Ordinal);
 
     // A program declares no field there: types of the framework, and what the compiler makes, such as closures.
-    private static bool IsFrameworkType(string type) => IsFramework(type) || type.Contains('<', StringComparison.Ordinal);
+    private static bool IsFrameworkType(string type) => type.Length == 0 || IsFramework(type) || type.Contains('<', StringComparison.Ordinal);
 
     private static DeathAdvice None(string why) => new(AdviceKind.None, why);
 

@@ -9,7 +9,9 @@ internal static class DeathFile
 {
     public const int HeaderSize = 24;
     public const uint CurrentVersion = 1;
-    private const long MostBytes = 1L << 30;
+    // Many times what a program writes.
+    private const long MostBytes = 128L << 20;
+    private const int MostRows = 1 << 16, MostFields = 1 << 14;
     private const int NotKnown = 255;
 
     public static ReadOnlySpan<byte> Magic => "FHDEATHS"u8;
@@ -97,15 +99,23 @@ internal static class DeathFile
             Looks = Count(root, "looks"),
             Samples = Count(root, "samples"),
             WithoutRoom = Count(root, "withoutRoom"),
+            Lost = Count(root, "lost"),
             LongestInterval = Count(root, "longestInterval"),
             Nanoseconds = Count(root, "nanoseconds"),
             Types = types,
             Places = places,
             Stacks = stacks,
-            Deaths = [.. root.GetProperty("deaths").EnumerateArray().Select(row => ParseDeath(row, types.Length, stacks, places.Length))],
-            Fields = [.. root.GetProperty("fields").EnumerateArray().Select(row => new FieldRecord(Index(row.GetProperty("type"), 0, types.Length), Count(row, "offset"), Count(row, "objects"), Count(row, "held"),
-                Count(row, "shared"), Count(row, "died"), Count(row, "survived"), Count(row, "replaced"), Count(row, "moved"), Count(row, "emptied")))],
+            Deaths = [.. Rows(root, "deaths", MostRows).Select(row => ParseDeath(row, types.Length, stacks, places.Length))],
+            Fields = [.. Rows(root, "fields", MostFields).Select(row => new FieldRecord(Index(row.GetProperty("type"), 0, types.Length), Count(row, "offset"), Count(row, "objects"), Count(row, "held"),
+                Count(row, "shared"), Count(row, "died"), Count(row, "survived"), Count(row, "replaced"), Count(row, "moved"), Count(row, "emptied"),
+                Count(row, "followed"), Count(row, "unfollowed"), Count(row, "number"), Count(row, "of")))],
         };
+    }
+
+    private static JsonElement.ArrayEnumerator Rows(JsonElement root, string name, int most)
+    {
+        JsonElement rows = root.GetProperty(name);
+        return rows.GetArrayLength() <= most ? rows.EnumerateArray() : throw new FormatException($"there cannot be {rows.GetArrayLength()} of '{name}'");
     }
 
     private static DeathRecord ParseDeath(JsonElement row, int types, IReadOnlyList<int>[] stacks, int places)
@@ -113,7 +123,7 @@ internal static class DeathFile
         int stack = Index(row.GetProperty("stack"), 0, stacks.Length), frames = stacks[stack].Count;
         var record = new DeathRecord(Index(row.GetProperty("type"), 0, types), stack, (DeathKind)Index(row.GetProperty("kind"), 0, (int)DeathKind.Emptied + 1), Index(row.GetProperty("holder"), -1, types),
             Count(row, "offset"), Index(row.GetProperty("method"), -1, places), row.GetProperty("frameGone").GetBoolean(), Returned(row.GetProperty("aliveAfter"), frames),
-            Returned(row.GetProperty("deadBy"), frames), Count(row, "samples"), Count(row, "bytes"), Count(row, "ageSeen"), Count(row, "ageDead"));
+            Count(row, "samples"), Count(row, "bytes"), Count(row, "ageSeen"), Count(row, "ageDead"));
         return record.Kind is DeathKind.HolderDied or DeathKind.Replaced or DeathKind.Emptied && record.Holder < 0 ? throw new FormatException("an object has no holder that died with it") : record;
     }
 

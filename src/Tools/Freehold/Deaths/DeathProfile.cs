@@ -22,6 +22,9 @@ internal sealed class DeathProfile
     /// <summary>Sampled objects that nothing is known of: the tables were full.</summary>
     public required long WithoutRoom { get; init; }
 
+    /// <summary>Of these, and of what was seen of fields, what can have spoken against a field.</summary>
+    public required long Lost { get; init; }
+
     /// <summary>Bytes that were allocated between two looks, at most.</summary>
     public required long LongestInterval { get; init; }
 
@@ -37,7 +40,8 @@ internal sealed class DeathProfile
     {
         _declared ??= Fields.GroupBy(field => (Declaration(Types[field.Type]), field.Offset)).ToDictionary(rows => rows.Key, rows => new FieldRecord(rows.First().Type, rows.Key.Offset,
             DeathSite.Sum(rows, row => row.Objects), DeathSite.Sum(rows, row => row.Held), DeathSite.Sum(rows, row => row.Shared), DeathSite.Sum(rows, row => row.Died),
-            DeathSite.Sum(rows, row => row.Survived), DeathSite.Sum(rows, row => row.Replaced), DeathSite.Sum(rows, row => row.Moved), DeathSite.Sum(rows, row => row.Emptied)));
+            DeathSite.Sum(rows, row => row.Survived), DeathSite.Sum(rows, row => row.Replaced), DeathSite.Sum(rows, row => row.Moved), DeathSite.Sum(rows, row => row.Emptied),
+            DeathSite.Sum(rows, row => row.Followed), DeathSite.Sum(rows, row => row.Unfollowed), rows.Min(row => row.Number), rows.Max(row => row.References)));
         return _declared.GetValueOrDefault((Declaration(Types[type]), offset));
     }
 

@@ -29,8 +29,12 @@ internal sealed class DeathSite
 
     public long Living => Of(DeathKind.Lives);
 
-    /// <summary>Bytes that all threads allocated, on average, from the birth of one that died until it was last seen alive, and until it was found dead.</summary>
-    public (long Least, long Most) Age => Dead == 0 ? (0, 0) : (Sum(_records.Where(IsForgotten), record => record.AgeSeen) / Dead, Sum(_records.Where(IsForgotten), record => record.AgeDead) / Dead);
+    /// <summary>Of those that died, what a look found alive.</summary>
+    public long Seen => Dead - Of(DeathKind.Unseen);
+
+    /// <summary>Bytes that all threads allocated, on average, from the birth of one that died until it was last seen alive, of those that were (null: none was), and until it was found dead, of all.</summary>
+    public (long? Least, long Most) Age => (Seen <= 0 ? null : Sum(_records.Where(record => IsForgotten(record) && record.Kind != DeathKind.Unseen), record => record.AgeSeen) / Seen,
+        Dead == 0 ? 0 : Sum(_records.Where(IsForgotten), record => record.AgeDead) / Dead);
 
     public DeathAdvice Advice { get; }
 

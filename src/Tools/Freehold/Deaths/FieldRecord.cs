@@ -11,4 +11,9 @@ namespace Freehold.Tool.Deaths;
 /// <param name="Replaced">Objects that were dead when the field had another value.</param>
 /// <param name="Moved">Objects that were alive when the field had another value, or none.</param>
 /// <param name="Emptied">Objects that were dead when the field was null.</param>
-internal sealed record FieldRecord(int Type, long Offset, long Objects, long Held, long Shared, long Died, long Survived, long Replaced, long Moved, long Emptied);
+/// <param name="Followed">Of the objects that nobody sampled: looks saw the end of so many, or that of the object that has the field.</param>
+/// <param name="Unfollowed">How often a look found another one in it.</param>
+/// <param name="Number">Which of the references that the class declares it is, from 1 on; 0: it is in a structure of an array.</param>
+/// <param name="References">How many references the class declares.</param>
+internal sealed record FieldRecord(int Type, long Offset, long Objects, long Held, long Shared, long Died, long Survived, long Replaced, long Moved, long Emptied, long Followed, long Unfollowed,
+    long Number, long References);

@@ -77,6 +77,7 @@ internal static class DeathsView
             writer.WriteNumber("looks", profile.Looks);
             writer.WriteNumber("samples", profile.Samples);
             writer.WriteNumber("withoutRoom", profile.WithoutRoom);
+            writer.WriteNumber("lost", profile.Lost);
             writer.WriteNumber("longestIntervalBytes", profile.LongestInterval);
             writer.WriteNumber("lookNanoseconds", profile.Nanoseconds);
             writer.WriteStartArray("sites");
@@ -88,7 +89,12 @@ internal static class DeathsView
                 writer.WriteNumber("dead", site.Dead);
                 writer.WriteNumber("deleted", site.Deleted);
                 writer.WriteNumber("alive", site.Living);
-                writer.WriteNumber("aliveUntilBytes", site.Age.Least);
+                writer.WriteNumber("seenAlive", site.Seen);
+                if (site.Age.Least is { } least)
+                {
+                    writer.WriteNumber("aliveUntilBytes", least);
+                }
+
                 writer.WriteNumber("deadAfterBytes", site.Age.Most);
                 writer.WriteStartObject("ended");
                 foreach (DeathKind kind in Enum.GetValues<DeathKind>())
@@ -120,10 +126,30 @@ internal static class DeathsView
             }
 
             writer.WriteEndArray();
+            writer.WriteStartArray("fields");
+            foreach (FieldRecord field in profile.Fields)
+            {
+                WriteField(profile, field, writer);
+            }
+
+            writer.WriteEndArray();
             writer.WriteEndObject();
         }
 
         output.WriteLine(System.Text.Encoding.UTF8.GetString(stream.GetBuffer(), 0, (int)stream.Length));
+    }
+
+    private static void WriteField(DeathProfile profile, FieldRecord field, Utf8JsonWriter writer)
+    {
+        writer.WriteStartObject();
+        writer.WriteString("field", DeathAdvice.NameOf(profile, field.Type, field.Offset));
+        foreach ((string name, long number) in new[] { ("reference", field.Number), ("references", field.References), ("objects", field.Objects), ("held", field.Held), ("shared", field.Shared), ("died", field.Died),
+            ("survived", field.Survived), ("replaced", field.Replaced), ("moved", field.Moved), ("emptied", field.Emptied), ("followed", field.Followed), ("unfollowed", field.Unfollowed) })
+        {
+            writer.WriteNumber(name, number);
+        }
+
+        writer.WriteEndObject();
     }
 
     /// <summary>What held those last that were seen alive, the most frequent first.</summary>
@@ -135,9 +161,9 @@ internal static class DeathsView
     private static void WriteSite(int number, DeathSite site, TextWriter output)
     {
         output.WriteLine(Invariant($"{number}. {PlainText.Of(site.Type)}: {PlainText.Of(site.Advice.Text)}."));
-        (long least, long most) = site.Age;
-        string alive = least == 0 ? "Never seen alive" : Invariant($"On average seen alive until {Quantity.Bytes(least)}");
-        output.WriteLine(Invariant($"   {alive}, on average found dead after {Quantity.Bytes(most)} of allocations. Allocated"));
+        (long? least, long most) = site.Age;
+        string alive = least is not { } until ? "Never seen alive" : Invariant($"The {site.Seen} that were seen alive were so until {Quantity.Bytes(until)} on average");
+        output.WriteLine(Invariant($"   {alive}; found dead after {Quantity.Bytes(most)} of allocations on average. Allocated"));
         foreach (string place in site.Stack.Take(MostFrames))
         {
             output.WriteLine("      at " + PlainText.Of(place));

@@ -6,7 +6,6 @@ namespace Freehold.Diagnostics;
 /// <summary>Objects whose deaths are known: what `freehold deaths` has to say of each is known too. Nothing is deleted here.</summary>
 internal static class Deaths
 {
-    private const int Rounds = 30_000;
     private static readonly List<LivesOn> s_kept = [];
     private static readonly Node?[] s_first = new Node?[64];
     private static readonly Node?[] s_second = new Node?[64];
@@ -16,9 +15,14 @@ internal static class Deaths
     private static Replaced? s_replaced;
     private static long s_sum;
 
-    public static void Run()
+    public static void Run() => Run(30_000);
+
+    /// <summary>Where each round takes longer.</summary>
+    public static void RunShort() => Run(10_000);
+
+    private static void Run(int rounds)
     {
-        for (int i = 0; i < Rounds; i++)
+        for (int i = 0; i < rounds; i++)
         {
             s_sum += Temporaries(i);
             Replace(i);
@@ -59,9 +63,9 @@ internal static class Deaths
     /// <summary>A child of a fork goes on, allocates and exits first: the file is its parent's.</summary>
     public static unsafe void Fork()
     {
-        Run();
+        RunShort();
         int child = ForkProcess();
-        Run();
+        RunShort();
         if (child == 0)
         {
             Exit(0);

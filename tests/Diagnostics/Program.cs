@@ -13,6 +13,7 @@ var verbs = new Dictionary<string, Action>
     ["serve"] = Served.Run,
     ["stay"] = () => Thread.Sleep(Timeout.Infinite),
     ["deaths"] = Deaths.Run,
+    ["deaths-short"] = Deaths.RunShort,
     ["deaths-for-ever"] = Deaths.RunForEver,
     ["deaths-fork"] = Deaths.Fork,
     ["events"] = Events.OfTheHeap,

@@ -7,6 +7,8 @@ namespace Freehold.Diagnostics.Tests;
 /// <summary>FREEHOLD_DEATHS and `freehold deaths`, with a program whose objects die in known ways (tests/Diagnostics/Deaths.cs).</summary>
 public sealed class DeathTests : IDisposable
 {
+    // The same objects are sampled in each run, and looks do not depend on how busy the machine is.
+    private const string Seed = "seed:2";
     private static readonly TimeSpan s_limit = TimeSpan.FromMinutes(5);
     private readonly DirectoryInfo _folder = Directory.CreateTempSubdirectory("freehold-");
 
@@ -45,6 +47,10 @@ public sealed class DeathTests : IDisposable
         Assert.Equal("none", Advice(Site(profile, "Options")));
         Assert.Contains("shared, no advice", Because(Site(profile, "Options")), StringComparison.Ordinal);
         Assert.DoesNotContain("[Owned]", Because(Site(profile, "+Lent")), StringComparison.Ordinal);
+        JsonElement settings = Site(profile, "+Settings", "Deaths.Ask("), asked = profile.GetProperty("fields").EnumerateArray().Single(field => field.GetProperty("field").GetString()!.EndsWith("+Request", StringComparison.Ordinal));
+        Assert.Equal("none", Advice(settings));
+        Assert.True(settings.GetProperty("ended").GetProperty("holderDied").GetInt64() >= 50, settings.ToString());
+        Assert.True(asked.GetProperty("shared").GetInt64() + asked.GetProperty("survived").GetInt64() > 0, asked.ToString());
         Assert.Equal("none", Advice(lives));
         Assert.Equal(0, lives.GetProperty("dead").GetInt64());
         Assert.True(lives.GetProperty("alive").GetInt64() > 0);
@@ -63,6 +69,7 @@ public sealed class DeathTests : IDisposable
     {
         var start = new ProcessStartInfo(Published.Plain.Path, ["deaths-for-ever"]) { RedirectStandardOutput = true };
         start.Environment["FREEHOLD_DEATHS"] = File;
+        start.Environment["FREEHOLD_STRESS"] = Seed;
         using Process process = Process.Start(start)!;
         try
         {
@@ -70,6 +77,7 @@ public sealed class DeathTests : IDisposable
             // No time limit of its own: the test run has one.
             while (!System.IO.File.Exists(File) && !process.HasExited)
                 await Task.Delay(20);
+            Assert.True(System.IO.File.Exists(File), "it exited without a profile");
         }
         finally
         {
@@ -116,7 +124,7 @@ public sealed class DeathTests : IDisposable
     [Fact]
     public async Task AdviceIsTheSameWhereObjectsMove()
     {
-        Outcome outcome = Published.Plain.Run(new Dictionary<string, string> { ["FREEHOLD_DEATHS"] = File, ["FREEHOLD_STRESS"] = "promote,fault,reuse" }, s_limit, "deaths-short");
+        Outcome outcome = Published.Plain.Run(new Dictionary<string, string> { ["FREEHOLD_DEATHS"] = File, ["FREEHOLD_STRESS"] = "promote,fault,reuse," + Seed }, s_limit, "deaths-short");
         Succeeds(outcome);
         JsonElement profile = await ReadAsync(File);
         Assert.Equal("owned", Advice(Site(profile, "Child")));
@@ -130,7 +138,7 @@ public sealed class DeathTests : IDisposable
         Assert.Equal("", outcome.Error);
     }
 
-    private static Outcome Run(string verb, string file) => Published.Plain.Run(new Dictionary<string, string> { ["FREEHOLD_DEATHS"] = file }, s_limit, verb);
+    private static Outcome Run(string verb, string file) => Published.Plain.Run(new Dictionary<string, string> { ["FREEHOLD_DEATHS"] = file, ["FREEHOLD_STRESS"] = Seed }, s_limit, verb);
 
     private static async Task<JsonElement> ReadAsync(string file)
     {

@@ -11,6 +11,8 @@ internal static class Deaths
     private static readonly Node?[] s_second = new Node?[64];
     private static readonly Lent?[] s_pool = new Lent?[8];
     private static readonly Options s_default = new(-1);
+    private static readonly Settings s_standard = new(-1);
+    private static Request? s_request;
     private static int s_pooled;
     private static Replaced? s_replaced;
     private static long s_sum;
@@ -36,6 +38,7 @@ internal static class Deaths
             s_sum += Take(i);
             Share(i);
             Configure(i);
+            Ask(i);
             if (i % 50 == 0)
             {
                 Lend(i / 50);
@@ -140,6 +143,10 @@ internal static class Deaths
     // Half of them have one of their own, the others all the same one, which is allocated once: nobody samples that.
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static void Configure(int i) => Items.All[i % Items.All.Length] = new Item(i % 2 == 0 ? new Options(i) : s_default);
+
+    // Likewise, but only one of them is there at a time: the standard settings are in no two fields of requests at once.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static void Ask(int i) => s_request = new Request(i % 4 == 0 ? s_standard : new Settings(i));
 
     // Its finalizer keeps what it has.
     [MethodImpl(MethodImplOptions.NoInlining)]
@@ -283,6 +290,18 @@ internal static class Deaths
     }
 
     private sealed class Options(int number)
+    {
+        private Small _small;
+
+        public int Number => number;
+    }
+
+    private sealed class Request(Settings settings)
+    {
+        public Settings Settings => settings;
+    }
+
+    private sealed class Settings(int number)
     {
         private Small _small;
 

@@ -137,7 +137,8 @@ TEST_F(DeathsTest, WhatNobodySamplesIsFollowed) {
 
 // One lives at a time, in the fields of two classes by turns: nothing else has it meanwhile.
 TEST_F(DeathsTest, WhatNobodySamplesIsFollowedFromClassToClass) {
-  static TypeOf<core::MethodTable::kHasPointers | kClass, 40> other_type = {{0, 24 - 40, 8, 1}, {core::MethodTable::kHasPointers | kClass, 40, nullptr, 1, 0, 0}};
+  static TypeOf<core::MethodTable::kHasPointers | kClass, 40> other_type = {{0, 24 - 40, 8, 1},
+                                                                            {core::MethodTable::kHasPointers | kClass, 40, nullptr, 1, 0, 0}};
   Object* fallback = plain();
   uint64_t holders[2] = {}, local = 0;
   for (uint64_t& holder : holders) places_without_frame.push_back(&holder);
@@ -184,7 +185,7 @@ TEST_F(DeathsTest, WhatIsNotFollowedIsCounted) {
     places_without_frame.push_back(&locals[i]);
   }
   look();
-  look();  // the field is known
+  look();                                                                          // the field is known
   EXPECT_EQ(told().field(&node_type.table, kFirstField).unfollowed, kOwners - 1);  // those that are followed live
   for (uint64_t& local : locals) local = 0;
   look();

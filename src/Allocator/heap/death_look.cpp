@@ -40,7 +40,7 @@ struct State {
   // Of the thread that looks: the end of its look, in nanoseconds and in bytes of all threads.
   std::atomic<uint64_t> ended{0}, allocated_then{0};
   // Written with the threads stopped, under the lock of the samples.
-  bool begun = false;  // in the child of a fork too, which records nothing
+  bool begun = false;   // in the child of a fork too, which records nothing
   size_t next_row = 0;  // of fields, whose values are adopted first
   uint64_t (*clock)() = os::nanoseconds;
   uint64_t looks = 0, last_look = 0, longest_interval = 0, nanoseconds = 0, next_notice = kLooksBeforeFirstNotice;
@@ -81,7 +81,9 @@ DeathFieldRow* row_of_field(const DeathSample& sample, const MethodTable* type, 
   const MethodTable* declared = declaring(type, offset);
   return sample.adopted ? find_field_row(declared, told_offset(type, offset)) : field_row(declared, told_offset(type, offset));
 }
-bool was_held_alone(const DeathSample& sample) noexcept { return sample.seen != 0 && sample.held.fields == 1 && sample.held.places() == 1 && !sample.held.is_shared(); }
+bool was_held_alone(const DeathSample& sample) noexcept {
+  return sample.seen != 0 && sample.held.fields == 1 && sample.held.places() == 1 && !sample.held.is_shared();
+}
 void name_holder(const Holding& held, DeathRow* row) noexcept {
   row->holder_type = declaring(held.type, held.offset);
   row->offset = static_cast<uint32_t>(told_offset(held.type, held.offset));
@@ -105,7 +107,8 @@ void describe_end(const Marking& marking, const DeathSample& sample, DeathRow* r
   } else if (held.stacks != 0 && !sample.was_elsewhere) {
     row->kind = DeathKind::kStack;
     row->method = held.method;
-    row->frame_gone = held.method != 0 && frames.is_complete() && frames.find(held.thread, held.stack_pointer, static_cast<uint32_t>(held.method)) == FrameList::kNone;
+    row->frame_gone =
+        held.method != 0 && frames.is_complete() && frames.find(held.thread, held.stack_pointer, static_cast<uint32_t>(held.method)) == FrameList::kNone;
   }
 }
 
@@ -179,7 +182,8 @@ void look_at_fields(Object* object, const MethodTable* type, size_t size, void*)
     if (row != nullptr && field_values.was_there(reinterpret_cast<uint64_t>(row), value)) row->shared++;
     if (!is_ours) return;
     if (DeathSample* sample = watched.find(value); sample != nullptr) add_field(*sample, object, type, offset);
-    else if (row != nullptr && row->type->is_type() && value != reinterpret_cast<uint64_t>(object)) adoptable.offer(index_of_field_row(row), {value, object, type, offset});
+    else if (row != nullptr && row->type->is_type() && value != reinterpret_cast<uint64_t>(object))
+      adoptable.offer(index_of_field_row(row), {value, object, type, offset});
   });
 }
 

@@ -27,7 +27,7 @@ struct Holding {
   uint64_t method, thread;  // a frame that held it; 0: none, or nobody knows which
   uint32_t stack_pointer;
   uint32_t fields, handles, stacks, others, weak;  // how many places of each kind; others: dependent handles, the queue of finalizers
-  bool holder_died;                          // since that look, and its address says nothing any more
+  bool holder_died;                                // since that look, and its address says nothing any more
 
   // All stacks are one: a value that a method gives to another one is on several.
   uint64_t places() const noexcept { return uint64_t{fields} + handles + others + (stacks != 0 ? 1 : 0); }
@@ -45,9 +45,9 @@ struct DeathSample {
   uint32_t weight;                // KB that it stands for
   uint8_t frames;                 // of `birth`, the innermost first
   uint8_t alive_after;
-  bool was_shared;     // in some look
-  bool was_elsewhere;  // something else than a stack had it in some look
-  bool adopted;        // nobody has sampled it, and it stands for nothing: it is told of in the rows of fields alone
+  bool was_shared;      // in some look
+  bool was_elsewhere;   // something else than a stack had it in some look
+  bool adopted;         // nobody has sampled it, and it stands for nothing: it is told of in the rows of fields alone
   uint32_t looks_left;  // of an adopted one: then it is forgotten
   BirthFrame birth[kBirthFrames];
   Holding held;                  // in the last look

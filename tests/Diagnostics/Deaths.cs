@@ -38,7 +38,11 @@ internal static class Deaths
             s_sum += Take(i);
             Share(i);
             Configure(i);
-            Ask(i);
+            if (i % 100 == 0)
+            {
+                Ask(i / 100);
+            }
+
             if (i % 50 == 0)
             {
                 Lend(i / 50);
@@ -303,7 +307,7 @@ internal static class Deaths
 
     private sealed class Settings(int number)
     {
-        private Small _small;
+        private Block _block;
 
         public int Number => number;
     }

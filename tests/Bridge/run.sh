@@ -261,6 +261,16 @@ if wanted opened; then
   done
 fi
 
+# A library's own functions that have the names of the C library's get what they are given, and no handle where the C library has a name.
+if wanted named; then
+  for source in foreign calls; do clang-19 -O2 -Wall -Wextra -Werror -ffreestanding -fno-builtin -fPIC -I"$here/../../src/NativeBridge/Runtime" -c "$here/named/$source.plain.c" -o "$work/$source.o"; done
+  clang-19 -shared "$work/foreign.o" "$work/calls.o" -o "$work/libnamed.so"
+  printf '0 wrong, called all\n' > "$work/expected"
+  echo 0 > "$work/expected.code"
+  "$tools/bin/freehold-cc" -O2 -Wall -Wextra -Werror "$here/named/main.c" -o "$work/handles" -L"$work" -lnamed -Wl,-rpath,"$work"
+  for stress in "" move:1; do compare named "$stress" "$work/expected" "$work/handles"; done
+fi
+
 # NAME.c is compiled with handles, NAME.plain.c is not: together they do what both do without handles.
 for source in "$here"/outside/*.plain.c; do
   name=$(basename "$source" .plain.c)

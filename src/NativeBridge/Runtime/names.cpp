@@ -2,7 +2,6 @@
 // and the kernel answers EFAULT to a handle instead of faulting. Compiled code passes addresses.
 #include <dlfcn.h>
 #include <stddef.h>
-#include <sys/types.h>
 
 #include <atomic>
 
@@ -16,43 +15,42 @@ namespace freehold::bridge {
 
 namespace {
 
-// The C library's function, or that of a library between. Found when the library begins, or by a call that comes before: dlsym may wait for a thread that loads a library.
-class Real {
- public:
-  explicit constexpr Real(const char* name) noexcept : name_(name) {}
-  void* find() noexcept {
-    void* found = found_.load(std::memory_order_relaxed);
-    if (found == nullptr) {
-      look();
-      found = found_.load(std::memory_order_relaxed);
-      if (found == nullptr) os::fail("freehold: the process has no function '%s'\n", name_);
-    }
-    return found;
-  }
-  // An older C library does not have all of them.
-  void* found() const noexcept { return found_.load(std::memory_order_relaxed); }
-  void look() noexcept { found_.store(dlsym(RTLD_NEXT, name_), std::memory_order_relaxed); }
+constexpr size_t kWords = 6;  // arguments in registers
 
- private:
-  const char* name_;
-  std::atomic<void*> found_{nullptr};
-};
+bool is_handle(long word) noexcept { return word < 0 && is_initialized() && HandleTable::is_live(static_cast<uint64_t>(word)); }
 
-bool is_handle(const char* name) noexcept {
-  return static_cast<int64_t>(reinterpret_cast<uint64_t>(name)) < 0 && is_initialized() && HandleTable::is_live(reinterpret_cast<uint64_t>(name));
-}
+// Found when the library begins, or by a call that comes before: dlsym may wait for a thread that loads a library.
+void look(std::atomic<void*>& real, const char* name) noexcept { real.store(dlsym(RTLD_NEXT, name), std::memory_order_relaxed); }
 
-// Calls with the addresses of two names, the second one perhaps none, which stay in place meanwhile.
-template <typename Call>
-[[gnu::noinline]] auto call_with_addresses(const char* first, const char* second, Call call) noexcept {
+using Function = long (*)(long, long, long, long, long, long);
+
+// Calls with the addresses of those arguments of `places` that are handles. Their objects stay in place meanwhile.
+[[gnu::noinline]] long call_with_addresses(Function function, unsigned places, long (&words)[kWords]) noexcept {
   threads::Inside inside;
-  OutCall out(2);
-  const char* names[] = {out.pin(first), out.pin(second)};
-  return out.run([&] { return call(names[0], names[1]); });  // errno is that of the call
+  OutCall out(kWords);
+  long given[kWords];
+  for (size_t i = 0; i < kWords; i++) {
+    given[i] = words[i];
+    if ((places >> i & 1) != 0) words[i] = reinterpret_cast<long>(out.pin(reinterpret_cast<char*>(words[i])));
+  }
+  long result = out.run([&] { return function(words[0], words[1], words[2], words[3], words[4], words[5]); });  // errno is that of the call
+  // As realpath and getcwd, which answer with the address that they were given.
+  for (size_t i = 0; i < kWords; i++) {
+    if (given[i] != words[i] && result == words[i]) return given[i];
+  }
+  return result;
 }
-template <typename Call>
-auto call_with(const char* first, const char* second, Call call) noexcept {
-  return is_handle(first) || is_handle(second) ? call_with_addresses(first, second, call) : call(first, second);
+
+long call(std::atomic<void*>& real, const char* name, unsigned places, long (&words)[kWords]) noexcept {
+  if (real.load(std::memory_order_relaxed) == nullptr) {
+    look(real, name);
+    if (real.load(std::memory_order_relaxed) == nullptr) os::fail("freehold: the process has no function '%s'\n", name);
+  }
+  auto* function = reinterpret_cast<Function>(real.load(std::memory_order_relaxed));
+  for (size_t i = 0; i < kWords; i++) {
+    if ((places >> i & 1) != 0 && is_handle(words[i])) return call_with_addresses(function, places, words);
+  }
+  return function(words[0], words[1], words[2], words[3], words[4], words[5]);
 }
 
 }  // namespace
@@ -61,30 +59,71 @@ auto call_with(const char* first, const char* second, Call call) noexcept {
 
 using namespace freehold::bridge;
 
-// One function each, by the symbol, so that no declaration of the C library is in the way. A structure that is filled is passed on as it is.
-#define FREEHOLD_NAMED(result, symbol, parameters, first, second, arguments)                                    \
-  static constinit Real real_##symbol(#symbol);                                                                 \
-  extern "C" __attribute__((visibility("default"))) result freehold_named_##symbol parameters __asm__(#symbol); \
-  extern "C" result freehold_own_##symbol parameters __attribute__((alias(#symbol), visibility("hidden")));     \
-  extern "C" result freehold_named_##symbol parameters {                                                        \
-    using Function = result(*) parameters;                                                                      \
-    auto* function = reinterpret_cast<Function>(real_##symbol.find());                                          \
-    return call_with(first, second, [=](const char* name, const char* other) {                                  \
-      (void)other;                                                                                              \
-      return function arguments;                                                                                \
-    });                                                                                                         \
-  }
+// A library may have a function of one of these names that means something else: this one is before it in the search, and its own one is the next. So the stub leaves all registers and the stack
+// as they are and jumps to the next one; only where an argument of `places` has bit 63 it calls, with the six words that registers have.
+__asm__(R"(
+  .macro freehold_named name places
+  .text
+  .p2align 4
+  .globl \name
+  .type \name, @function
+\name:
+  .cfi_startproc
+  movq freehold_real_\name(%rip), %r11
+  testq %r11, %r11
+  jz 1f
+  .if (\places) & 1
+  testq %rdi, %rdi
+  js 1f
+  .endif
+  .if (\places) & 2
+  testq %rsi, %rsi
+  js 1f
+  .endif
+  .if (\places) & 4
+  testq %rdx, %rdx
+  js 1f
+  .endif
+  .if (\places) & 8
+  testq %rcx, %rcx
+  js 1f
+  .endif
+  .if (\places) & 16
+  testq %r8, %r8
+  js 1f
+  .endif
+  jmpq *%r11
+1:
+  jmp freehold_slow_\name
+  .cfi_endproc
+  .size \name, . - \name
+  .hidden freehold_own_\name
+  .globl freehold_own_\name
+  .set freehold_own_\name, \name
+  .endm
+)");
+
+#define FREEHOLD_NAMED(symbol, places)                                                                                           \
+  extern "C" {                                                                                                                   \
+  [[gnu::visibility("hidden"), gnu::used]] constinit std::atomic<void*> freehold_real_##symbol{nullptr};                          \
+  [[gnu::visibility("hidden"), gnu::used]] long freehold_slow_##symbol(long a, long b, long c, long d, long e, long f) noexcept { \
+    long words[kWords] = {a, b, c, d, e, f};                                                                                     \
+    return call(freehold_real_##symbol, #symbol, places, words);                                                                  \
+  }                                                                                                                              \
+  [[gnu::visibility("hidden")]] void freehold_own_##symbol();                                                                    \
+  }                                                                                                                              \
+  __asm__("freehold_named " #symbol " \"" #places "\"");
 #include "names.inc"
 #undef FREEHOLD_NAMED
 
 namespace freehold::bridge {
 
 __attribute__((constructor(102))) static void find_all() noexcept {
-#define FREEHOLD_NAMED(result, symbol, parameters, first, second, arguments) real_##symbol.look();
+#define FREEHOLD_NAMED(symbol, places) look(freehold_real_##symbol, #symbol);
 #include "names.inc"
 #undef FREEHOLD_NAMED
   const Redirection all[] = {
-#define FREEHOLD_NAMED(result, symbol, parameters, first, second, arguments) {#symbol, reinterpret_cast<void*>(&freehold_own_##symbol), real_##symbol.found()},
+#define FREEHOLD_NAMED(symbol, places) {#symbol, reinterpret_cast<void*>(&freehold_own_##symbol), freehold_real_##symbol.load(std::memory_order_relaxed)},
 #include "names.inc"
 #undef FREEHOLD_NAMED
   };

@@ -16,7 +16,7 @@ struct Redirection {
 // the same. No locks of this library; before there are threads, or in dlopen.
 void* behind_stub(const char* name, void* function) noexcept;
 
-inline constexpr size_t kMostRedirections = 64;  // in one call
+inline constexpr size_t kMostRedirections = 128;  // in one call
 
 // In all objects that are loaded by now, calls of these names go to this library: of each whose name leads everybody to `next`. Where the system does not allow it calls go on as they were.
 void redirect(const Redirection* all, size_t count) noexcept;

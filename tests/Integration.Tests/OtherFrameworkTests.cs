@@ -2,13 +2,12 @@ namespace Freehold.Integration.Tests;
 
 /// <summary>
 /// The same on the older target framework, whose runtime has other layouts, another JIT and other names in CoreLib: a part of each suite, by which all that differs is met.
-/// `./build.sh stress --all` runs the rest.
+/// `./build.sh stress --all` runs the rest, tests/Ecosystem too: to publish that twice more takes minutes.
 /// </summary>
 public sealed class OtherFrameworkTests
 {
     private static readonly TimeSpan s_limit = TimeSpan.FromMinutes(8);
     private static readonly Comparison s_differential = new(() => Get("Differential", freehold: false), Repository.Programs, s_limit);
-    private static readonly Comparison s_ecosystem = new(() => Get("Ecosystem", freehold: false), Repository.EcosystemPrograms, s_limit);
 
     private static readonly Lazy<string[]> s_cases = new(() =>
         Get("Contract", freehold: true).Run(null, s_limit, "list").Output.Split('\n', StringSplitOptions.RemoveEmptyEntries));
@@ -21,8 +20,6 @@ public sealed class OtherFrameworkTests
     public static TheoryData<string> SomeCases(int remainder) => [.. ContractTests.Ordinary(s_cases.Value).Where((_, i) => i % 64 == remainder)];
 
     public static TheoryData<string> Programs() => [.. Repository.Programs.Where((_, i) => i % 8 == 3)];
-
-    public static TheoryData<string> EcosystemPrograms() => [.. Repository.EcosystemPrograms.Where((_, i) => i % 4 == 1)];
 
     [Theory]
     [MemberData(nameof(Cases))]
@@ -60,10 +57,6 @@ public sealed class OtherFrameworkTests
     [Theory]
     [MemberData(nameof(Programs))]
     public void SameAsStockWhileEverythingMoves(string program) => s_differential.AssertSame(program, Get("Differential", freehold: true), Settings.Moving);
-
-    [Theory]
-    [MemberData(nameof(EcosystemPrograms))]
-    public void EcosystemIsTheSameAsStock(string program) => s_ecosystem.AssertSame(program, Get("Ecosystem", freehold: true), Settings.Moving);
 
     private static Executable Get(string project, bool freehold) => Publisher.Get(project, freehold, framework: Publisher.OtherFramework);
 

@@ -7,7 +7,7 @@ using Xunit;
 namespace Freehold.Package.Tests;
 
 /// <summary>The rules FH1xxx reach a build that has nothing but the package reference, and .editorconfig rules over them.</summary>
-[Collection("machine")]
+[Collection("second machine")]
 public sealed class AnalyzerTests(PackageFixture machine)
 {
     private const string Source = """

@@ -11,7 +11,7 @@ using Xunit;
 namespace Freehold.Package.Tests;
 
 /// <summary>The toolchain cache: made once, safe when builds run at once, whole after a kill.</summary>
-[Collection("machine")]
+[Collection("second machine")]
 public sealed class CacheTests(PackageFixture machine)
 {
     private const string Preparing = "Preparing Freehold's toolchain";

@@ -7,7 +7,7 @@ using Xunit;
 namespace Freehold.Package.Tests;
 
 /// <summary>Bad input gives the error that docs/errors.md promises, and no executable.</summary>
-[Collection("machine")]
+[Collection("second machine")]
 public sealed class ErrorTests(PackageFixture machine)
 {
     /// <summary>Errors that a property on the command line causes.</summary>

@@ -10,7 +10,7 @@ using TaskItem = Microsoft.Build.Utilities.TaskItem;
 namespace Freehold.Package.Tests;
 
 /// <summary>C and C++ of a program: what the items FreeholdNativeSource make, when it is made again, and how a wrong one is refused.</summary>
-[Collection("machine")]
+[Collection("second machine")]
 public sealed class NativeSourceTests : IDisposable
 {
     private const string Program = """

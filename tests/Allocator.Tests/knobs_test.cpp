@@ -73,6 +73,11 @@ TEST(Knobs, DeathsSetOthers) {
   EXPECT_STREQ(core::knobs.deaths, "/tmp/deaths-%p");
   EXPECT_EQ(core::knobs.reclaim, core::Reclaim::kManual);
   EXPECT_FALSE(core::knobs.reclaim_concurrent || core::knobs.promotion);
+  // A seed alone is that of the samples.
+  ASSERT_TRUE(read({"FREEHOLD_DEATHS=deaths", "FREEHOLD_STRESS=seed:2"}, &error)) << error;
+  EXPECT_TRUE(core::knobs.stress.seed == 2 && !core::knobs.stress.moves());
+  ASSERT_TRUE(read({"FREEHOLD_DEATHS=deaths", "FREEHOLD_STRESS=fault,seed:2"}, &error)) << error;
+  EXPECT_TRUE(core::knobs.stress.moves());
   for (std::string word : {"report", "off"}) {
     EXPECT_FALSE(read({"FREEHOLD_DEATHS=deaths", ("FREEHOLD_RECLAIM=" + word).c_str()}, &error));
     EXPECT_NE(error.find("FREEHOLD_DEATHS does not go with FREEHOLD_RECLAIM=" + word), std::string::npos) << error;
@@ -94,7 +99,7 @@ TEST(Knobs, StressIsAListOfModes) {
       {"FREEHOLD_STRESS=fault", {.promote = 10'000, .fault = true}},
       {"FREEHOLD_STRESS=sites,deletion:9", {.deletion = 9, .fault = true, .sites = true}},
       {"FREEHOLD_STRESS=delay,promote:7", {.promote = 7, .delay = 100}},
-      {"FREEHOLD_STRESS=seed:123456789012", {.promote = 10'000, .seed = 123456789012}},
+      {"FREEHOLD_STRESS=seed:123456789012", {.promote = 10'000, .seed = 123456789012, .only_seed = true}},
       {"FREEHOLD_STRESS=deletion:100", {.deletion = 100}},
       {"FREEHOLD_STRESS=fault,deletion:3,seed:2,delay:5", {.deletion = 3, .delay = 5, .fault = true, .seed = 2}},
       {"FREEHOLD_STRESS=deletion:3,promote:9", {.promote = 9, .deletion = 3}},

@@ -33,6 +33,7 @@ bool parse_reclaim(const char* text) noexcept {
 // promote[:MICROSECONDS],deletion:N,reclaim[:MICROSECONDS],preempt[:MICROSECONDS],fault,sites,dedangle,reuse,delay[:MICROSECONDS],seed:N in any order.
 bool parse_stress(const char* text) noexcept {
   Stress stress;
+  stress.only_seed = true;
   while (true) {
     size_t length = strcspn(text, ":,");
     auto is = [&](const char* name) noexcept { return strlen(name) == length && strncmp(text, name, length) == 0; };
@@ -50,6 +51,7 @@ bool parse_stress(const char* text) noexcept {
     } else if (seed || deletion) {
       return false;
     }
+    if (!seed) stress.only_seed = false;
     if (promote) stress.promote = number != 0 ? static_cast<uint32_t>(number) : 10'000;
     if (deletion) stress.deletion = static_cast<uint32_t>(number);
     if (reclaim) stress.reclaim = number != 0 ? static_cast<uint32_t>(number) : 10'000;
@@ -106,6 +108,8 @@ bool read_knobs(const char* const* environment, settings::Lookup lookup, char* e
   knobs.reclaim = Reclaim::kManual;
   knobs.reclaim_concurrent = false;
   knobs.promotion = false;
+  // It is that of the samples then.
+  if (knobs.stress.only_seed) knobs.stress.promote = 0;
   return true;
 }
 

@@ -27,6 +27,7 @@ struct Stress {
   bool dedangle = false;  // a remap follows each round
   bool reuse = false;     // the same, and addresses that nothing names are handed out again at once (heap/addresses.h)
   uint64_t seed = 1;
+  bool only_seed = false;  // nothing else was given: `promote` is the default
 
   bool moves() const { return promote != 0 || deletion != 0; }
   bool operator==(const Stress&) const = default;

@@ -68,6 +68,7 @@ run_published() {
   done
   for case in $(grep -E '^moving-' "$artifacts/coverage/cases.txt"); do one FREEHOLD_STRESS=promote:1000,fault,seed:1 -- "$case"; done
   for case in $(grep '^debug-' "$artifacts/coverage/cases.txt"); do one FREEHOLD_DEBUG=stacks -- "$case"; done
+  for case in $(grep '^guarded-' "$artifacts/coverage/cases.txt" | grep -v rate); do one FREEHOLD_SAMPLE=1 -- "$case"; done
   for case in $(grep -E '^(unreachable-|scope-goes$|reclaim-)' "$artifacts/coverage/cases.txt"); do one FREEHOLD_VERIFY=1 -- "$case"; done
   for case in moving-in-other-thread stops-within-clearing-of-references; do one FREEHOLD_STRESS=preempt:300,seed:1 -- "$case"; done
   # As tests/Integration.Tests runs them.

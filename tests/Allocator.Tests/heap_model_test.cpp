@@ -193,7 +193,7 @@ class HeapModelTest : public HeapTest, public ::testing::WithParamInterface<core
     for (size_t block = 0; block < heap::lower_frontier(); block++) {
       const core::BlockRecord& record = core::arena.blocks[block];
       if (record.state.load() != core::BlockState::kLive) continue;
-      left += "\nblock " + std::to_string(block) + " kind " + std::to_string(int(record.kind)) + " dead " + std::to_string(record.dead_pages.load()) +
+      left += "\nblock " + std::to_string(block) + " kind " + std::to_string(int(record.kind.load())) + " dead " + std::to_string(record.dead_pages.load()) +
               " initialised " + std::to_string(__builtin_popcountll(record.initialised.load()));
     }
     EXPECT_EQ(heap::block_counters.pinned.load() + heap::block_counters.pinned_huge.load(), 0u);

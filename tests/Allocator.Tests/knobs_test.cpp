@@ -40,6 +40,22 @@ TEST(Knobs, UnknownAndMalformedAreNamed) {
   }
 }
 
+TEST(Knobs, Sample) {
+  std::string error;
+  ASSERT_TRUE(read({}, &error)) << error;
+  EXPECT_FALSE(core::knobs.guards_samples());
+  ASSERT_TRUE(read({"FREEHOLD_SAMPLE=10000"}, &error)) << error;
+  EXPECT_EQ(core::knobs.sample, 10'000u);
+  EXPECT_TRUE(core::knobs.guards_samples());
+  ASSERT_TRUE(read({"FREEHOLD_SAMPLE=0"}, &error)) << error;
+  EXPECT_FALSE(core::knobs.guards_samples());
+  ASSERT_TRUE(read({"FREEHOLD_SAMPLE=1000000000", "FREEHOLD_DEBUG=1"}, &error)) << error;
+  EXPECT_FALSE(core::knobs.guards_samples()) << "debug mode guards all";
+  for (const char* bad :
+       {"FREEHOLD_SAMPLE=1000000001", "FREEHOLD_SAMPLE=-1", "FREEHOLD_SAMPLE=1:10", "FREEHOLD_SAMPLE=1k", "FREEHOLD_SAMPLE=00", "FREEHOLD_SAMPLE=on"})
+    EXPECT_FALSE(read({bad}, &error)) << bad;
+}
+
 TEST(Knobs, Reclaim) {
   std::string error;
   ASSERT_TRUE(read({}, &error)) << error;

@@ -6,7 +6,7 @@ namespace Freehold.BenchmarkDotNet.Tests;
 /// <summary>Programs with the package, as strangers write them.</summary>
 public class SampleTests
 {
-    [Fact]
+    [LongFact]
     public void TheSampleOfTheReadmeRunsOnBothHeaps()
     {
         string readme = File.ReadAllText(Path.Combine(Stranger.Root, "src", "Libraries", "BenchmarkDotNet", "README.md"));

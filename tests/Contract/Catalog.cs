@@ -39,6 +39,7 @@ internal static class Catalog
         .. AddressSpace.All(),
         .. Moving.All(),
         .. Debugging.All(),
+        .. Guarding.All(),
         .. Outside.All(),
         .. Outside.Ends(),
         .. Outside.InNativeCode(),

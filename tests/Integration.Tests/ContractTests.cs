@@ -13,7 +13,7 @@ public sealed class ContractTests
         Publisher.Contract.Run(null, s_limit, "list").Output.Split('\n', StringSplitOptions.RemoveEmptyEntries));
 
     // Needs arguments, a special setting, or is meant to crash: tests of their own, below.
-    private static readonly string[] s_special = ["crash-", "exit-", "debug-", "out-of-memory-", "out-of-addresses-", "mappings-terabyte", "reclaim-", "leaks-", "pressure-", "model"];
+    private static readonly string[] s_special = ["crash-", "exit-", "debug-", "guarded-", "out-of-memory-", "out-of-addresses-", "mappings-terabyte", "reclaim-", "leaks-", "pressure-", "model"];
 
     // Resident memory and the mappings are not the promise of these settings.
     private static readonly string[] s_memory = ["resident-", "mappings"];
@@ -26,8 +26,6 @@ public sealed class ContractTests
     /// <summary>The cases that run without arguments under any setting.</summary>
     internal static IEnumerable<string> Ordinary(IEnumerable<string> cases) => cases.Where(name => !s_special.Concat(s_memory).Any(name.StartsWith));
 
-    public static TheoryData<string> CasesButMemory() => [.. s_cases.Value.Where(name => !s_special.Concat(s_memory).Any(name.StartsWith))];
-
     [Theory]
     [MemberData(nameof(Cases))]
     public void Kept(string name) => Passes(Settings.None, "run", name);
@@ -36,13 +34,36 @@ public sealed class ContractTests
     [MemberData(nameof(Cases))]
     public void KeptWithMprotect(string name) => Passes(Settings.Mprotect, "run", name);
 
+    // Every second one, as the verifier walks the heap again and again: `./build.sh stress --all` has all.
+    public static TheoryData<string> CasesToVerify() => [.. Ordinary(s_cases.Value).Where((_, i) => i % 2 == 0)];
+
     [Theory]
-    [MemberData(nameof(CasesButMemory))]
+    [MemberData(nameof(CasesToVerify))]
     public void KeptWithVerify(string name) => Passes(Settings.Verify, "run", name);
 
     [Theory]
     [MemberData(nameof(CasesOfDebug))]
     public void KeptWithDebug(string name) => Passes(Settings.Debug, "run", name);
+
+    // One case in sixteen with every small object guarded, which does not move: all of them take minutes.
+    public static TheoryData<string> SomeCasesOfSamples() => [.. Ordinary(s_cases.Value).Where(name => !name.StartsWith("moving-", StringComparison.Ordinal)).Where((_, i) => i % 16 == 5)];
+
+    [Theory]
+    [MemberData(nameof(SomeCasesOfSamples))]
+    public void KeptWithSamples(string name) => Passes(Settings.Guarded, "run", name);
+
+    public static TheoryData<string> CasesOfGuarded() => [.. s_cases.Value.Where(name => name.StartsWith("guarded-", StringComparison.Ordinal) && name != "guarded-rate")];
+
+    [Theory]
+    [MemberData(nameof(CasesOfGuarded))]
+    public void AGuardedObjectTellsWhereItWasAllocatedAndDeleted(string name)
+    {
+        foreach (IReadOnlyDictionary<string, string> settings in new[] { Settings.None, Settings.GuardedMprotect, Settings.Moving, Settings.Remapping, Settings.Reusing, Settings.MovingAtDeletions })
+            Passes(new Dictionary<string, string>(settings) { ["FREEHOLD_SAMPLE"] = "1" }, "run", name);
+    }
+
+    [Fact]
+    public void OneInSoManyIsGuarded() => Passes(new Dictionary<string, string> { ["FREEHOLD_SAMPLE"] = "1000" }, "run", "guarded-rate");
 
     // One case in sixteen under each of these: all of them take an hour, which `./build.sh stress` has.
     public static TheoryData<string> SomeCases(int remainder) => [.. s_cases.Value.Where(name => !s_special.Concat(s_memory).Any(name.StartsWith)).Where((_, i) => i % 16 == remainder)];

@@ -13,6 +13,12 @@ public static class Settings
 
     public static IReadOnlyDictionary<string, string> DebugMprotect { get; } = new Dictionary<string, string> { ["FREEHOLD_DEBUG"] = "1", ["FREEHOLD_PROTECTION"] = "mprotect" };
 
+    /// <summary>Each small object has a page of its own, as long as there are not too many.</summary>
+    public static IReadOnlyDictionary<string, string> Guarded { get; } = new Dictionary<string, string> { ["FREEHOLD_SAMPLE"] = "1" };
+
+    /// <summary>As many as the program allocates may live: where stacks are formatted with all objects guarded, those that the framework keeps would soon be too many, and what was deleted is forgotten.</summary>
+    public static IReadOnlyDictionary<string, string> GuardedMprotect { get; } = new Dictionary<string, string>(Mprotect) { ["FREEHOLD_MAP_BUDGET"] = "200000" };
+
     /// <summary>A random half of the heap moves all the time.</summary>
     public static IReadOnlyDictionary<string, string> Moving { get; } = new Dictionary<string, string> { ["FREEHOLD_STRESS"] = "promote:5000" };
 

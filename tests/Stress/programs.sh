@@ -3,7 +3,7 @@ run_limit=1200  # seconds of processor time; see limited.sh
 contract="$artifacts/integration/Contract-freehold/Contract"
 compared=(Differential Ecosystem)  # what must print the same on both
 # Cases of tests/Contract that need arguments or another setting, that crash, or that are about resident memory.
-left_out='^(crash-|exit-|debug-|out-of-memory|out-of-addresses|mappings$|mappings-terabyte|reclaim-|leaks-|pressure-|resident-|model)'
+left_out='^(crash-|exit-|debug-|guarded-|out-of-memory|out-of-addresses|mappings$|mappings-terabyte|reclaim-|leaks-|pressure-|resident-|model)'
 
 # publish <project> <flavour> <enabled> [<other framework>]: as tests/Integration.Tests publishes it, into the same folders. $publish is false: only what is not there.
 # The flavour freehold-mesh has the meshing malloc.

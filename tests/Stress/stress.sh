@@ -14,6 +14,7 @@
 #   meshing      the model test of tests/Meshing.Tests: random programs of many threads, meshed as often as possible under each barrier; with --all, in the first
 #                round, also tests/MeshingPrograms/run.sh --long
 #   programs     with --all, in the first round: real programs by the handle compiler, tests/Bridge.Programs
+#   benchmarks   with --all, in the first round: the sample of Freehold.BenchmarkDotNet, which publishes for minutes
 #   cases        with --all, in the first round: every case of tests/Contract, and every program of tests/Differential and tests/Ecosystem, under each of
 #                these modes (hours); then the same on the other target framework, net9.0
 #   mesh         with --all, in the first round; alone with --mesh: every program of tests/Differential and tests/Ecosystem with the meshing malloc (FreeholdNativeHeap=mesh),
@@ -266,6 +267,7 @@ while [ "$SECONDS" -lt "$end" ] || [ "$round" -eq 0 ]; do
   one "" "FREEHOLD_TEST_SEED=$next" -- "$artifacts/native/bin/mesh_tests" '--gtest_filter=*MeshModelTest*' --gtest_brief=1
   if [ "$round" -eq 0 ] && $all; then one "" -- "$root/tests/MeshingPrograms/run.sh" --long; fi
   if [ "$round" -eq 0 ] && $all; then one "" -- "$root/tests/Bridge.Programs/run.sh" --all; fi
+  if [ "$round" -eq 0 ] && $all; then one "" -- env FREEHOLD_LONG_TESTS=1 dotnet test -c Release -nologo "$root/tests/BenchmarkDotNet.Tests"; fi
   for i in "${!settings_of_model[@]}"; do
     if [ "$SECONDS" -ge "$end" ] && [ "$round" -ne 0 ]; then break; fi
     threads=${threads_of_model[$(((i + round) % ${#threads_of_model[@]}))]}

@@ -57,12 +57,13 @@ enum class BlockState : uint8_t {
   kForwarded,   // its live objects were promoted: no access, heap/forwarding.h knows where they are
 };
 
-enum class BlockKind : uint8_t { kNone = 0, kSmall, kLarge, kPinned, kHuge, kHugeTail };
+// kGuarded: a page for each object (heap/guarded_objects.h).
+enum class BlockKind : uint8_t { kNone = 0, kSmall, kLarge, kPinned, kHuge, kHugeTail, kGuarded };
 
 // What is known of a block. `state` changes under the blocks' lock; the bitmaps only gain bits while the block lives.
 struct alignas(64) BlockRecord {
   std::atomic<BlockState> state;
-  BlockKind kind;
+  std::atomic<BlockKind> kind;        // written before `state` says kLive; once more, where a kGuarded block is given up and becomes kSmall
   bool dirty;                         // its memory came from another block and is zeroed window by window
   std::atomic<bool> partly_released;  // some dead pages have no memory any more: its frames cannot be recycled
   uint16_t splits;                    // kernel mappings that released pages made of the block's one (mprotect); under the blocks' lock
@@ -91,7 +92,7 @@ struct alignas(64) BlockRecord {
   std::atomic<uint32_t> handle_pins;                    // handles that pin an object here
   std::atomic<uint64_t> dead[kPagesPerBlock / 64];      // pages whose objects are all deleted: set by fetch_or, each page once
   std::atomic<uint64_t> released[kPagesPerBlock / 64];  // dead pages without memory
-  std::atomic<uint64_t> pinned[kPagesPerBlock / 64];    // debug mode: first pages of objects that a thread or a handle may have pinned
+  std::atomic<uint64_t> pinned[kPagesPerBlock / 64];    // debug mode, kGuarded: first pages of objects that a thread or a handle may have pinned
 };
 inline constexpr uint16_t kDeadPagesClosed = 1 << 15;
 static_assert(sizeof(BlockRecord) == 256 && kPagesPerBlock < kDeadPagesClosed);

@@ -20,6 +20,14 @@ bool parse_debug(const char* text) noexcept {
   return parse_switch(text, &knobs.debug);
 }
 
+bool parse_sample(const char* text) noexcept {
+  constexpr uint64_t kRarest = 1'000'000'000;
+  uint64_t objects = 0;
+  if (strcmp(text, "0") != 0 && (!parse_count(text, &objects) || objects > kRarest)) return false;
+  knobs.sample = objects;
+  return true;
+}
+
 bool parse_protection(const char* text) noexcept {
   return settings::parse_word<Protection>(text, {{"auto", Protection::kAuto}, {"userfaultfd", Protection::kUserfaultfd}, {"mprotect", Protection::kMprotect}},
                                           &knobs.protection);

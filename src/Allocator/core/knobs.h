@@ -40,6 +40,7 @@ struct Knobs {
   bool verify = false;                          // FREEHOLD_VERIFY
   bool debug = false;                           // FREEHOLD_DEBUG
   bool stacks = false;                          // FREEHOLD_DEBUG=stacks
+  uint64_t sample = 0;                          // FREEHOLD_SAMPLE: of so many small objects one is guarded (heap/guarded_choice.h); 0 = none
   Protection protection = Protection::kAuto;    // FREEHOLD_PROTECTION
   uint64_t heap_limit = 0;                      // FREEHOLD_HEAP_LIMIT, bytes; 0 = from the runtime's own settings, else from the machine
   uint64_t memory_limit = 0;                    // FREEHOLD_MEMORY_LIMIT, bytes; 0 = the container's, or none; settings::kNoLimit: none
@@ -63,6 +64,8 @@ struct Knobs {
   bool reports_leaks() const { return reclaim == Reclaim::kReport; }
   bool records_deaths() const { return deaths[0] != 0; }
   bool samples_allocations() const { return (reports_leaks() && !stacks) || records_deaths(); }
+  // Debug mode guards all of them.
+  bool guards_samples() const { return sample != 0 && !debug; }
   bool operator==(const Knobs&) const = default;
 };
 

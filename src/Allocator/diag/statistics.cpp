@@ -13,6 +13,7 @@
 #include "heap/concurrent_reclaim.h"
 #include "heap/dedangling.h"
 #include "heap/forwarding.h"
+#include "heap/guarded_blocks.h"
 #include "heap/heap.h"
 #include "heap/mappings.h"
 #include "heap/outgrown_arrays.h"
@@ -60,6 +61,11 @@ void collect_statistics(uint64_t* values, int32_t count) noexcept {
   figures[kPinStops] = load(heap::pin_counters.stops);
   figures[kLongestPinStop] = load(heap::pin_counters.longest_stop);
   figures[kUsesMembarrier] = heap::pins_use_membarrier() ? 1 : 0;
+  const heap::GuardedCounters& guarded = heap::guarded_counters;
+  figures[kGuardedObjects] = load(guarded.taken);
+  figures[kGuardedLive] = load(guarded.alive);
+  figures[kGuardedHeld] = load(guarded.held);
+  figures[kGuardedCaught] = load(guarded.caught);
   const core::FaultCounters& faults = core::fault_counters;
   figures[kRepairedFaults] = load(faults.repairs);
   figures[kRepairedSlots] = load(faults.slots);
@@ -144,6 +150,9 @@ void format_statistics(char* text, size_t capacity) noexcept {
   add("  blocks of 2 MB     %14llu live, %llu pooled, %llu fresh (%llu prefaulted), %llu recycled\n", count(kLiveBlocks), count(kPooledBlocks),
       count(kFreshBlocks), static_cast<unsigned long long>(heap::block_counters.prefaulted_taken.load(std::memory_order_relaxed)), count(kRecycledBlocks));
   add("  large objects      %14llu\n", count(kLargeObjects));
+  if (core::knobs.guards_samples())
+    add("  guarded objects    %14llu: %llu live, %llu deleted and remembered; %llu uses and second deletions caught\n", count(kGuardedObjects),
+        count(kGuardedLive), count(kGuardedHeld), count(kGuardedCaught));
   add("  compaction         %14.1f MB in %llu objects of %llu blocks, %llu rounds; a block could not be written to for %.3f ms at most\n", mega(kMovedBytes),
       count(kMovedObjects), count(kCompactedBlocks), count(kCompactionRounds), milliseconds(kLongestEvacuation));
   const heap::PromotionCounters& promotion = heap::promotion_counters;

@@ -13,6 +13,7 @@
 #include "heap/block_walk.h"
 #include "heap/cards.h"
 #include "heap/forwarding.h"
+#include "heap/guarded_blocks.h"
 #include "heap/heap.h"
 #include "heap/scope_deletion.h"
 #include "heap/walk.h"
@@ -159,6 +160,37 @@ void verify_shared_block(Report& report, size_t block) noexcept {
   }
 }
 
+// Each object of a guarded block begins a page that only a filler shares, and is known as long as it lives. Returns how many live, and how many pages are for the next ones.
+struct Guarded {
+  size_t alive = 0, unused = 0;
+};
+Guarded verify_guarded_block(Report& report, size_t block) noexcept {
+  Guarded guarded;
+  for (size_t page = block * kPagesPerBlock; page < (block + 1) * kPagesPerBlock; page++) {
+    const uint8_t* start = arena.page_start(page);
+    bool is_alive = heap::is_guarded_alive(start);
+    if (is_alive) guarded.alive++;
+    if (core::is_page_dead(page)) {
+      if (is_alive) violation(report, "the guarded page %p is dead, and its object counts as alive", static_cast<const void*>(start));
+      continue;
+    }
+    heap::Walked walked = heap::is_walkable(arena.blocks[block], start) ? heap::look_at(start) : heap::Walked{heap::Step::kEnd, 0, 0, nullptr};
+    if (walked.step == heap::Step::kEnd) {
+      if (!is_alive) guarded.unused++;
+      continue;
+    }
+    // With the threads stopped no deletion is under way: it has taken the page.
+    if (walked.step == heap::Step::kObject && (walked.header & core::kDeletedBit) != 0)
+      violation(report, "the guarded object at %p is deleted, and its page is not dead", static_cast<const void*>(start));
+    else if (walked.step != heap::Step::kObject || walked.size > kPageSize || !is_alive)
+      violation(report, "the guarded page %p holds %s of %zu bytes and counts as %s", static_cast<const void*>(start),
+                walked.step == heap::Step::kObject ? "an object" : "a filler", walked.size, is_alive ? "alive" : "deleted");
+    else if (walked.size < kPageSize && heap::look_at(start + walked.size).step != heap::Step::kFiller)
+      violation(report, "the guarded object at %p shares its page", static_cast<const void*>(start));
+  }
+  return guarded;
+}
+
 void verify_huge_block(Report& report, size_t block) noexcept {
   const BlockRecord& record = arena.blocks[block];
   const Object* object = Object::at(arena.block_start(block));
@@ -193,12 +225,18 @@ void verify_heap(Report& report) noexcept {
   report.violations = report.objects = report.references = 0;
   if (report.capacity != 0) report.message[0] = 0;
   size_t live = 0, pooled = 0, moved = 0;
+  Guarded guarded;
   heap::begin_scope_check();
   heap::for_each_lower_block([&](size_t block) noexcept {
     switch (arena.blocks[block].state.load(std::memory_order_acquire)) {
       case BlockState::kLive:
         live++;
         verify_shared_block(report, block);
+        if (arena.blocks[block].kind == BlockKind::kGuarded) {
+          Guarded of_block = verify_guarded_block(report, block);
+          guarded.alive += of_block.alive;
+          guarded.unused += of_block.unused;
+        }
         break;
       case BlockState::kPooled:
         pooled++;
@@ -222,6 +260,10 @@ void verify_heap(Report& report) noexcept {
   heap::end_scope_check();
   verify_gone(report);
   const heap::BlockCounters& counters = heap::block_counters;
+  unsigned long long counted_guarded = heap::guarded_counters.alive.load(), counted_pages = counters.guarded_pages.load();
+  if (guarded.alive != counted_guarded || guarded.alive + guarded.unused != counted_pages)
+    violation(report, "%zu guarded objects live, and %zu of their pages are unused; counted: %llu, and %llu pages of both", guarded.alive, guarded.unused,
+              counted_guarded, counted_pages);
   unsigned long long counted_pool = counters.pooled.load() + counters.pinned.load();
   if (live != counters.live.load() || pooled != counted_pool || moved != counters.moved.load()) {
     violation(report, "blocks found: %zu live, %zu pooled, %zu moved; counted: %llu, %llu (%llu of them pinned), %llu", live, pooled, moved,

@@ -50,6 +50,11 @@ size_t memory_footprint() noexcept {
   return resident > spare ? resident - spare : 0;
 }
 
+size_t compactable_footprint() noexcept {
+  size_t footprint = memory_footprint(), guarded = block_counters.guarded_pages.load(std::memory_order_relaxed) * kPageSize;
+  return footprint > guarded ? footprint - guarded : 0;
+}
+
 // Each live or pooled block at most one mapping of its own and one of reserved space behind it, each moved one its empty mapping.
 size_t mappings() noexcept {
   constexpr size_t kTables = 64;
@@ -76,6 +81,8 @@ namespace {
 size_t limit_of_emergencies() noexcept { return std::max(limit(), state.refused_at.load(std::memory_order_relaxed)); }
 
 }  // namespace
+
+bool has_room_to_spare(size_t more) noexcept { return resident_memory() + more <= limit(); }
 
 bool is_over_limit(size_t more) noexcept {
   size_t resident = resident_memory();

@@ -20,6 +20,7 @@ struct BlockCounters {
   std::atomic<uint64_t> dead_pages_of_no_thread;
   std::atomic<uint64_t> pinned, pinned_huge;  // dead, but something in them may be pinned: blocks, huge objects
   std::atomic<uint64_t> huge_bytes_to_go;     // of huge_bytes: deleted, and about to go (heap/huge_ends.h)
+  std::atomic<uint64_t> guarded_pages;        // of guarded objects that are not deleted, and those for the next ones (heap/guarded_blocks.h)
 };
 extern BlockCounters block_counters;
 // Dead pages of live blocks. Adds up what each thread counts.
@@ -28,9 +29,10 @@ uint64_t dead_pages() noexcept;
 // How far an allocation in an emergency (ThreadHeap::emergency) may go beyond the limit.
 inline constexpr size_t kEmergencyMemory = 4 * core::kBlockSize;
 
-size_t resident_memory() noexcept;   // bytes of live, pooled and prefaulted blocks and of huge objects, released pages excepted
-size_t memory_footprint() noexcept;  // the same without the pool, what is prefaulted, and the memory of huge objects that is about to go
-size_t mappings() noexcept;          // upper bound of the kernel mappings in the arena
+size_t resident_memory() noexcept;        // bytes of live, pooled and prefaulted blocks and of huge objects, released pages excepted
+size_t memory_footprint() noexcept;       // the same without the pool, what is prefaulted, and the memory of huge objects that is about to go
+size_t compactable_footprint() noexcept;  // of that, what compaction could make smaller: guarded objects do not move
+size_t mappings() noexcept;               // upper bound of the kernel mappings in the arena
 void set_limit(size_t bytes) noexcept;
 // What was set for this heap.
 size_t own_limit() noexcept;
@@ -40,6 +42,8 @@ size_t limit() noexcept;
 extern constinit os::BudgetOwner budget_owner;
 // Whether it is the other heaps of the process that leave no room for `more` bytes.
 bool is_short_of_budget(size_t more) noexcept;
+// Whether there is room for `more` bytes that nobody needs: nothing is refused, and no emergency begins.
+bool has_room_to_spare(size_t more) noexcept;
 // Whether `more` bytes would be beyond the limit, and what this thread may take in an emergency.
 bool is_over_limit(size_t more) noexcept;
 // Whether a block for a large array may go beyond the limit: half of what emergencies have is for objects and for promotion.

@@ -6,6 +6,7 @@
 #include "core/knobs.h"
 #include "core/module_state.h"
 #include "heap/accounting.h"
+#include "heap/guarded_blocks.h"
 #include "os/kernel.h"
 
 namespace freehold::heap {
@@ -121,6 +122,7 @@ bool renew_group(Kind kind, size_t n) noexcept {
     return false;
   }
   core::clear_tables(group);
+  forget_guarded_blocks(group * kBlocksPerGroup, kBlocksPerGroup);
   if (core::knobs.huge_pages && kind != kUpper) os::use_huge_pages(start, core::kGroupSize, true);
   arena.gone[group].store(is_left_out(kind, n + kBlocksPerGroup - 1) ? 1 : 0, std::memory_order_release);
   state.regions[kind].reused++;

@@ -20,6 +20,8 @@
 #include "heap/dedangling.h"
 #include "heap/finalization_queue.h"
 #include "heap/giving_back.h"
+#include "heap/guarded_choice.h"
+#include "heap/guarded_objects.h"
 #include "heap/history.h"
 #include "heap/huge_ends.h"
 #include "heap/large.h"
@@ -63,6 +65,9 @@ bool make_room(AllocationContext* context, size_t size, BlockKind kind) noexcept
         core::knobs.samples_allocations() && context == thread_heap.context && thread_heap.emergency == 0 && size + kShiftAtMost <= core::kLargeObject;
     if (shifts && next_chunk(context, size + kShiftAtMost, kind)) shift_allocations(context);
     else if (!next_chunk(context, size, kind)) return false;
+    if (core::knobs.guards_samples() && core::knobs.sample != 1 && context == thread_heap.context && (thread_heap.emergency | thread_heap.emergency_large) == 0)
+        [[unlikely]]
+      shift_for_guarded(context, size, true);
   }
   return true;
 }
@@ -208,6 +213,38 @@ void refuse_endless_throwing() noexcept {
                   "Raise FREEHOLD_HEAP_LIMIT or FREEHOLD_MEMORY_LIMIT, or the limit of the process, or delete more.");
 }
 
+// Null: the object is an ordinary one.
+uint8_t* allocate_guarded(AllocationContext* context, size_t size, uint32_t flags) noexcept {
+  if ((flags & (kAllocPinned | kAllocLarge)) != 0 || !is_guard_due(context, size)) return nullptr;
+  uint8_t* start = take_guarded_page(size);
+  if (start == nullptr) {
+    note_guard_refused();
+    return nullptr;
+  }
+  note_guard_taken(size);
+  add_allocated(context, size);
+  if (thread_heap.scopes != nullptr) note_object_of_scope(start, size);
+  return start;
+}
+
+// FREEHOLD_SAMPLE=1: whatever follows an object that is not guarded would be allocated without a choice.
+void leave_no_room(AllocationContext* context) noexcept {
+  auto rest = static_cast<size_t>(context->alloc_limit - context->alloc_ptr);
+  if (context != thread_heap.context || rest == 0) return;
+  fill(context->alloc_ptr - core::kHeaderSize, rest);
+  context->alloc_ptr += rest;
+  context->alloc_bytes -= static_cast<int64_t>(rest);
+}
+
+Given given_before(const AllocationContext* context) noexcept { return core::knobs.samples_allocations() ? given_to(context) : Given{}; }
+
+void* finish_allocation(AllocationContext* context, Given given, uint8_t* start, size_t size, uint32_t flags) noexcept {
+  if (core::knobs.samples_allocations() && sample_allocation(context, given, start, size)) [[unlikely]]
+    plan_look(context);
+  if ((flags & kAllocFinalize) != 0) core::note_finalizable(arena.block_index(reinterpret_cast<uintptr_t>(start)));
+  return start + core::kHeaderSize;
+}
+
 }  // namespace
 
 void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept {
@@ -216,13 +253,19 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
     register_thread();
     thread_heap.context = context;
   }
+  if (core::knobs.guards_samples()) [[unlikely]] {
+    // Before the state of an emergency is touched: in one, nothing is guarded.
+    Given given = given_before(context);
+    if (uint8_t* start = allocate_guarded(context, size, flags); start != nullptr) return finish_allocation(context, given, start, size, flags);
+    if (size <= shared_at_most() && (flags & kAllocPinned) == 0 && is_guard_shift_due(context)) shift_for_guarded(context, size, false);
+  }
   uint32_t emergency = thread_heap.emergency;
   thread_heap.emergency = 0;
   if ((emergency | thread_heap.emergency_large) != 0 && allocated_by(context) >= thread_heap.recovered_at) [[unlikely]]
     emergency = thread_heap.emergency_large = 0;
   if (thread_heap.is_shift_due && size <= shared_at_most()) [[unlikely]]
     shift_allocations(context);
-  Given given = core::knobs.samples_allocations() ? given_to(context) : Given{};
+  Given given = given_before(context);
   Reclaiming reclaiming = {reclaims(), false, 0};
   uint8_t* start = try_allocate(context, size, flags);
   // The other heaps of the process first.
@@ -284,10 +327,9 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
     thread_heap.recovered_at = allocated_by(context) + kHandlingBytes;
   }
   if (start == nullptr) return nullptr;
-  if (core::knobs.samples_allocations() && sample_allocation(context, given, start, size)) [[unlikely]]
-    plan_look(context);
-  if ((flags & kAllocFinalize) != 0) core::note_finalizable(arena.block_index(reinterpret_cast<uintptr_t>(start)));
-  return start + core::kHeaderSize;
+  if (core::knobs.sample == 1 && size > kGuardedAtMost && emergency == 0) [[unlikely]]
+    leave_no_room(context);
+  return finish_allocation(context, given, start, size, flags);
 }
 
 void forget_reclaiming_thread() noexcept {
@@ -295,7 +337,13 @@ void forget_reclaiming_thread() noexcept {
   for (SharedWork* work : {&state.quick_rounds, &state.whole_rounds, &state.address_remaps, &state.second_markings}) work->forget();
 }
 
-bool extend(AllocationContext* context, size_t size) noexcept { return size <= shared_at_most() && !is_sample_due(context) && extend_window(context, size); }
+bool extend(AllocationContext* context, size_t size) noexcept {
+  if (core::knobs.sample == 1) [[unlikely]]
+    return false;
+  if (core::knobs.guards_samples() && (is_guard_due(context, size) || is_guard_shift_due(context))) [[unlikely]]
+    return false;
+  return size <= shared_at_most() && !is_sample_due(context) && extend_window(context, size);
+}
 
 void retire(AllocationContext* context) noexcept {
   {

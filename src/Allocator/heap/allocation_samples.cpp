@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 
 #include "Platform/lock.h"
 #include "core/module_state.h"
@@ -12,6 +11,7 @@
 #include "heap/death_samples.h"
 #include "heap/forwarding.h"
 #include "heap/history.h"
+#include "heap/random_intervals.h"
 #include "heap/stack_store.h"
 #include "os/growing_memory.h"
 
@@ -37,25 +37,8 @@ FREEHOLD_MODULE_STATE(state);
 
 AllocationSample* samples() noexcept { return reinterpret_cast<AllocationSample*>(state.memory.start()); }
 
-// Steele, Lea and Flood, Fast Splittable Pseudorandom Number Generators, OOPSLA 2014.
-uint64_t random_number() noexcept {
-  uint64_t z = state.random.fetch_add(0x9e3779b97f4a7c15, std::memory_order_relaxed);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return z ^ (z >> 31);
-}
-
 uint64_t bytes_per_sample() noexcept { return core::knobs.records_deaths() ? kBytesPerDeathSample : kBytesPerSample; }
-
-// Exponentially distributed: what was allocated before says nothing of what is met next. The logarithm to base 2 is interpolated between powers of two.
-uint64_t bytes_to_next() noexcept {
-  uint64_t number = random_number() | 1;
-  auto zeros = static_cast<unsigned>(std::countl_zero(number));
-  constexpr unsigned kFraction = 16;
-  uint64_t fraction = (number << zeros << 1) >> (64 - kFraction);
-  uint64_t logarithm = (uint64_t{zeros + 1} << kFraction) - fraction;  // of 1 / number, as a part of 1
-  return (bytes_per_sample() * logarithm >> kFraction) * 2 / 3;        // interpolated, its mean is 3/2
-}
+int64_t bytes_to_next() noexcept { return static_cast<int64_t>(random_interval(state.random, bytes_per_sample())); }
 
 // How much is allocated for each object of this size that is met.
 uint64_t weight_of(size_t size) noexcept { return size >= 2 * bytes_per_sample() ? size : bytes_per_sample() + size / 2; }
@@ -79,7 +62,7 @@ void drop_some() noexcept {
 
 void shift_allocations(AllocationContext* context) noexcept {
   thread_heap.is_shift_due = false;
-  size_t size = random_number() % (kShiftAtMost / core::kUnit) * core::kUnit;
+  size_t size = random_number(state.random) % (kShiftAtMost / core::kUnit) * core::kUnit;
   if (size == 0 || !extend_window(context, size)) return;
   fill(context->alloc_ptr - core::kHeaderSize, size);
   context->alloc_ptr += size;
@@ -89,7 +72,7 @@ void shift_allocations(AllocationContext* context) noexcept {
 Given given_to(const AllocationContext* context) noexcept {
   if (int64_t allocated = allocated_by(context); allocated >= thread_heap.sample_at) {
     thread_heap.is_sample_pending = thread_heap.sample_at != 0;
-    thread_heap.sample_at = allocated + static_cast<int64_t>(bytes_to_next());
+    thread_heap.sample_at = allocated + bytes_to_next();
   }
   return {context->alloc_bytes, context->alloc_bytes_uoh};
 }
@@ -98,7 +81,7 @@ bool sample_allocation(const AllocationContext* context, Given before, const uin
   if (context->alloc_bytes_uoh != before.own) {
     int64_t allocated = allocated_by(context);
     if (allocated < thread_heap.sample_at) return false;
-    thread_heap.sample_at = allocated + static_cast<int64_t>(bytes_to_next());
+    thread_heap.sample_at = allocated + bytes_to_next();
   } else {
     if (!thread_heap.is_sample_pending || context->alloc_bytes == before.pages) return false;
     thread_heap.is_sample_pending = false;
@@ -119,7 +102,7 @@ bool sample_allocation(const AllocationContext* context, Given before, const uin
   if (state.memory.reach((state.count + 1) * sizeof(AllocationSample))) {
     samples()[state.count++] = sample;
   } else if (state.count != 0) {
-    samples()[random_number() % state.count] = sample;  // the others stand for more than they say, all alike
+    samples()[random_number(state.random) % state.count] = sample;  // the others stand for more than they say, all alike
   }
   return true;
 }

@@ -40,7 +40,7 @@ size_t huge_memory(size_t bytes) noexcept { return (bytes + kPageSize - 1) & ~(k
 
 void start_life(size_t block, BlockKind kind, bool dirty, bool backed) noexcept {
   BlockRecord& record = arena.blocks[block];
-  record.kind = kind;
+  record.kind.store(kind, std::memory_order_relaxed);
   record.dirty = dirty;
   record.backed = backed;
   record.users.store(1, std::memory_order_relaxed);
@@ -55,6 +55,8 @@ void start_life(size_t block, BlockKind kind, bool dirty, bool backed) noexcept 
 
 size_t acquire_block(BlockKind kind, BlockUse use) noexcept {
   const bool promoted = use == BlockUse::kPromoted;
+  // Its pages go one by one: frames of huge pages would split. And nothing is given up for it: neither an address nor what was prefaulted or pooled.
+  const bool guarded = kind == BlockKind::kGuarded;
   size_t block = kNoBlock, frames = kNoBlock;
   bool collapse, wanted, prefaulted, reserved = false;
   // What throws an OutOfMemoryException, and handles it, has memory that is mapped already. (Copies must not lie there.)
@@ -64,16 +66,17 @@ size_t acquire_block(BlockKind kind, BlockUse use) noexcept {
   };
   {
     os::LockGuard guard(block_lock);
-    bool pooled = block_lists.pool_head != kEndOfList && !core::knobs.debug;
+    if (guarded && !has_room_to_spare(kBlockSize)) return kNoBlock;
+    bool pooled = block_lists.pool_head != kEndOfList && !core::knobs.debug && !guarded;
     // In stress modes all blocks of small objects are shared.
-    if (!pooled && (use == BlockUse::kOneThread || (use == BlockUse::kShared && core::knobs.stress.moves()))) block = pop_prefaulted();
+    if (!pooled && !guarded && (use == BlockUse::kOneThread || (use == BlockUse::kShared && core::knobs.stress.moves()))) block = pop_prefaulted();
     prefaulted = block != kNoBlock;
     if (!prefaulted) {
       // Asked before an address is taken: one that nobody uses parts its neighbours' mappings for good.
-      if (!pooled && lacks_room(kBlockSize)) return kNoBlock;
+      if (!pooled && !guarded && lacks_room(kBlockSize)) return kNoBlock;
       auto next = [promoted]() noexcept { return promoted ? next_promoted_address() : next_address(thread_heap.emergency != 0); };
       block = next();
-      if (block == kNoBlock && note_refusal(mappings())) block = next();  // the tables take mappings too
+      if (block == kNoBlock && !guarded && note_refusal(mappings())) block = next();  // the tables take mappings too
       if (block == kNoBlock) {
         if (pooled && lacks_room(kBlockSize)) return kNoBlock;
         block = take_from_reserve();
@@ -118,7 +121,7 @@ size_t acquire_block(BlockKind kind, BlockUse use) noexcept {
     return block;
   }
   if (use == BlockUse::kShared && core::knobs.huge_pages && !are_mappings_short() && !reserved) os::use_huge_pages(arena.block_start(block), kBlockSize, false);
-  if (!reserved && !commit_somehow(arena.block_start(block), kBlockSize)) {
+  if (!reserved && !(guarded ? os::commit(arena.block_start(block), kBlockSize) : commit_somehow(arena.block_start(block), kBlockSize))) {
     leave_unused(block, 1);
     block = take_from_reserve();
     if (block == kNoBlock) {
@@ -151,12 +154,12 @@ size_t acquire_huge(size_t bytes) noexcept {
     return kNoBlock;
   }
   for (size_t i = 1; i < count; i++) {
-    arena.blocks[block + i].kind = BlockKind::kHugeTail;
+    arena.blocks[block + i].kind.store(BlockKind::kHugeTail, std::memory_order_relaxed);
     arena.blocks[block + i].next = static_cast<uint32_t>(i);
     arena.blocks[block + i].state.store(BlockState::kLive, std::memory_order_release);
   }
   BlockRecord& record = arena.blocks[block];
-  record.kind = BlockKind::kHuge;
+  record.kind.store(BlockKind::kHuge, std::memory_order_relaxed);
   record.huge_pages = static_cast<uint32_t>(huge_memory(bytes) / kPageSize);
   record.initialised.store(~uint64_t{0}, std::memory_order_relaxed);
   record.state.store(BlockState::kLive, std::memory_order_seq_cst);

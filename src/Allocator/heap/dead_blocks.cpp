@@ -10,6 +10,7 @@
 #include "heap/block_ends.h"
 #include "heap/block_lists.h"
 #include "heap/dead_pages.h"
+#include "heap/guarded_blocks.h"
 #include "heap/huge_ends.h"
 #include "heap/maintenance_signals.h"
 #include "heap/pinned_blocks.h"
@@ -27,6 +28,9 @@ void mark_page_dead(size_t page) noexcept {
   size_t block = page / kPagesPerBlock, in_block = page % kPagesPerBlock;
   BlockRecord& record = arena.blocks[block];
   uint64_t bit = uint64_t{1} << (in_block % 64);
+  bool is_guarded = record.kind == core::BlockKind::kGuarded;
+  if (is_guarded) [[unlikely]]
+    note_guarded_end(page);
   if ((record.dead[in_block / 64].fetch_or(bit, std::memory_order_acq_rel) & bit) != 0) return;
   // A counter that all threads write would cost each of them a cache miss for each page.
   auto count = [](uint64_t change) noexcept {
@@ -37,6 +41,10 @@ void mark_page_dead(size_t page) noexcept {
   unsigned before = record.dead_pages.fetch_add(1, std::memory_order_acq_rel);
   if (before + 1 == kPagesPerBlock) bury_dead_block(block);
   else if (before >= core::kDeadPagesClosed) count(~uint64_t{0});  // promotion has taken the block away meanwhile
+  else if (is_guarded) {
+    release_dead_pages(block, 1);
+    if (has_blocks_that_wait_for_pins()) wake_maintenance();
+  }
 }
 
 void bury_dead_block(size_t block) noexcept {
@@ -50,7 +58,7 @@ void bury_dead_block(size_t block) noexcept {
     block_counters.dead_pages_of_no_thread.fetch_sub(kPagesPerBlock, std::memory_order_relaxed);
   }
   if (is_pinned(block)) {
-    if (core::knobs.debug) {
+    if (core::knobs.debug || record.kind == core::BlockKind::kGuarded) {
       os::LockGuard guard(block_lock);
       release_pages(block, 1);
     }

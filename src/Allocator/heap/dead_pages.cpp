@@ -1,8 +1,10 @@
 #include "heap/dead_pages.h"
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstdint>
+#include <iterator>
 
 #include "Platform/lock.h"
 #include "core/arena.h"
@@ -26,6 +28,8 @@ using core::BlockState;
 using core::kPageSize;
 using core::kPagesPerBlock;
 using core::kWindowSize;
+
+void (*after_look_at_pins)() noexcept = nullptr;
 
 namespace {
 
@@ -81,15 +85,46 @@ size_t release_pages(size_t block, size_t minimum_run) noexcept {
   record.partly_released.store(true, std::memory_order_release);
   if (is_pinned(block)) {
     unmark_from(0);
+    // Which of them is pinned is known where each object has pages of its own.
+    auto is_known = [&]() noexcept { return core::knobs.debug || record.kind == BlockKind::kGuarded; };
     // In the one order of all seq_cst operations, this thread sees that the last handle has gone, or who takes it back sees that pages wait (remove_handle_pin). Until then no look would tell more.
-    record.release_waits.store(true, std::memory_order_seq_cst);
-    if (record.handle_pins.load(std::memory_order_seq_cst) == 0) note_unpinned();
-    if (core::knobs.debug) exclude_pinned(block, dead);
-    if (!core::knobs.debug || !has_runs()) {
+    auto note_that_pages_wait = [&]() noexcept {
+      record.release_waits.store(true, std::memory_order_seq_cst);
+      if (record.handle_pins.load(std::memory_order_seq_cst) == 0) note_unpinned();
+    };
+    bool was_known = is_known();
+    if (!was_known) note_that_pages_wait();
+    if (was_known) {
+      uint64_t wanted[kPagesPerBlock / 64];
+      std::copy(std::begin(dead), std::end(dead), wanted);
+      exclude_pinned(block, dead);
+      if (after_look_at_pins != nullptr) [[unlikely]]
+        after_look_at_pins();
+      for (Run run = next_run(0); run.first < kPagesPerBlock; run = next_run(run.end)) mark(run, true);
+      // A pin may have come while they were not marked: once more, as the first time.
+      uint64_t marked[kPagesPerBlock / 64];
+      std::copy(std::begin(dead), std::end(dead), marked);
+      is_pinned(block);
+      uint64_t going[kPagesPerBlock / 64] = {};
+      // The block may have been given up meanwhile: then who pins does not say which page.
+      if (is_known()) {
+        exclude_pinned(block, dead);
+        // What is left of a run may be too short.
+        for (Run run = next_run(0); run.first < kPagesPerBlock; run = next_run(run.end)) {
+          for (size_t page = run.first; page < run.end; page++) going[page / 64] |= uint64_t{1} << (page % 64);
+        }
+      } else {
+        std::fill(std::begin(dead), std::end(dead), 0);
+      }
+      for (size_t i = 0; i < kPagesPerBlock / 64; i++) record.released[i].fetch_and(~(marked[i] & ~going[i]), std::memory_order_release);
+      if (!std::equal(std::begin(dead), std::end(dead), std::begin(wanted))) note_that_pages_wait();
+    } else if (after_look_at_pins != nullptr) [[unlikely]] {
+      after_look_at_pins();
+    }
+    if (!was_known || !has_runs()) {
       record.partly_released.store(was_released, std::memory_order_release);
       return 0;
     }
-    for (Run run = next_run(0); run.first < kPagesPerBlock; run = next_run(run.end)) mark(run, true);
   }
   size_t released = 0;
   bool watched = false;

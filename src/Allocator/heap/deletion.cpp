@@ -1,6 +1,7 @@
 #include "heap/deletion.h"
 
 #include <atomic>
+#include <utility>
 
 #include "core/arena.h"
 #include "core/fault_recovery.h"
@@ -10,6 +11,7 @@
 #include "core/stop_request.h"
 #include "heap/chunks.h"
 #include "heap/classification.h"
+#include "heap/guarded_blocks.h"
 #include "heap/large.h"
 #include "heap/owned_parts.h"
 #include "heap/pins.h"
@@ -46,6 +48,14 @@ enum class Deletion : uint8_t { kWhole, kFinalized, kItself, kPostponed, kKeepin
   return core::is_stop_wanted() ? DeleteResult::kStopIsWanted : DeleteResult::kDeleted;
 }
 
+// A guarded object is deleted, and its page has gone, unless something may have pinned it.
+DeleteResult after_guarded(const uint8_t* start) noexcept {
+  if (has_unchecked_stack_pins(start)) return DeleteResult::kMayBePinned;
+  return core::is_stop_wanted() ? DeleteResult::kStopIsWanted : DeleteResult::kDeleted;
+}
+
+bool is_guarded(size_t page) noexcept { return arena.blocks[page / core::kPagesPerBlock].kind == core::BlockKind::kGuarded; }
+
 [[gnu::noinline]] DeleteResult finish_across_pages(uint8_t* start, size_t size) noexcept {
   if (size > core::kLargeObject) return finish_large(start, nullptr, size);
   count_deleted(reinterpret_cast<uintptr_t>(start), size);
@@ -53,8 +63,9 @@ enum class Deletion : uint8_t { kWhole, kFinalized, kItself, kPostponed, kKeepin
 }
 
 [[gnu::noinline]] DeleteResult finish_dead_page(size_t page) noexcept {
+  bool guarded = is_guarded(page);  // the block's record may go with it
   recount_page(page);
-  return DeleteResult::kDeleted;
+  return guarded ? after_guarded(arena.page_start(page)) : DeleteResult::kDeleted;
 }
 
 [[gnu::noinline]] DeleteResult already_deleted(uintptr_t address) noexcept {
@@ -64,9 +75,11 @@ enum class Deletion : uint8_t { kWhole, kFinalized, kItself, kPostponed, kKeepin
   return DeleteResult::kAlreadyDeleted;
 }
 
-// The object's memory is gone. Debug mode knows it all the same.
+// The object's memory is gone. Debug mode knows it all the same, and so it is with a guarded one.
 [[gnu::noinline]] DeleteResult dangling(uintptr_t address) noexcept {
-  return history_of(address).type != nullptr ? already_deleted(address) : DeleteResult::kDangling;
+  if (history_of(address).type != nullptr) return already_deleted(address);
+  met_history = {};  // that of another object, which the exception must not tell
+  return DeleteResult::kDangling;
 }
 
 // What is read of an object: once in each try. A try that meets missing memory, or a block that moves, ends there, and the next one begins anew.
@@ -106,8 +119,14 @@ bool finish(const Target& target, DeleteResult* result) noexcept {
   heap.deleted_bytes += target.size;
   heap.deleted_objects++;
   *result = DeleteResult::kDeleted;
-  if (target.size > shared_at_most()) *result = finish_large(target.start(), target.type, target.size);
-  else count_deleted(reinterpret_cast<uintptr_t>(target.start()), target.size);
+  auto start = reinterpret_cast<uintptr_t>(target.start());
+  if (target.size > shared_at_most()) {
+    *result = finish_large(target.start(), target.type, target.size);
+  } else {
+    bool guarded = is_guarded(arena.page_index(start));  // the block's record may go with it
+    count_deleted(start, target.size);
+    if (guarded) *result = after_guarded(target.start());
+  }
   // The caller is managed code without a frame: it cannot be stopped here, so it must not stop others.
   if (uint32_t every = core::knobs.stress.deletion; every != 0 && heap.deleted_objects % every == 0) [[unlikely]]
     promote(PromotionScope::kRandom, false);
@@ -232,11 +251,24 @@ DeleteResult delete_finalized(void* object) noexcept { return delete_indirectly(
 DeleteResult delete_itself(void* object) noexcept { return delete_indirectly(object, Deletion::kItself); }
 DeleteResult delete_part(void* object) noexcept {
   DeleteResult result = delete_any(object, Deletion::kWhole);
-  if (result == DeleteResult::kAlreadyDeleted) thread_heap.double_deletes--;
+  if (result == DeleteResult::kAlreadyDeleted) {
+    thread_heap.double_deletes--;
+    met_history = {};
+  }
   return result;
 }
-DeleteResult delete_postponed(void* object) noexcept { return delete_indirectly(object, Deletion::kPostponed); }
-DeleteResult delete_keeping_lock(void* object) noexcept { return delete_any(object, Deletion::kKeepingLock); }
+DeleteResult delete_postponed(void* object) noexcept {
+  // The stack would be that of a deletion of another object, which has nothing to do with this one.
+  bool before = std::exchange(thread_heap.has_no_part_in_deletion, true);
+  DeleteResult result = delete_indirectly(object, Deletion::kPostponed);
+  thread_heap.has_no_part_in_deletion = before;
+  return result;
+}
+DeleteResult delete_keeping_lock(void* object) noexcept {
+  DeleteResult result = delete_any(object, Deletion::kKeepingLock);
+  if (result == DeleteResult::kAlreadyDeleted) met_history = {};  // nobody throws
+  return result;
+}
 
 bool is_postponed(const void* object) noexcept {
   if (!arena.contains(reinterpret_cast<uintptr_t>(object))) return false;
@@ -283,6 +315,7 @@ void note_dangling_fault(uintptr_t address) noexcept {
 History take_history() noexcept {
   History history = met_history;
   met_history = {};
+  note_caught(history);
   return history;
 }
 

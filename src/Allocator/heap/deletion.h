@@ -27,8 +27,8 @@ constexpr bool has_deleted(DeleteResult result) noexcept {
 
 // Ends the life of an object. Any thread in cooperative mode. Never faults, never blocks. kNeedsFinalizer is answered to one caller, once: it must
 // run the finalizer and come again. kOwnsParts is answered, after the finalizer has run, for what owns other objects: the caller finds out what these are and
-// comes again for the object itself. kMayBePinned, in debug mode only: it is deleted, and release_what_no_thread_pins() will take its memory if no pin is left.
-// kStopIsWanted, in debug mode only: it is deleted, and a stop of the threads waits for the caller (core/stop_request.h).
+// comes again for the object itself. kMayBePinned, in debug mode and of guarded objects only: it is deleted, and release_what_no_thread_pins() will take its memory if no pin is left.
+// kStopIsWanted, likewise: it is deleted, and a stop of the threads waits for the caller (core/stop_request.h).
 // kMemoryWaits: it is deleted, and its memory, which is much, goes with end_listed_huge() (heap/huge_ends.h).
 // Managed code calls it by its symbol, without a wrapper in between (runtime/abi.h).
 DeleteResult delete_object(void* object) noexcept asm("freehold_delete");

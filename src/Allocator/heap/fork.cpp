@@ -14,6 +14,7 @@
 #include "heap/cards.h"
 #include "heap/concurrent_reclaim.h"
 #include "heap/death_samples.h"
+#include "heap/guarded_choice.h"
 #include "heap/huge_ends.h"
 #include "heap/maintenance.h"
 #include "heap/pins.h"
@@ -127,6 +128,7 @@ void go_on_in_child(ChildOfFork child) noexcept {
   initialize_pins();
   recount_prefaulted();
   lose_background_threads();
+  choose_guarded_anew();
 }
 
 }  // namespace freehold::heap

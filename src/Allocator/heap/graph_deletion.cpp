@@ -46,7 +46,7 @@ void found(Object* const* objects, size_t count, void* argument) noexcept {
   for_each_live(objects, count, [&](Object* object, const Walked& walked) noexcept {
     if (object == root && ends_elsewhere) return;
     if (object == root && core::has_lock(*object->sync_word())) result->root_has_lock = 1;
-    else if (!delete_unreached(object)) return;
+    else if (!delete_unreached(object, object == root)) return;
     result->objects++;
     result->bytes += walked.size;
   });

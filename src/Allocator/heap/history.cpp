@@ -68,6 +68,7 @@ Record* records_at(uintptr_t address) noexcept {
   }
   size_t segment = (address - arena.start) / kSegmentSize;
   if (!os::commit(bytes + segment * kLowerBytes, kLowerBytes)) return nullptr;
+  if (!core::knobs.debug) return table + index;  // guarded objects are forgotten by the block
   // Discarded, not decommitted: a late writer must not fault.
   if (state.segments_begun <= segment) state.segments_begun = segment + 1;
   for (; state.segments_forgotten + kSegmentsRemembered < state.segments_begun; state.segments_forgotten++) {
@@ -106,6 +107,63 @@ void note_deleted(const uint8_t* start, size_t size, const core::MethodTable* ty
   }
 }
 
+bool note_guarded(const uint8_t* start, uint32_t stack) noexcept {
+  Record* record = records_at(reinterpret_cast<uintptr_t>(start));
+  if (record == nullptr) return false;
+  record->type.store(nullptr, std::memory_order_relaxed);
+  record->allocated.store(stack, std::memory_order_relaxed);
+  record->deleted.store(kAlive, std::memory_order_release);
+  return true;
+}
+
+bool note_guarded_deleted(const uint8_t* start, const core::MethodTable* type, bool with_stack) noexcept {
+  Record* table = state.records.load(std::memory_order_acquire);
+  Record* record = table + index_of(reinterpret_cast<uintptr_t>(start));
+  if (record->deleted.load(std::memory_order_acquire) != kAlive) return false;
+  uint32_t stack = with_stack ? this_stack(StackOf::kDeletion) : kNoStack;
+  record->type.store(type, std::memory_order_release);  // another thread may store the same
+  uint32_t alive = kAlive;
+  if (record->deleted.compare_exchange_strong(alive, stack, std::memory_order_acq_rel)) return true;
+  // Forgotten meanwhile: then nothing is to be known. (Or another thread has noted it, and there was no stack of the allocation.)
+  if (record->allocated.load(std::memory_order_relaxed) == kNoStack) record->type.store(nullptr, std::memory_order_relaxed);
+  return false;
+}
+
+bool is_guarded_alive(const uint8_t* start) noexcept {
+  const Record* table = state.records.load(std::memory_order_acquire);
+  size_t index = index_of(reinterpret_cast<uintptr_t>(start));
+  return table != nullptr && has_memory(table + index) && table[index].deleted.load(std::memory_order_acquire) == kAlive;
+}
+
+size_t forget_guarded_block(size_t block) noexcept {
+  Record* first = state.records.load(std::memory_order_acquire);
+  if (first == nullptr) return 0;
+  first += block * core::kPagesPerBlock;
+  if (!has_memory(first)) return 0;
+  size_t alive = 0;
+  for (size_t page = 0; page < core::kPagesPerBlock; page++)
+    if (first[page].deleted.exchange(kNoStack, std::memory_order_acq_rel) == kAlive) alive++;
+  static_assert(core::kPagesPerBlock * sizeof(Record) % kPageSize == 0);
+  if (!os::discard(first, core::kPagesPerBlock * sizeof(Record))) {
+    for (size_t page = 0; page < core::kPagesPerBlock; page++) {
+      first[page].allocated.store(kNoStack, std::memory_order_relaxed);
+      first[page].type.store(nullptr, std::memory_order_relaxed);
+    }
+  }
+  return alive;
+}
+
+void forget_history(size_t block, size_t count) noexcept {
+  Record* table = state.records.load(std::memory_order_acquire);
+  if (table == nullptr || block >= arena.block_count() / 2) return;
+  for (Record* first = table + block * core::kPagesPerBlock; count != 0; count--, first += core::kPagesPerBlock) {
+    if (!has_memory(first)) continue;
+    for (size_t page = 0; page < core::kPagesPerBlock; page++) {
+      if (first[page].type.load(std::memory_order_relaxed) != nullptr) first[page].type.store(nullptr, std::memory_order_relaxed);
+    }
+  }
+}
+
 uint32_t allocation_stack(const uint8_t* start) noexcept {
   const Record* table = state.records.load(std::memory_order_acquire);
   size_t index = index_of(reinterpret_cast<uintptr_t>(start));
@@ -118,6 +176,7 @@ History history_of(uintptr_t address) noexcept {
   const Record& record = table[index_of(address)];
   History history = {record.type.load(std::memory_order_acquire), record.allocated.load(std::memory_order_relaxed),
                      record.deleted.load(std::memory_order_relaxed)};
+  if (history.deleted == kAlive) history.deleted = kNoStack;  // about to be
   return history.type != nullptr ? history : History{};
 }
 

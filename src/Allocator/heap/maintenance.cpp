@@ -56,6 +56,8 @@ FREEHOLD_MODULE_STATE(state);
 // Corrects the counters of one block from its objects, and buries what turns out to be dead.
 void recount_block(size_t block) noexcept {
   os::LockGuard guard(maintenance_lock);
+  // One object a page: no update is lost, and a page that was just taken has a count before it has an object.
+  if (arena.blocks[block].kind == core::BlockKind::kGuarded) return;
   for (size_t page = block * kPagesPerBlock; page < (block + 1) * kPagesPerBlock; page++) {
     if (__atomic_load_n(&arena.pages[page].deleted, __ATOMIC_RELAXED) == 0 || core::is_page_dead(page)) continue;
     recount_page(page);
@@ -83,7 +85,7 @@ bool should_recount() noexcept {
   uint64_t live = totals.live_bytes();
   uint64_t since = totals.deleted_bytes - state.deleted_at_last_recount.load(std::memory_order_relaxed);
   // Frames that wait for their next use are no sign of it.
-  uint64_t footprint = memory_footprint();
+  uint64_t footprint = compactable_footprint();
   return footprint > 2 * live + (uint64_t{16} << 20) && since > 8 * footprint;
 }
 

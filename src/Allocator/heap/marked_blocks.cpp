@@ -5,6 +5,7 @@
 #include "core/object.h"
 #include "heap/block_walk.h"
 #include "heap/chunks.h"
+#include "heap/guarded_objects.h"
 #include "heap/large.h"
 #include "heap/new_blocks.h"
 #include "heap/thread_heap.h"
@@ -155,6 +156,7 @@ void mark_what_is_not_handed_out() noexcept {
   const AllocationContext& pinned = pinned_context();
   if (pinned.chunk_end != nullptr) mark_range(pinned.alloc_ptr - core::kHeaderSize, static_cast<const uint8_t*>(pinned.chunk_end));
   for_each_shared_rest([](uint8_t* start, const uint8_t* end) noexcept { mark_range(start, end); });
+  for_rest_of_guarded([](uint8_t* start, const uint8_t* end) noexcept { mark_range(start, end); });
   for_rest_of_large([](uint8_t* start, const uint8_t* end) noexcept { mark_range(start, end); });
 }
 

@@ -91,7 +91,7 @@ size_t release_unpinned(size_t minimum_run) noexcept {
   }
   for_each_waiting_block([&](size_t waiting) noexcept {
     arena.blocks[waiting].release_waits.store(false, std::memory_order_relaxed);
-    released += release_dead_pages(waiting, minimum_run);
+    released += release_dead_pages(waiting, arena.blocks[waiting].kind == BlockKind::kGuarded ? 1 : minimum_run);
   });
   return released;
 }

@@ -40,7 +40,7 @@ struct State {
   bool fence_in_pin = true;
   std::atomic<PinScanner> pin_scanner{nullptr};
 
-  // What a scan has found in pinned locals: the start of the block (the first, of a huge object), in debug mode the start of the page. Used only while all
+  // What a scan has found in pinned locals: the start of the block (the first, of a huge object), of objects with pages of their own the start of the page. Used only while all
   // threads are stopped, by the one that has stopped them; so scans exclude each other. As many as there are blocks, or pages of pinned objects.
   os::GrowingMemory found_memory{size_t{1} << 30, kFoundStep};
   size_t found_capacity = 0;
@@ -147,8 +147,11 @@ size_t first_page(size_t page) noexcept {
   return page;
 }
 
+// Its objects share no page, and their pages go at once.
+bool has_pages_of_their_own(const BlockRecord& record) noexcept { return core::knobs.debug || record.kind == BlockKind::kGuarded; }
+
 void note_stack_pin(BlockRecord& record, uintptr_t address) noexcept {
-  if (core::knobs.debug && arena.in_lower_half(address)) {
+  if (has_pages_of_their_own(record) && arena.in_lower_half(address)) {
     size_t page = first_page(arena.page_index(address)) % core::kPagesPerBlock;
     record.pinned[page / 64].fetch_or(uint64_t{1} << (page % 64), std::memory_order_acq_rel);
   }
@@ -262,7 +265,7 @@ void forget_stack_pins(size_t block) noexcept {
   // One store of what is known now: threads that are not the runtime's, or in preemptive mode, read it beside this.
   record.stack_pins.store(pinned ? 1 : 0, std::memory_order_relaxed);
   // Which of them a handle pins is not known.
-  if (!core::knobs.debug || !arena.in_lower_half(start) || record.handle_pins.load(std::memory_order_acquire) != 0) return;
+  if (!has_pages_of_their_own(record) || !arena.in_lower_half(start) || record.handle_pins.load(std::memory_order_acquire) != 0) return;
   uint64_t pages[core::kPagesPerBlock / 64] = {};
   for (; here != end && *here < start + core::kBlockSize; here++) {
     size_t page = first_page(arena.page_index(*here)) % core::kPagesPerBlock;
@@ -293,7 +296,7 @@ bool refresh_stack_pins(void (*forget)(void*), void* argument) noexcept {
                         uintptr_t address = current_address(reinterpret_cast<uintptr_t>(pointer)) - 1;
                         Head head;
                         if (!arena.contains(address) || !load_head(arena.blocks[arena.block_index(address)], &head) || head.state == BlockState::kGone) return;
-                        if (core::knobs.debug && arena.in_lower_half(address)) {
+                        if (arena.in_lower_half(address) && has_pages_of_their_own(record_of(address))) {
                           note_found(address - address % core::kPageSize);
                         } else {
                           note_found(reinterpret_cast<uintptr_t>(arena.block_start(static_cast<size_t>(&record_of(address) - arena.blocks))));

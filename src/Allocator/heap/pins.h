@@ -9,7 +9,7 @@
 //   (no fence: the other side has membarrier)    membarrier
 //   read what is published                       read the pins: none, go on; any, take it back or wait
 //
-// (In debug mode every object has its own pages, and they go at once: there a pin also notes which object it is of, so that the others' can go.)
+// (In debug mode every object has its own pages, as guarded ones have, and they go at once: there a pin also notes which object it is of, so that the others' can go.)
 // At least one side observes the other's store. A dead block that may be pinned is kPooled, but its frames wait on a list of their own (heap/pinned_blocks.h).
 #pragma once
 
@@ -40,9 +40,9 @@ void remove_handle_pin(const void* object) noexcept;
 // Whether anything in the block (the first one, of a huge object) may be pinned. What pins look at was published before. Costs a microsecond.
 bool is_pinned(size_t block) noexcept;
 
-// Debug mode: whether a deleted object still has its memory because a thread may have pinned it some time, and only a look at the stacks can tell.
+// Of an object with pages of its own (debug mode, guarded): whether a deleted object still has its memory because a thread may have pinned it some time, and only a look at the stacks can tell.
 bool has_unchecked_stack_pins(const uint8_t* start) noexcept;
-// Debug mode: takes the pages of objects that may be pinned out of `pages`, one bit each.
+// Likewise: takes the pages of objects that may be pinned out of `pages`, one bit each.
 void exclude_pinned(size_t block, uint64_t* pages) noexcept;
 // For `forget` below.
 void forget_stack_pins(size_t block) noexcept;

@@ -241,7 +241,7 @@ bool dedangle(bool scan_addresses) noexcept {
   core::UnspacedStops unspaced;
   if (state.remaps_refused != 0) return false;
   // Promotion waits for it. Threads that would otherwise take new memory meanwhile are paced.
-  if (is_fragmented(thread_totals().live_bytes(), memory_footprint())) note_blocks_to_come(1);
+  if (is_fragmented(thread_totals().live_bytes(), compactable_footprint())) note_blocks_to_come(1);
   uint64_t before = is_tracing() ? os::nanoseconds() : 0, fields = remap_counters.fields.load(std::memory_order_relaxed);
   bool remapped = remap(scan_addresses || are_addresses_short() || core::knobs.stress.reuse);
   if (before != 0) trace(TraceKind::kRemap, os::nanoseconds() - before, remap_counters.fields.load(std::memory_order_relaxed) - fields);

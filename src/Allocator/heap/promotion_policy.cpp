@@ -38,25 +38,27 @@ bool is_fragmented(uint64_t live, uint64_t footprint) noexcept { return footprin
 
 bool is_over_budget() noexcept {
   uint64_t live = recent_totals().live_bytes();
-  return memory_footprint() >= live / 16 * kPacedAt + kSlack / 2 * 3;
+  return compactable_footprint() >= live / 16 * kPacedAt + kSlack / 2 * 3;
 }
 
-bool is_far_over_budget() noexcept { return memory_footprint() >= recent_totals().live_bytes() / 16 * kPacedAnywayAt + kSlack * 2; }
+bool is_far_over_budget() noexcept { return compactable_footprint() >= recent_totals().live_bytes() / 16 * kPacedAnywayAt + kSlack * 2; }
 
 size_t bytes_to_win() noexcept {
-  size_t wanted = thread_totals().live_bytes() / 16 * kEndAt, footprint = memory_footprint();
+  size_t wanted = thread_totals().live_bytes() / 16 * kEndAt, footprint = compactable_footprint();
   return footprint > wanted ? footprint - wanted : 0;
 }
 
-bool is_too_small_to_promote() noexcept { return memory_footprint() < 2 * kSlack && !should_promote(); }
+bool is_too_small_to_promote() noexcept { return compactable_footprint() < 2 * kSlack && !should_promote(); }
 
-bool is_heap_fragmented() noexcept { return core::knobs.promotion && !core::knobs.debug && is_fragmented(recent_totals().live_bytes(), memory_footprint()); }
+bool is_heap_fragmented() noexcept {
+  return core::knobs.promotion && !core::knobs.debug && is_fragmented(recent_totals().live_bytes(), compactable_footprint());
+}
 
 bool should_promote() noexcept {
   if (core::knobs.debug || !core::knobs.promotion) return false;
   uint64_t then = state.deleted_at_last_round.load(std::memory_order_acquire);
   ThreadTotals totals = recent_totals();
-  uint64_t live = totals.live_bytes(), footprint = memory_footprint();
+  uint64_t live = totals.live_bytes(), footprint = compactable_footprint();
   // A short round costs what was stored since the last one, a walk over the whole heap what lives.
   uint64_t share = footprint / (state.last_round_was_short.load(std::memory_order_relaxed) ? 32 : 8), enough = std::min(share, kEnoughDeleted);
   if (!is_fragmented(live, footprint) || totals.deleted_bytes - then < enough) return false;
@@ -66,7 +68,7 @@ bool should_promote() noexcept {
 bool are_old_blocks_due() noexcept {
   uint64_t then = state.deleted_at_last_whole_round.load(std::memory_order_acquire);
   ThreadTotals totals = recent_totals();
-  uint64_t live = totals.live_bytes(), footprint = memory_footprint();
+  uint64_t live = totals.live_bytes(), footprint = compactable_footprint();
   return footprint >= live / 16 * kOldAt + kSlack && totals.deleted_bytes - then >= footprint / 8;
 }
 

@@ -32,6 +32,14 @@ struct ThreadHeap {
   int64_t look_at;         // bytes allocated, when it looks at deaths (heap/death_look.h); 0: another thread does, or nobody
   bool is_shift_due;       // it has sampled one since it last shifted what it allocates
   bool is_not_sampled;     // what it allocates is not the program's
+  // Of the choice of guarded objects (heap/guarded_choice.h).
+  int64_t guard_seen;       // bytes of its chunks, up to the end of the window where it was asked last
+  int64_t guard_countdown;  // to the next one, in parts of an object; 0: not chosen yet
+  int64_t guard_shifted;    // `guard_seen` when what it allocates was shifted last
+  size_t guard_unplaced;    // bytes of chosen objects that are not in its chunks, since then
+  uint8_t guard_larger;     // of windows of 32 KB where an object met what it got more than a page for: 1, this one; 2, the one before
+  // Its stack says nothing of what it deletes: no name leads there any more (heap/unreached_objects.h), or it was another deletion that had to wait.
+  bool has_no_part_in_deletion;
   uint32_t paced_windows;  // that it begins no faster than promotion frees memory (heap/pacing.h)
   // The first so many bytes of the arena are where deletions may take the short way: all, but none before the thread is registered, in debug mode, and
   // with promotion at deletions.

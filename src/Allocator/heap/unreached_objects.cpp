@@ -6,14 +6,17 @@
 #include "heap/forwarding.h"
 #include "heap/scope_notes.h"
 #include "heap/shading.h"
+#include "heap/thread_heap.h"
 
 namespace freehold::heap {
 
 using core::Object;
 
-bool delete_unreached(Object* object) noexcept {
+bool delete_unreached(Object* object, bool has_names) noexcept {
   uint32_t sync = *object->sync_word();
+  thread_heap.has_no_part_in_deletion = !has_names;
   DeleteResult deleted = delete_keeping_lock(object);
+  thread_heap.has_no_part_in_deletion = false;
   if (!has_deleted(deleted)) return false;
   if (core::has_lock(sync)) note_dead_lock(sync & core::kSyncHashOrIndex);
   return true;

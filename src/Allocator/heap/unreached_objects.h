@@ -7,8 +7,8 @@
 
 namespace freehold::heap {
 
-// Deletes one, and notes the entry of its lock (heap/dead_locks.h). False: it was deleted before, or cannot be. Under the lock of maintenance: several that have found it may come.
-bool delete_unreached(core::Object* object) noexcept;
+// Deletes one, and notes the entry of its lock (heap/dead_locks.h). False: it was deleted before, or cannot be. Under the lock of maintenance: several that have found it may come. `has_names`: the program deletes it, and may use it later.
+bool delete_unreached(core::Object* object, bool has_names = false) noexcept;
 
 // With the threads stopped: its finalizer is to run, and the object[] `array` names it, if there is one and it has so many elements.
 void list_finalizable(uint64_t array, uint64_t index, const core::Object* object) noexcept;

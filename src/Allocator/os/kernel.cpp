@@ -5,6 +5,8 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -22,6 +24,12 @@ bool protect_or_fail(void* start, size_t size, int protection) noexcept { return
 bool advise_or_fail(void* start, size_t size, int advice) noexcept { return !injected_failure(Call::kMadvise) && advise(start, size, advice); }
 
 }  // namespace
+
+uint64_t random_seed() noexcept {
+  uint64_t seed = 0;
+  if (auto* bytes = reinterpret_cast<const void*>(getauxval(AT_RANDOM)); bytes != nullptr) memcpy(&seed, bytes, sizeof seed);
+  return seed ^ nanoseconds();
+}
 
 void* reserve(size_t size, size_t alignment, uintptr_t hint) noexcept {
   if (hint != 0 && !injected_failure(Call::kMmap)) {

@@ -52,6 +52,8 @@ bool keep_apart(void* start, size_t size, MappingKind kind) noexcept;
 bool register_barrier() noexcept;
 void barrier_on_all_threads() noexcept;
 
+// Another number in each process, and at each call.
+uint64_t random_seed() noexcept;
 size_t resident_set() noexcept;  // of this process
 size_t processors() noexcept;    // that this thread may run on; 1 at least
 // maximal_mappings(), read once.

@@ -41,6 +41,7 @@ public class DanglingReferenceException : SystemException
 
     /// <summary>
     /// Says that the object was deleted; with <c>FREEHOLD_DEBUG=1</c> its type too, and with <c>FREEHOLD_DEBUG=stacks</c> where it was allocated and deleted.
+    /// The same of an object that <c>FREEHOLD_SAMPLE</c> has chosen.
     /// </summary>
     public override string Message => _history.IsKnown ? _message ??= _history.Describe("The ", " that this reference leads to was deleted.") : base.Message;
 }

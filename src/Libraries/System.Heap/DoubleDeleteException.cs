@@ -35,7 +35,7 @@ public class DoubleDeleteException : InvalidOperationException
 
     /// <summary>
     /// Says that the object was deleted before; with <c>FREEHOLD_DEBUG=1</c> its type too, and with <c>FREEHOLD_DEBUG=stacks</c> where it was allocated and
-    /// deleted the first time.
+    /// deleted the first time. The same of an object that <c>FREEHOLD_SAMPLE</c> has chosen.
     /// </summary>
     public override string Message => _history.IsKnown ? _message ??= _history.Describe("The ", " was deleted before.") : base.Message;
 }

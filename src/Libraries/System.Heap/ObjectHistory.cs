@@ -3,7 +3,7 @@ using System.Text;
 
 namespace System;
 
-/// <summary>What debug mode remembers of a deleted object (<c>FREEHOLD_DEBUG</c>): the layout of <c>History</c> in heap/history.h. Nothing without debug mode.</summary>
+/// <summary>What debug mode remembers of a deleted object (<c>FREEHOLD_DEBUG</c>): the layout of <c>History</c> in heap/history.h. Nothing without debug mode, but of objects that <c>FREEHOLD_SAMPLE</c> has chosen.</summary>
 [StructLayout(LayoutKind.Sequential)]
 internal readonly struct ObjectHistory
 {
@@ -13,7 +13,7 @@ internal readonly struct ObjectHistory
 
     internal bool IsKnown => _type != 0;
 
-    /// <summary>A sentence about the object, and where it was allocated and deleted, if <c>FREEHOLD_DEBUG=stacks</c> says to remember that.</summary>
+    /// <summary>A sentence about the object, and where it was allocated and deleted, if the heap remembers that.</summary>
     internal string Describe(string before, string after)
     {
         Type? type = Type.GetTypeFromHandle(RuntimeTypeHandle.FromIntPtr(_type));

@@ -19,7 +19,7 @@ constexpr size_t kWords = 6;  // arguments in registers
 
 bool is_handle(long word) noexcept { return word < 0 && is_initialized() && HandleTable::is_live(static_cast<uint64_t>(word)); }
 
-// Found when the library begins, or by a call that comes before: dlsym may wait for a thread that loads a library.
+// Found when the library begins, or by a call that comes before: dlsym may wait for a thread that loads a library. Threads that look at once find the same, and nothing is read behind the word: no order.
 void look(std::atomic<void*>& real, const char* name) noexcept { real.store(dlsym(RTLD_NEXT, name), std::memory_order_relaxed); }
 
 using Function = long (*)(long, long, long, long, long, long);
@@ -62,6 +62,12 @@ using namespace freehold::bridge;
 // A library may have a function of one of these names that means something else: this one is before it in the search, and its own one is the next. So the stub leaves all registers and the stack
 // as they are and jumps to the next one; only where an argument of `places` has bit 63 it calls, with the six words that registers have.
 __asm__(R"(
+  .macro freehold_look places bit word
+  .if (\places) & \bit
+  testq \word, \word
+  js 1f
+  .endif
+  .endm
   .macro freehold_named name places
   .text
   .p2align 4
@@ -72,26 +78,11 @@ __asm__(R"(
   movq freehold_real_\name(%rip), %r11
   testq %r11, %r11
   jz 1f
-  .if (\places) & 1
-  testq %rdi, %rdi
-  js 1f
-  .endif
-  .if (\places) & 2
-  testq %rsi, %rsi
-  js 1f
-  .endif
-  .if (\places) & 4
-  testq %rdx, %rdx
-  js 1f
-  .endif
-  .if (\places) & 8
-  testq %rcx, %rcx
-  js 1f
-  .endif
-  .if (\places) & 16
-  testq %r8, %r8
-  js 1f
-  .endif
+  freehold_look "\places" 1 %rdi
+  freehold_look "\places" 2 %rsi
+  freehold_look "\places" 4 %rdx
+  freehold_look "\places" 8 %rcx
+  freehold_look "\places" 16 %r8
   jmpq *%r11
 1:
   jmp freehold_slow_\name
@@ -103,15 +94,15 @@ __asm__(R"(
   .endm
 )");
 
-#define FREEHOLD_NAMED(symbol, places)                                                                                           \
-  extern "C" {                                                                                                                   \
+#define FREEHOLD_NAMED(symbol, places)                                                                                            \
+  extern "C" {                                                                                                                    \
   [[gnu::visibility("hidden"), gnu::used]] constinit std::atomic<void*> freehold_real_##symbol{nullptr};                          \
   [[gnu::visibility("hidden"), gnu::used]] long freehold_slow_##symbol(long a, long b, long c, long d, long e, long f) noexcept { \
-    long words[kWords] = {a, b, c, d, e, f};                                                                                     \
+    long words[kWords] = {a, b, c, d, e, f};                                                                                      \
     return call(freehold_real_##symbol, #symbol, places, words);                                                                  \
-  }                                                                                                                              \
-  [[gnu::visibility("hidden")]] void freehold_own_##symbol();                                                                    \
-  }                                                                                                                              \
+  }                                                                                                                               \
+  [[gnu::visibility("hidden")]] void freehold_own_##symbol();                                                                     \
+  }                                                                                                                               \
   __asm__("freehold_named " #symbol " \"" #places "\"");
 #include "names.inc"
 #undef FREEHOLD_NAMED

@@ -25,13 +25,13 @@ static void want(int places, long word) {
 long call_all(struct box* box, int* called) {
   wrong = 0;
   *called = 0;
-#define FREEHOLD_NAMED(symbol, places)    \
-  by_registers = 0;                       \
-  want(places, 0x1122334455667788);       \
-  CALL(symbol);                           \
-  by_registers = 1;                       \
-  want(places, (long)box->name);          \
-  CALL(symbol);                           \
+#define FREEHOLD_NAMED(symbol, places) \
+  by_registers = 0;                    \
+  want(places, 0x1122334455667788);    \
+  CALL(symbol);                        \
+  by_registers = 1;                    \
+  want(places, (long)box->name);       \
+  CALL(symbol);                        \
   ++*called;
 #include "names.inc"
   return wrong;

@@ -1,13 +1,17 @@
 // The file of deaths is there as a whole, or as it was.
 #include "diag/death_file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -30,7 +34,17 @@ class DeathFileTest : public ::testing::Test {
     ASSERT_EQ(system(("rm -rf " + folder).c_str()), 0);
   }
   bool prepare(const std::string& path) { return diag::prepare_death_file(path.c_str(), reason, sizeof reason); }
-  bool write(const std::string& json) { return diag::write_death_file(json.data(), json.size(), reason, sizeof reason); }
+  // In pieces.
+  bool write(const std::string& json) {
+    diag::add_to_death_file(json.data(), json.size() / 2);
+    diag::add_to_death_file(json.data() + json.size() / 2, json.size() - json.size() / 2);
+    return diag::end_death_file(true, reason, sizeof reason);
+  }
+  size_t files() const {
+    size_t count = 0;
+    for (auto at = std::filesystem::directory_iterator(folder); at != std::filesystem::directory_iterator(); ++at) count++;
+    return count;
+  }
   static std::string read(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
@@ -95,6 +109,49 @@ TEST_F(DeathFileTest, WhatFailsLeavesTheFileAsItWas) {
   ASSERT_EQ(mkdir(beside(path).c_str(), 0700), 0);
   EXPECT_FALSE(write("{}"));
   EXPECT_EQ(read(path), before);
+}
+
+// What is killed while it writes leaves nothing but the file before. (A file system that has no files without a name keeps the half.)
+TEST_F(DeathFileTest, AHalfLeavesNothingBehind) {
+  std::string path = folder + "/deaths";
+  ASSERT_TRUE(prepare(path));
+  ASSERT_TRUE(write("{\"first\":true}"));
+  std::string before = read(path);
+  int unnamed = open(folder.c_str(), O_TMPFILE | O_WRONLY, 0600);
+  bool has_unnamed = unnamed >= 0;
+  if (has_unnamed) close(unnamed);
+  diag::add_to_death_file("{\"second\"", 9);
+  EXPECT_EQ(files(), has_unnamed ? 1u : 2u);
+  // Given up.
+  EXPECT_TRUE(diag::end_death_file(false, reason, sizeof reason));
+  EXPECT_EQ(files(), 1u);
+  EXPECT_EQ(read(path), before);
+  pid_t child = fork();
+  if (child == 0) {
+    prepare(path);
+    diag::add_to_death_file("{\"third\"", 9);
+    raise(SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(files(), has_unnamed ? 1u : 2u);
+  EXPECT_EQ(read(path), before);
+}
+
+TEST_F(DeathFileTest, WhatFailsInTheMiddleIsSaidAtTheEndAndTheNextOneBeginsAnew) {
+  std::string path = folder + "/deaths";
+  ASSERT_TRUE(prepare(path));
+  signal(SIGXFSZ, SIG_IGN);
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  rlimit little = {4096, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &little), 0);
+  EXPECT_FALSE(write(std::string(100'000, ' ')));
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_NE(strstr(reason, "deaths' cannot be written: File too large"), nullptr) << reason;
+  EXPECT_EQ(files(), 0u);
+  ASSERT_TRUE(write("{}"));
+  EXPECT_EQ(read(path).size(), 26u);
 }
 
 // A pipe or a file that somebody has put where it is written is replaced: nobody waits for it, or gets its content.

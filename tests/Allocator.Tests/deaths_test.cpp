@@ -452,8 +452,8 @@ TEST_F(DeathsTest, RowsWithoutRoomAreCounted) {
   EXPECT_EQ(heap::deaths_without_room(), heap::kDeathRows / 8);
   EXPECT_EQ(heap::fields_without_room(), 1u);
   std::vector<heap::DeathRow> copy(heap::kDeathRows);
-  std::vector<heap::DeathFieldRow> copied_fields(heap::kDeathFieldRows);
-  size_t used = heap::copy_death_tables(copy.data(), copied_fields.data());
+  size_t used = heap::death_row_count();
+  heap::copy_death_rows(copy.data(), 0, heap::kDeathRows);
   row.stack = 1'000'000;
   while (heap::add_row_to(copy.data(), used, row)) row.stack++;
   EXPECT_EQ(used, heap::kDeathRows / 16 * 15);

@@ -1,6 +1,8 @@
 #include "core/knobs.h"
 
 #include <gtest/gtest.h>
+#include <stdio.h>
+#include <string.h>
 
 #include <string>
 #include <vector>
@@ -94,12 +96,25 @@ TEST(Knobs, DeathsSetOthers) {
   EXPECT_TRUE(core::knobs.stress.seed == 2 && !core::knobs.stress.moves());
   ASSERT_TRUE(read({"FREEHOLD_DEATHS=deaths", "FREEHOLD_STRESS=fault,seed:2"}, &error)) << error;
   EXPECT_TRUE(core::knobs.stress.moves());
-  for (std::string word : {"report", "off"}) {
-    EXPECT_FALSE(read({"FREEHOLD_DEATHS=deaths", ("FREEHOLD_RECLAIM=" + word).c_str()}, &error));
-    EXPECT_NE(error.find("FREEHOLD_DEATHS does not go with FREEHOLD_RECLAIM=" + word), std::string::npos) << error;
+  // What somebody has asked for is not overridden, and the error says who.
+  for (std::string given : {"FREEHOLD_RECLAIM=report", "FREEHOLD_RECLAIM=off", "FREEHOLD_DEBUG=1", "FREEHOLD_DEBUG=stacks", "FREEHOLD_SAMPLE=1000", "FREEHOLD_COMPACTION=1",
+                            "FREEHOLD_RECLAIM_CONCURRENT=true"}) {
+    EXPECT_FALSE(read({given.c_str(), "FREEHOLD_DEATHS=deaths"}, &error)) << given;
+    EXPECT_EQ(error.find("FREEHOLD_DEATHS does not go with " + given + ": "), 0u) << error;
+    std::string variable = given.substr(0, given.find('=')), instead = " Set " + variable + "=" + (variable == "FREEHOLD_RECLAIM" ? "manual" : "0") + " for the profile.";
+    EXPECT_NE(error.find(instead), std::string::npos) << error;
   }
-  EXPECT_FALSE(read({"FREEHOLD_DEATHS=deaths", "FREEHOLD_DEBUG=1"}, &error));
-  EXPECT_NE(error.find("FREEHOLD_DEATHS does not go with FREEHOLD_DEBUG"), std::string::npos) << error;
+  EXPECT_TRUE(read({"FREEHOLD_DEATHS=deaths", "FREEHOLD_RECLAIM=auto", "FREEHOLD_COMPACTION=0", "FREEHOLD_RECLAIM_CONCURRENT=0", "FREEHOLD_SAMPLE=0", "FREEHOLD_DEBUG=0"}, &error))
+      << error;
+  EXPECT_EQ(core::knobs.reclaim, core::Reclaim::kManual);
+  settings::Lookup published = [](const char* key, char* value, size_t capacity) {
+    snprintf(value, capacity, "report");
+    return strcmp(key, "System.Heap.Reclaim") == 0;
+  };
+  EXPECT_FALSE(read({"FREEHOLD_DEATHS=deaths", "FREEHOLD_RECLAIM="}, &error, published));
+  EXPECT_EQ(error.find("FREEHOLD_DEATHS does not go with the configuration setting System.Heap.Reclaim=report: "), 0u) << error;
+  EXPECT_NE(error.find("Set FREEHOLD_RECLAIM=manual"), std::string::npos) << error;
+  EXPECT_TRUE(read({"FREEHOLD_DEATHS=deaths", "FREEHOLD_RECLAIM=manual"}, &error, published)) << error;
   EXPECT_FALSE(read({("FREEHOLD_DEATHS=" + std::string(core::kPathAtMost, 'x')).c_str()}, &error));
   EXPECT_NE(error.find("FREEHOLD_DEATHS"), std::string::npos) << error;
 }

@@ -22,6 +22,7 @@ internal sealed class DeathMaker
         ["samples"] = 9_000,
         ["withoutRoom"] = 0,
         ["lost"] = 0,
+        ["untold"] = 0,
         ["longestInterval"] = 2_000_000,
         ["nanoseconds"] = 1_500_000_000,
     };

@@ -96,6 +96,38 @@ constexpr settings::Setting kRows[] = {
 constexpr const char* kOthers[] = {"FREEHOLD_MESH",  "FREEHOLD_NATIVE",  "FREEHOLD_PROFILE",  "FREEHOLD_JIT",
                                    "FREEHOLD_CLANG", "FREEHOLD_CLANGXX", "FREEHOLD_COMPILER", nullptr};
 
+// What a profile of deaths sets otherwise than somebody has asked for.
+struct Conflict {
+  const char* variable;
+  bool (*is_set)() noexcept;
+  const char *why, *instead;
+};
+constexpr Conflict kConflicts[] = {
+    {"FREEHOLD_DEBUG", []() noexcept { return knobs.debug; }, "each object would have pages of its own", "0"},
+    {"FREEHOLD_SAMPLE", []() noexcept { return knobs.sample != 0; }, "some objects would have pages of their own", "0"},
+    {"FREEHOLD_RECLAIM", []() noexcept { return !knobs.reclaims(); }, "each of its looks deletes what nothing reaches", "manual"},
+    {"FREEHOLD_RECLAIM_CONCURRENT", []() noexcept { return knobs.reclaim_concurrent; }, "its looks stop the threads", "0"},
+    {"FREEHOLD_COMPACTION", []() noexcept { return knobs.promotion; }, "objects keep their places", "0"},
+};
+
+// Who gives a setting its value, and which: the environment has the last word. False: nobody, it has its default.
+bool find_given(const char* variable, const char* const* environment, settings::Lookup lookup, char* text, size_t capacity) noexcept {
+  size_t length = strlen(variable);
+  for (; environment != nullptr && *environment != nullptr; environment++) {
+    const char* name = *environment;
+    if (strncmp(name, variable, length) != 0 || name[length] != '=' || name[length + 1] == 0) continue;
+    snprintf(text, capacity, "%s", name);
+    return true;
+  }
+  for (const settings::Setting& row : kRows) {
+    char value[256];
+    if (strcmp(row.variable, variable) != 0 || lookup == nullptr || *row.key == 0 || !lookup(row.key, value, sizeof value)) continue;
+    snprintf(text, capacity, "the configuration setting %s=%s", row.key, value);
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 constinit const settings::Table knob_table = {"FREEHOLD_", kOthers, kRows, sizeof kRows / sizeof kRows[0]};
@@ -103,16 +135,13 @@ constinit const settings::Table knob_table = {"FREEHOLD_", kOthers, kRows, sizeo
 bool read_knobs(const char* const* environment, settings::Lookup lookup, char* error, size_t capacity) noexcept {
   if (!knob_table.read(environment, lookup, error, capacity)) return false;
   if (!knobs.records_deaths()) return true;
-  if (knobs.debug) {
-    snprintf(error, capacity, "FREEHOLD_DEATHS does not go with FREEHOLD_DEBUG, which gives each object pages of its own. Set one of them.");
+  for (const Conflict& conflict : kConflicts) {
+    char given[300];
+    if (!conflict.is_set() || !find_given(conflict.variable, environment, lookup, given, sizeof given)) continue;
+    snprintf(error, capacity, "FREEHOLD_DEATHS does not go with %s: %s. Set %s=%s for the profile.", given, conflict.why, conflict.variable, conflict.instead);
     return false;
   }
-  if (knobs.reclaim == Reclaim::kReport || knobs.reclaim == Reclaim::kOff) {
-    snprintf(error, capacity, "FREEHOLD_DEATHS does not go with FREEHOLD_RECLAIM=%s: each of its looks reclaims what nothing reaches. Set one of them.",
-             knobs.reclaim == Reclaim::kOff ? "off" : "report");
-    return false;
-  }
-  // Each look deletes what nothing reaches, with the threads stopped; objects keep their places.
+  // Each look deletes what nothing reaches, with the threads stopped, also where `auto` was asked for; objects keep their places.
   knobs.reclaim = Reclaim::kManual;
   knobs.reclaim_concurrent = false;
   knobs.promotion = false;

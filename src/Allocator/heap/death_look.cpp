@@ -1,5 +1,6 @@
 #include "heap/death_look.h"
 
+#include <sched.h>
 #include <string.h>
 
 #include <algorithm>
@@ -43,6 +44,7 @@ struct State {
   bool begun = false;   // in the child of a fork too, which records nothing
   size_t next_row = 0;  // of fields, whose values are adopted first
   uint64_t (*clock)() = os::nanoseconds;
+  void (*between_pieces)() = nullptr;
   uint64_t looks = 0, last_look = 0, longest_interval = 0, nanoseconds = 0, next_notice = kLooksBeforeFirstNotice;
 
   static constexpr uint64_t kPlanned = UINT64_MAX;
@@ -250,7 +252,7 @@ struct Sorted {
 };
 bool is_told(const Sorted& sorted, DeathSample& sample) noexcept {
   if (is_deleted(reinterpret_cast<const void*>(sample.object))) {
-    if (sample.type != nullptr && !sample.adopted) add_death(row_of(sample, sample.type, DeathKind::kDeleted, sorted.now));
+    tell_deleted(sample, sorted.now);
     return true;
   }
   auto* object = reinterpret_cast<Object*>(sample.object);
@@ -262,6 +264,7 @@ bool is_told(const Sorted& sorted, DeathSample& sample) noexcept {
   describe_end(sorted.marking, sample, &row);
   // Static fields of threads that have ended are the runtime's.
   if (object->type->is_type()) add_death(row);
+  else add_untold_death_sample();
   return true;
 }
 
@@ -346,6 +349,7 @@ void look(const Marking& marking) noexcept {
   if (!records_deaths()) return;
   uint64_t now = thread_totals().allocated_bytes;
   DeathLock guard;
+  note_death_change();
   DeathSample* samples = death_samples();
   if (!watched.begin(death_sample_count() + kAdoptedAtMost) || !field_values.is_there() || !adoptable.is_there()) {
     drop_all_death_samples();
@@ -382,6 +386,40 @@ void look(const Marking& marking) noexcept {
   state.looks++;
   if (state.last_look != 0 && now > state.last_look) state.longest_interval = std::max(state.longest_interval, now - state.last_look);
   state.last_look = now;
+}
+
+// A copy of what is known, and how far it has come: rows of ends, rows of fields, samples that live.
+struct Copying {
+  DeathRow* rows;
+  DeathFieldRow* fields;
+  size_t next_row = 0, next_field = 0, next_sample = 0, used = 0;
+  uint64_t lost = 0, untold = 0;
+};
+
+void copy_sample(Copying& copying, const DeathSample& sample, uint64_t now) noexcept {
+  if (sample.adopted) {
+    DeathFieldRow* row = sample.held.fields != 0 ? row_of_field(sample, sample.held.type, sample.held.offset) : nullptr;
+    if (row != nullptr) copying.fields[index_of_field_row(row)].unfollowed++;
+  } else if (sample.type == nullptr || !sample.type->is_type()) {
+    copying.untold++;
+  } else if (!add_row_to(copying.rows, copying.used, row_of(sample, sample.type, DeathKind::kLives, now))) {
+    copying.lost++;
+  }
+}
+
+// The next `room` rows or samples; false: that is all.
+bool copy_some(Copying& copying, size_t room, uint64_t now) noexcept {
+  if (copying.next_row == 0) copying.used = death_row_count();
+  size_t rows = std::min(room, kDeathRows - copying.next_row);
+  copy_death_rows(copying.rows, copying.next_row, rows);
+  copying.next_row += rows;
+  room -= rows;
+  size_t fields = std::min(room, kDeathFieldRows - copying.next_field);
+  copy_field_rows(copying.fields, copying.next_field, fields);
+  copying.next_field += fields;
+  room -= fields;
+  for (; room != 0 && copying.next_sample < death_sample_count(); room--) copy_sample(copying, death_samples()[copying.next_sample++], now);
+  return copying.next_sample < death_sample_count() || copying.next_field < kDeathFieldRows;
 }
 
 }  // namespace
@@ -448,19 +486,40 @@ void look_at_deaths() noexcept {
   if (tells) give_deaths_notice();
 }
 
+void call_between_pieces(void (*function)()) noexcept { state.between_pieces = function; }
+
 void take_deaths(DeathRow* rows, DeathFieldRow* fields, DeathTotals* totals) noexcept {
-  DeathLock guard;
-  size_t used = copy_death_tables(rows, fields);
-  uint64_t now = thread_totals().allocated_bytes, lost = 0;
-  for (size_t i = 0; i < death_sample_count(); i++) {
-    const DeathSample& sample = death_samples()[i];
-    if (sample.adopted) {
-      DeathFieldRow* row = sample.held.fields != 0 ? row_of_field(sample, sample.held.type, sample.held.offset) : nullptr;
-      if (row != nullptr) fields[index_of_field_row(row)].unfollowed++;
-      continue;
+  // Threads that allocate wait for the lock in cooperative mode, and a stop waits for them: so it is held for a piece. If something else than births comes between, the copy begins anew; often
+  // that can only be where looks are short, as few samples live.
+  constexpr size_t kPiece = 1024;
+  constexpr int kTries = 4;
+  Copying copying = {rows, fields};
+  uint64_t changes = 0;
+  for (int tries = 0;;) {
+    {
+      DeathLock guard;
+      uint64_t now = thread_totals().allocated_bytes;
+      if (death_changes() != changes) {
+        changes = death_changes();
+        copying = {rows, fields};
+        tries++;
+      }
+      if (!copy_some(copying, tries < kTries ? kPiece : SIZE_MAX, now)) {
+        uint64_t evidence = lost_death_samples() + fields_without_room();
+        *totals = {now,
+                   state.looks,
+                   births(),
+                   births_without_room() + deaths_without_room() + evidence + copying.lost,
+                   evidence,
+                   untold_death_samples() + copying.untold,
+                   state.longest_interval,
+                   state.nanoseconds};
+        break;
+      }
     }
-    if (sample.type == nullptr || !sample.type->is_type()) continue;
-    if (!add_row_to(rows, used, row_of(sample, sample.type, DeathKind::kLives, now))) lost++;
+    if (state.between_pieces != nullptr) state.between_pieces();
+    // Whoever waits for the lock gets it.
+    sched_yield();
   }
   for (size_t i = 0; i < kDeathFieldRows; i++) {
     if (fields[i].type == nullptr) continue;
@@ -468,8 +527,6 @@ void take_deaths(DeathRow* rows, DeathFieldRow* fields, DeathTotals* totals) noe
     fields[i].number = reference.number;
     fields[i].of = reference.of;
   }
-  uint64_t evidence = lost_death_samples() + fields_without_room();
-  *totals = {now, state.looks, births(), births_without_room() + deaths_without_room() + evidence + lost, evidence, state.longest_interval, state.nanoseconds};
 }
 
 }  // namespace freehold::heap

@@ -26,11 +26,14 @@ uint64_t look_interval(uint64_t live, uint64_t allocated, uint64_t worked, uint6
 
 // For tests: what looks are timed with, before begin_deaths().
 void set_look_clock(uint64_t (*nanoseconds)()) noexcept;
+// For tests: is called in take_deaths() where nobody holds the lock.
+void call_between_pieces(void (*function)()) noexcept;
 
 // System.DeathTotals has the same layout.
 struct DeathTotals {
   uint64_t allocated, looks, samples, without_room;  // bytes; the last two: objects
   uint64_t lost;                                     // samples, and sights of fields, that can have spoken against a field, and found no room
+  uint64_t untold;                                   // samples that are in no row, as no look has learnt their types yet, or none will
   uint64_t longest_interval;                         // bytes that were allocated between two looks
   uint64_t nanoseconds;                              // that looks took, marking and deletion with them
 };

@@ -24,7 +24,7 @@ os::Lock lock;  // guards what follows, but for `records`
 struct State {
   os::GrowingMemory memory{kSamplesAtMost * sizeof(DeathSample), kStep};
   size_t count = 0, adopted = 0;
-  uint64_t births = 0, without_room = 0, lost = 0;
+  uint64_t births = 0, without_room = 0, lost = 0, untold = 0, changes = 0;
   std::atomic<bool> records{false};
 
   void release() noexcept { memory.release(); }
@@ -74,12 +74,16 @@ void note_birth(core::Object* object, uint64_t weight) noexcept {
 
 DeathSample* death_samples() noexcept { return reinterpret_cast<DeathSample*>(state.memory.start()); }
 size_t death_sample_count() noexcept { return state.count; }
+uint64_t death_changes() noexcept { return state.changes; }
+void note_death_change() noexcept { state.changes++; }
 void drop_death_sample(size_t index) noexcept {
+  note_death_change();
   if (death_samples()[index].adopted) state.adopted--;
   state.count--;
   if (index != state.count) death_samples()[index] = death_samples()[state.count];
 }
 void drop_all_death_samples() noexcept {
+  note_death_change();
   state.lost += state.count;
   state.count = state.adopted = 0;
 }
@@ -93,6 +97,8 @@ size_t adopted_count() noexcept { return state.adopted; }
 uint64_t births() noexcept { return state.births; }
 uint64_t births_without_room() noexcept { return state.without_room; }
 uint64_t lost_death_samples() noexcept { return state.lost; }
+uint64_t untold_death_samples() noexcept { return state.untold; }
+void add_untold_death_sample() noexcept { state.untold++; }
 
 DeathRow row_of(const DeathSample& sample, const core::MethodTable* type, DeathKind kind, uint64_t now) noexcept {
   return {type,
@@ -109,6 +115,12 @@ DeathRow row_of(const DeathSample& sample, const core::MethodTable* type, DeathK
           now > sample.born ? now - sample.born : 0};
 }
 
+void tell_deleted(const DeathSample& sample, uint64_t now) noexcept {
+  if (sample.adopted) return;
+  if (sample.type != nullptr) add_death(row_of(sample, sample.type, DeathKind::kDeleted, now));
+  else add_untold_death_sample();
+}
+
 void refresh_death_samples() noexcept {
   if (!records_deaths()) return;
   uint64_t now = thread_totals().allocated_bytes;
@@ -117,7 +129,7 @@ void refresh_death_samples() noexcept {
     DeathSample& sample = death_samples()[i];
     Holding& held = sample.held;
     if (is_gone(sample.object)) {
-      if (sample.type != nullptr && !sample.adopted) add_death(row_of(sample, sample.type, DeathKind::kDeleted, now));
+      tell_deleted(sample, now);
       drop_death_sample(i);
       continue;
     }

@@ -77,6 +77,8 @@ void note_birth(core::Object* object, uint64_t weight) noexcept;
 // The caller holds the lock.
 DeathSample* death_samples() noexcept;
 size_t death_sample_count() noexcept;
+uint64_t death_changes() noexcept;  // how often something else than births has changed samples or tables: with the threads stopped
+void note_death_change() noexcept;
 void drop_death_sample(size_t index) noexcept;  // the last one takes its place
 void drop_all_death_samples() noexcept;         // counted as lost: what they would have said can have spoken against a field
 // With the threads stopped, in a look: a sample of weight 0. False: there are kAdoptedAtMost, or there is no memory.
@@ -85,9 +87,15 @@ size_t adopted_count() noexcept;
 uint64_t births() noexcept;
 uint64_t births_without_room() noexcept;
 uint64_t lost_death_samples() noexcept;
+// Samples that have gone without a row, as nobody has learnt their types: deleted by the program before a look, or static fields of threads.
+uint64_t untold_death_samples() noexcept;
+void add_untold_death_sample() noexcept;
 
 // The row of a sample that ends so, or has not ended; what it says of holders is left empty. `now`: bytes that all threads have allocated.
 DeathRow row_of(const DeathSample& sample, const core::MethodTable* type, DeathKind kind, uint64_t now) noexcept;
+
+// Of one that the program has deleted.
+void tell_deleted(const DeathSample& sample, uint64_t now) noexcept;
 
 // With the threads stopped, before addresses are used again: what is deleted is dropped, names are made current.
 void refresh_death_samples() noexcept;

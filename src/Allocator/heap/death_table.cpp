@@ -119,15 +119,14 @@ bool may_have_field_row(const core::MethodTable* type) noexcept {
 size_t index_of_field_row(const DeathFieldRow* row) noexcept { return static_cast<size_t>(row - state.field_table()); }
 DeathFieldRow& field_row_at(size_t index) noexcept { return state.field_table()[index]; }
 
-size_t copy_death_tables(DeathRow* rows, DeathFieldRow* fields) noexcept {
-  if (state.memory == nullptr) {
-    memset(rows, 0, kRowBytes);
-    memset(fields, 0, kFieldBytes);
-    return 0;
-  }
-  memcpy(rows, state.row_table(), kRowBytes);
-  memcpy(fields, state.field_table(), kFieldBytes);
-  return state.rows;
+size_t death_row_count() noexcept { return state.rows; }
+void copy_death_rows(DeathRow* rows, size_t first, size_t count) noexcept {
+  if (state.memory == nullptr) memset(rows + first, 0, count * sizeof(DeathRow));
+  else memcpy(rows + first, state.row_table() + first, count * sizeof(DeathRow));
+}
+void copy_field_rows(DeathFieldRow* rows, size_t first, size_t count) noexcept {
+  if (state.memory == nullptr) memset(rows + first, 0, count * sizeof(DeathFieldRow));
+  else memcpy(rows + first, state.field_table() + first, count * sizeof(DeathFieldRow));
 }
 
 // Some rows stay free, so that lookups end soon: threads wait meanwhile.

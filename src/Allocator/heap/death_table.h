@@ -75,8 +75,10 @@ bool may_have_field_row(const core::MethodTable* type) noexcept;                
 size_t index_of_field_row(const DeathFieldRow* row) noexcept;
 DeathFieldRow& field_row_at(size_t index) noexcept;
 
-// Copies for somebody who goes on to read them: `rows` and `fields` have room for the tables. Returns how many rows are used.
-size_t copy_death_tables(DeathRow* rows, DeathFieldRow* fields) noexcept;
+// Copies of parts, into tables of the same size, for somebody who goes on to read them.
+size_t death_row_count() noexcept;
+void copy_death_rows(DeathRow* rows, size_t first, size_t count) noexcept;
+void copy_field_rows(DeathFieldRow* rows, size_t first, size_t count) noexcept;
 // Adds to such a copy. False: there is no room.
 bool add_row_to(DeathRow* rows, size_t& used, const DeathRow& row) noexcept;
 uint64_t deaths_without_room() noexcept;

@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <utility>
 
 #include "core/arena.h"
@@ -129,7 +130,7 @@ int32_t freehold_reports_leaks() noexcept { return freehold::core::knobs.reports
 
 int32_t freehold_records_deaths() noexcept { return freehold::heap::records_deaths() ? 1 : 0; }
 
-void freehold_leave_out_of_deaths() noexcept { freehold::heap::thread_heap.is_not_sampled = true; }
+int32_t freehold_leave_out_of_deaths(int32_t out) noexcept { return std::exchange(freehold::heap::thread_heap.is_not_sampled, out != 0) ? 1 : 0; }
 
 // The sizes of the tables are those of heap/death_table.h.
 void freehold_take_deaths(void* rows, void* fields, void* totals) noexcept {
@@ -137,12 +138,16 @@ void freehold_take_deaths(void* rows, void* fields, void* totals) noexcept {
   take_deaths(static_cast<DeathRow*>(rows), static_cast<DeathFieldRow*>(fields), static_cast<DeathTotals*>(totals));
 }
 
-int32_t freehold_write_deaths(const char* json, int64_t length) noexcept {
+void freehold_add_to_deaths(const char* json, int64_t length) noexcept { freehold::diag::add_to_death_file(json, static_cast<size_t>(length)); }
+
+void freehold_end_deaths(int32_t keep) noexcept {
+  static char told[512];
   char reason[512], text[1024];
-  if (freehold::diag::write_death_file(json, static_cast<size_t>(length), reason, sizeof reason)) return 1;
+  // A full disk is the same each time.
+  if (freehold::diag::end_death_file(keep != 0, reason, sizeof reason) || strcmp(reason, told) == 0) return;
+  memcpy(told, reason, sizeof told);
   snprintf(text, sizeof text, "Freehold: FREEHOLD_DEATHS: %s.\n", reason);
   freehold::os::write_error(text);
-  return 0;
 }
 
 void freehold_call_at_exit(void* function) noexcept {

@@ -11,6 +11,7 @@ internal readonly struct DeathTotals
     internal readonly long Samples;
     internal readonly long WithoutRoom;
     internal readonly long Lost;
+    internal readonly long Untold;
     internal readonly long LongestInterval;
     internal readonly long Nanoseconds;
 }

@@ -100,6 +100,7 @@ internal static class DeathFile
             Samples = Count(root, "samples"),
             WithoutRoom = Count(root, "withoutRoom"),
             Lost = Count(root, "lost"),
+            Untold = Count(root, "untold"),
             LongestInterval = Count(root, "longestInterval"),
             Nanoseconds = Count(root, "nanoseconds"),
             Types = types,

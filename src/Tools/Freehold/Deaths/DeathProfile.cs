@@ -25,6 +25,9 @@ internal sealed class DeathProfile
     /// <summary>Of these, and of what was seen of fields, what can have spoken against a field.</summary>
     public required long Lost { get; init; }
 
+    /// <summary>Sampled objects that are in no row: no look has learnt their types.</summary>
+    public required long Untold { get; init; }
+
     /// <summary>Bytes that were allocated between two looks, at most.</summary>
     public required long LongestInterval { get; init; }
 

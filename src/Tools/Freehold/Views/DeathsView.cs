@@ -78,6 +78,7 @@ internal static class DeathsView
             writer.WriteNumber("samples", profile.Samples);
             writer.WriteNumber("withoutRoom", profile.WithoutRoom);
             writer.WriteNumber("lost", profile.Lost);
+            writer.WriteNumber("untold", profile.Untold);
             writer.WriteNumber("longestIntervalBytes", profile.LongestInterval);
             writer.WriteNumber("lookNanoseconds", profile.Nanoseconds);
             writer.WriteStartArray("sites");

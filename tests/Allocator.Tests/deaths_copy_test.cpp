@@ -14,7 +14,7 @@ void expect_all_told(uint64_t in_rows, const heap::DeathTotals& totals) { EXPECT
 
 class DeathCopyTest : public DeathsTest {
  protected:
-  static inline int pieces, changes;
+  static inline int pieces;
 
   void TearDown() override {
     heap::call_between_pieces(nullptr);
@@ -60,7 +60,7 @@ TEST_F(DeathCopyTest, ALookBetweenTwoPiecesLosesNothing) {
   static uint64_t* elements;
   elements = live(kLive);
   look();
-  for (int when : {1, 40, 70, 82, 84}) {
+  for (int when : {1, 40, 66, 79, 81}) {
     static int at;
     at = when;
     pieces = 0;
@@ -147,6 +147,7 @@ class DeathThreadsTest : public DeathCopyTest {
  protected:
   static constexpr size_t kThreads = 3, kSlots = 64;
   static inline std::shared_mutex running;  // a thread in cooperative mode has it
+  static inline std::atomic<bool> stops{false};
   static inline uint64_t slots[kThreads][kSlots];
 
   void SetUp() override {
@@ -154,8 +155,10 @@ class DeathThreadsTest : public DeathCopyTest {
     static heap::RootSupport support;
     support = kSupport;
     support.stop = [](void (*stopped)(void*), void* argument) {
+      stops = true;
       std::unique_lock guard(running);
       stopped(argument);
+      stops = false;
       return true;
     };
     heap::set_root_support(&support);
@@ -174,6 +177,7 @@ class DeathThreadsTest : public DeathCopyTest {
     heap::thread_heap.is_not_sampled = true;
     std::mt19937_64 random(number + 1);
     while (!end) {
+      while (stops) std::this_thread::yield();
       std::shared_lock guard(running);
       for (int i = 0; i < 32; i++) {
         auto* object = allocate_with(&context, &node_type.table);

@@ -315,11 +315,13 @@ public sealed class DeathFileTests : IDisposable
         DeathMaker made = Known();
         made.Content["atExit"] = false;
         made.Content["withoutRoom"] = 7;
+        made.Content["untold"] = 9;
         string file = Write(made.ToBytes());
         (int code, string output, string error) = await RunningProgram.ToolAsync("deaths", file, "--json");
         Assert.True(code == 0, error);
         JsonElement root = JsonDocument.Parse(output).RootElement, child = root.GetProperty("sites")[0];
         Assert.False(root.GetProperty("atExit").GetBoolean());
+        Assert.Equal(9, root.GetProperty("untold").GetInt64());
         Assert.Equal("owned", child.GetProperty("advice").GetString());
         Assert.Equal((60, 10_000), (child.GetProperty("seenAlive").GetInt64(), child.GetProperty("aliveUntilBytes").GetInt64()));
         JsonElement field = Assert.Single(root.GetProperty("fields").EnumerateArray());

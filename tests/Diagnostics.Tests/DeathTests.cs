@@ -91,6 +91,22 @@ public sealed class DeathTests : IDisposable
         Assert.Equal(process.Id, profile.GetProperty("process").GetInt64());
     }
 
+    /// <summary>What is written has thousands of rows, and the heap is nearly full: the program and the profile come to their ends.</summary>
+    [Fact]
+    public async Task AFullHeapHasRoomForIt()
+    {
+        Outcome outcome = Published.Plain.Run(new Dictionary<string, string> { ["FREEHOLD_DEATHS"] = File, ["FREEHOLD_STRESS"] = Seed, ["FREEHOLD_HEAP_LIMIT"] = "64M" }, s_limit, "deaths-without-room");
+        Succeeds(outcome);
+        JsonElement profile = await ReadAsync(File);
+        Assert.True(profile.GetProperty("atExit").GetBoolean());
+        Assert.Equal(0, profile.GetProperty("withoutRoom").GetInt64());
+        JsonElement[] sites = [.. profile.GetProperty("sites").EnumerateArray()];
+        Assert.True(sites.Length > 8_000, $"{sites.Length} sites");
+        Assert.Equal(profile.GetProperty("samples").GetInt64(), profile.GetProperty("untold").GetInt64() + sites.Sum(site => site.GetProperty("dead").GetInt64() + site.GetProperty("alive").GetInt64() + site.GetProperty("deleted").GetInt64()));
+        // The thread that writes runs the program's handlers too.
+        Assert.Contains(sites, site => site.GetProperty("type").GetString()!.EndsWith("+Noticed", StringComparison.Ordinal));
+    }
+
     [Fact]
     public async Task AChildOfAForkLeavesTheFileToItsParent()
     {
@@ -111,12 +127,15 @@ public sealed class DeathTests : IDisposable
         Assert.Contains("cannot be written: No such file or directory.", outcome.Error, StringComparison.Ordinal);
     }
 
-    [Fact]
-    public void DebugModeIsRefused()
+    [Theory]
+    [InlineData("FREEHOLD_DEBUG", "1")]
+    [InlineData("FREEHOLD_SAMPLE", "1000")]
+    [InlineData("FREEHOLD_COMPACTION", "1")]
+    public void WhatIsSetOtherwiseIsRefused(string variable, string value)
     {
-        Outcome outcome = Published.Plain.Run(new Dictionary<string, string> { ["FREEHOLD_DEATHS"] = File, ["FREEHOLD_DEBUG"] = "1" }, s_limit, "deaths");
+        Outcome outcome = Published.Plain.Run(new Dictionary<string, string> { ["FREEHOLD_DEATHS"] = File, [variable] = value }, s_limit, "deaths");
         Assert.NotEqual(0, outcome.ExitCode);
-        Assert.Contains("FREEHOLD_DEATHS does not go with FREEHOLD_DEBUG", outcome.Error, StringComparison.Ordinal);
+        Assert.Contains($"FREEHOLD_DEATHS does not go with {variable}={value}: ", outcome.Error, StringComparison.Ordinal);
         Assert.False(System.IO.File.Exists(File));
     }
 

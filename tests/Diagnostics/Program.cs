@@ -16,6 +16,7 @@ var verbs = new Dictionary<string, Action>
     ["deaths-short"] = Deaths.RunShort,
     ["deaths-for-ever"] = Deaths.RunForEver,
     ["deaths-fork"] = Deaths.Fork,
+    ["deaths-without-room"] = ManyDeaths.Run,
     ["events"] = Events.OfTheHeap,
     ["leak-events"] = Events.Leaks,
     ["pressure-events"] = Events.Pressure,

@@ -93,9 +93,9 @@ TEST(Knobs, DeathsSetOthers) {
   EXPECT_FALSE(core::knobs.reclaim_concurrent || core::knobs.promotion);
   // A seed alone is that of the samples.
   ASSERT_TRUE(read({"FREEHOLD_DEATHS=deaths", "FREEHOLD_STRESS=seed:2"}, &error)) << error;
-  EXPECT_TRUE(core::knobs.stress.seed == 2 && !core::knobs.stress.moves());
+  EXPECT_TRUE(core::knobs.stress.seed == 2 && !core::knobs.stress.moves() && !core::knobs.promotion);
   ASSERT_TRUE(read({"FREEHOLD_DEATHS=deaths", "FREEHOLD_STRESS=fault,seed:2"}, &error)) << error;
-  EXPECT_TRUE(core::knobs.stress.moves());
+  EXPECT_TRUE(core::knobs.stress.moves() && core::knobs.promotion);
   // What somebody has asked for is not overridden, and the error says who.
   for (std::string given : {"FREEHOLD_RECLAIM=report", "FREEHOLD_RECLAIM=off", "FREEHOLD_DEBUG=1", "FREEHOLD_DEBUG=stacks", "FREEHOLD_SAMPLE=1000", "FREEHOLD_COMPACTION=1",
                             "FREEHOLD_RECLAIM_CONCURRENT=true"}) {

@@ -144,9 +144,10 @@ bool read_knobs(const char* const* environment, settings::Lookup lookup, char* e
   // Each look deletes what nothing reaches, with the threads stopped, also where `auto` was asked for; objects keep their places.
   knobs.reclaim = Reclaim::kManual;
   knobs.reclaim_concurrent = false;
-  knobs.promotion = false;
   // It is that of the samples then.
   if (knobs.stress.only_seed) knobs.stress.promote = 0;
+  // For tests they do move.
+  if (!knobs.stress.moves()) knobs.promotion = false;
   return true;
 }
 

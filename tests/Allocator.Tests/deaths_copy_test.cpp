@@ -188,15 +188,9 @@ class DeathThreadsTest : public DeathCopyTest {
         }
         uint64_t& slot = slots[number][random() % kSlots];
         switch (random() % 4) {
-          case 0:
-            slot = 0;
-            break;
-          case 1:
-            set(object, 1 + random() % 3, reinterpret_cast<Object*>(slot));
-            [[fallthrough]];
-          case 2:
-            slot = address(object);
-            break;
+          case 0: slot = 0; break;
+          case 1: set(object, 1 + random() % 3, reinterpret_cast<Object*>(slot)); [[fallthrough]];
+          case 2: slot = address(object); break;
           default:
             if (slot != 0) set(reinterpret_cast<Object*>(slot), 1 + random() % 3, object);
         }

@@ -97,14 +97,17 @@ TEST(Knobs, DeathsSetOthers) {
   ASSERT_TRUE(read({"FREEHOLD_DEATHS=deaths", "FREEHOLD_STRESS=fault,seed:2"}, &error)) << error;
   EXPECT_TRUE(core::knobs.stress.moves() && core::knobs.promotion);
   // What somebody has asked for is not overridden, and the error says who.
-  for (std::string given : {"FREEHOLD_RECLAIM=report", "FREEHOLD_RECLAIM=off", "FREEHOLD_DEBUG=1", "FREEHOLD_DEBUG=stacks", "FREEHOLD_SAMPLE=1000", "FREEHOLD_COMPACTION=1",
-                            "FREEHOLD_RECLAIM_CONCURRENT=true"}) {
+  for (std::string given : {"FREEHOLD_RECLAIM=report", "FREEHOLD_RECLAIM=off", "FREEHOLD_DEBUG=1", "FREEHOLD_DEBUG=stacks", "FREEHOLD_SAMPLE=1000",
+                            "FREEHOLD_COMPACTION=1", "FREEHOLD_RECLAIM_CONCURRENT=true"}) {
     EXPECT_FALSE(read({given.c_str(), "FREEHOLD_DEATHS=deaths"}, &error)) << given;
     EXPECT_EQ(error.find("FREEHOLD_DEATHS does not go with " + given + ": "), 0u) << error;
-    std::string variable = given.substr(0, given.find('=')), instead = " Set " + variable + "=" + (variable == "FREEHOLD_RECLAIM" ? "manual" : "0") + " for the profile.";
+    std::string variable = given.substr(0, given.find('=')),
+                instead = " Set " + variable + "=" + (variable == "FREEHOLD_RECLAIM" ? "manual" : "0") + " for the profile.";
     EXPECT_NE(error.find(instead), std::string::npos) << error;
   }
-  EXPECT_TRUE(read({"FREEHOLD_DEATHS=deaths", "FREEHOLD_RECLAIM=auto", "FREEHOLD_COMPACTION=0", "FREEHOLD_RECLAIM_CONCURRENT=0", "FREEHOLD_SAMPLE=0", "FREEHOLD_DEBUG=0"}, &error))
+  EXPECT_TRUE(read(
+      {"FREEHOLD_DEATHS=deaths", "FREEHOLD_RECLAIM=auto", "FREEHOLD_COMPACTION=0", "FREEHOLD_RECLAIM_CONCURRENT=0", "FREEHOLD_SAMPLE=0", "FREEHOLD_DEBUG=0"},
+      &error))
       << error;
   EXPECT_EQ(core::knobs.reclaim, core::Reclaim::kManual);
   settings::Lookup published = [](const char* key, char* value, size_t capacity) {

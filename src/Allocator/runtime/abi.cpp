@@ -130,7 +130,7 @@ int32_t freehold_reports_leaks() noexcept { return freehold::core::knobs.reports
 
 int32_t freehold_records_deaths() noexcept { return freehold::heap::records_deaths() ? 1 : 0; }
 
-int32_t freehold_leave_out_of_deaths(int32_t out) noexcept { return std::exchange(freehold::heap::thread_heap.is_not_sampled, out != 0) ? 1 : 0; }
+int32_t freehold_leave_out_of_deaths(int32_t leave) noexcept { return std::exchange(freehold::heap::thread_heap.is_not_sampled, leave != 0) ? 1 : 0; }
 
 // The sizes of the tables are those of heap/death_table.h.
 void freehold_take_deaths(void* rows, void* fields, void* totals) noexcept {

@@ -79,8 +79,23 @@ internal sealed class DeathMaker
     public DeathMaker Field(int type, long offset, long held, long shared = 0, long died = 0, long survived = 0, long replaced = 0, long moved = 0, long emptied = 0, long? objects = null, long followed = 0, long unfollowed = 0,
         long number = 1, long of = 1)
     {
-        _fields.Add(new JsonObject { ["type"] = type, ["offset"] = offset, ["objects"] = objects ?? held, ["held"] = held, ["shared"] = shared, ["died"] = died, ["survived"] = survived, ["replaced"] = replaced, ["moved"] = moved, ["emptied"] = emptied,
-            ["followed"] = followed, ["unfollowed"] = unfollowed, ["number"] = number, ["of"] = of });
+        _fields.Add(new JsonObject
+        {
+            ["type"] = type,
+            ["offset"] = offset,
+            ["objects"] = objects ?? held,
+            ["held"] = held,
+            ["shared"] = shared,
+            ["died"] = died,
+            ["survived"] = survived,
+            ["replaced"] = replaced,
+            ["moved"] = moved,
+            ["emptied"] = emptied,
+            ["followed"] = followed,
+            ["unfollowed"] = unfollowed,
+            ["number"] = number,
+            ["of"] = of
+        });
         return this;
     }
 

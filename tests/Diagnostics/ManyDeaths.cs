@@ -72,7 +72,7 @@ internal static class ManyDeaths
     {
         if (depth == 0)
         {
-            return new byte[Size].Length;
+            return Make().Length;
         }
 
         return (way >> (depth - 1) & 1) == 0 ? Left(way, depth - 1) + 1 : Right(way, depth - 1) + 2;
@@ -83,11 +83,14 @@ internal static class ManyDeaths
     {
         if (depth == 0)
         {
-            return new byte[Size].Length;
+            return Make().Length;
         }
 
         return (way >> (depth - 1) & 1) == 0 ? Left(way, depth - 1) + 3 : Right(way, depth - 1) + 4;
     }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static byte[] Make() => new byte[Size];
 
     private static class Kept
     {

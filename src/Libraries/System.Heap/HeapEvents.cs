@@ -55,6 +55,15 @@ internal static class HeapEvents
         }
     }
 
+    /// <summary>From now on the thread writes the file of deaths, when there is more to say.</summary>
+    internal static void ListenToDeaths()
+    {
+        lock (s_lock)
+        {
+            Listen(Notice.Deaths);
+        }
+    }
+
     private static void Listen(uint notices)
     {
         if (!Heap.IsManual)
@@ -84,6 +93,11 @@ internal static class HeapEvents
                 if (HeapEventSource.IsPossible && (notice.Notices & Notice.Trace) != 0)
                 {
                     HeapEventSource.WriteTraces();
+                }
+
+                if ((notice.Notices & Notice.Deaths) != 0)
+                {
+                    DeathProfile.Write(last: false);
                 }
 
                 if ((notice.Notices & Notice.Pressure) != 0 && Volatile.Read(ref s_pressure) is { } pressure)

@@ -539,6 +539,14 @@ class RandomDeathsTest : public TimedDeathsTest {
     knobs.stress.seed = core::Stress{}.seed;
   }
 };
+// A second thread's look begins a microsecond behind another's, and a megabyte was allocated meanwhile: not as much as a program that allocates so fast all the time, which had no look any more.
+TEST_F(RandomDeathsTest, LooksBehindEachOtherAreNotTheLast) {
+  EXPECT_GE(looks_in(5), 1);
+  for (size_t i = 0; i < (1 << 20) / 40; i++) plain();
+  clock_now += 1'000;
+  look();
+  EXPECT_GE(looks_in(600), 1);
+}
 // 20 MB apart.
 TEST_F(RandomDeathsTest, LooksThatTakeLongAreRare) {
   int looks = looks_in(200);

@@ -54,6 +54,8 @@ public sealed class FixTests
     [Theory]
     [InlineData("int?", "l.Count > 1 ? l[0] : null")]
     [InlineData("long", "l.Count")]
+    [InlineData("Version", "new(l.Count, l[0])")]
+    [InlineData("Version", "(new(l.Count, l[0]))")]
     [InlineData("int[]", "[l[0], l[1]]")]
     [InlineData("Func<int>", "l.Count switch { 0 => null, int n => () => n }")]
     public Task AResultHasTheTypeThatItIsReturnedWith(string type, string value) => Source.Fix<HeapAnalyzer, DropFix>(

@@ -32,6 +32,7 @@ public sealed class RuleTests
     [InlineData("static Node New => new Node(); void M() { Heap.Delete(New); }")]
     [InlineData("void M() { Action f = static () => { }; {|FH1006:Heap.Delete(f)|}; }")]
     [InlineData("static void S() { } void M() { Action f = S; {|FH1006:Heap.Delete(f)|}; }")]
+    [InlineData("static void S() { } void M() { var f = new Action(S); Heap.Delete(f); Action g = new(static () => { }); Heap.Delete(g); }")]
     [InlineData("void I() { } void M(Node a) { Action f = I; Heap.Delete(f); Action g = () => a.Use(); Heap.Delete(g); }")]
     // FH1007: pooled.
     [InlineData("void M() { byte[] a = ArrayPool<byte>.Shared.Rent(9); {|FH1007:Heap.Delete(a)|}; }")]

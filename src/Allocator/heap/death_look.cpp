@@ -463,13 +463,18 @@ uint64_t look_interval(uint64_t live, uint64_t allocated, uint64_t worked, uint6
 void look_at_deaths() noexcept {
   thread_heap.look_at = 0;
   if (!state.begun) return;
-  uint64_t begun = state.clock(), worked = begun - state.ended.load(std::memory_order_relaxed);
+  // Another thread's look may have ended just now, or end between these: then little was worked, and much is allocated while this one waits for its stop. So an interval is not much longer than the last one.
+  constexpr uint64_t kLonger = 16;
+  auto since = [](uint64_t now, uint64_t then) noexcept { return now > then ? now - then : 0; };
+  uint64_t begun = state.clock(), worked = since(begun, state.ended.load(std::memory_order_relaxed));
+  uint64_t allocated = since(thread_totals().allocated_bytes, state.allocated_then.load(std::memory_order_relaxed));
   reclaim();
   uint64_t ended = state.clock();
   ThreadTotals totals = thread_totals();
   // What a test looks at does not depend on how busy the machine is.
   if (has_given_seed()) worked = 0;
-  uint64_t interval = look_interval(totals.live_bytes(), totals.allocated_bytes - state.allocated_then.load(std::memory_order_relaxed), worked, ended - begun);
+  uint64_t interval = look_interval(totals.live_bytes(), allocated, worked, since(ended, begun));
+  interval = std::min(interval, std::max(totals.live_bytes(), kLonger * state.interval.load(std::memory_order_relaxed)));
   state.ended.store(ended, std::memory_order_relaxed);
   state.allocated_then.store(totals.allocated_bytes, std::memory_order_relaxed);
   state.interval.store(interval, std::memory_order_relaxed);

@@ -14,11 +14,7 @@ namespace {
 constexpr uint32_t kOldest = 2;
 
 // The iterator's registers, behind its first members in all versions. That their place of execution is the iterator's own shows that they are there.
-RegisterDisplay* registers_of(StackIterator* iterator) noexcept {
-  auto* display = reinterpret_cast<RegisterDisplay*>(iterator->rest);
-  return display->ip == iterator->ip ? display : nullptr;
-}
-static_assert(offsetof(StackIterator, rest) == 32);
+RegisterDisplay* registers_of(StackIterator* iterator) noexcept { return iterator->registers.ip == iterator->ip ? &iterator->registers : nullptr; }
 
 // The frame that the iterator is at. False: nothing is known of it.
 bool describe(StackIterator* iterator, const Thread& thread, heap::FrameSeen* frame, MethodInfo* method) noexcept {

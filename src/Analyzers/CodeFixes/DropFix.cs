@@ -98,7 +98,14 @@ public sealed class DropFix : CodeFixProvider
             return null;
         }
 
-        return SymbolEqualityComparer.Default.Equals(info.Type, type) ? "var" : type.ToMinimalDisplayString(model, value.SpanStart);
+        ExpressionSyntax inner = value;
+        while (inner is ParenthesizedExpressionSyntax parenthesized)
+        {
+            inner = parenthesized.Expression;
+        }
+
+        // 'new(…)' has the type that it is converted to, but gives a 'var' none.
+        return SymbolEqualityComparer.Default.Equals(info.Type, type) && inner is not ImplicitObjectCreationExpressionSyntax ? "var" : type.ToMinimalDisplayString(model, value.SpanStart);
     }
 
     private static BlockSyntax WithScope(BlockSyntax block, LocalDeclarationStatementSyntax declaration)

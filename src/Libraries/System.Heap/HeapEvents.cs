@@ -95,11 +95,6 @@ internal static class HeapEvents
                     HeapEventSource.WriteTraces();
                 }
 
-                if ((notice.Notices & Notice.Deaths) != 0)
-                {
-                    DeathProfile.Write(last: false);
-                }
-
                 if ((notice.Notices & Notice.Pressure) != 0 && Volatile.Read(ref s_pressure) is { } pressure)
                 {
                     MemoryPressureEventArgs arguments = next;
@@ -111,6 +106,12 @@ internal static class HeapEvents
                 if ((notice.Notices & Notice.Growth) != 0 && Volatile.Read(ref s_leaks) is { } leaks && LeakReport.Find() is { Count: > 0 } report)
                 {
                     Raise(leaks, report);
+                }
+
+                // Behind the handlers, which may make room.
+                if ((notice.Notices & Notice.Deaths) != 0)
+                {
+                    DeathProfile.Write(last: false);
                 }
             }
             catch (Exception exception) when (exception is OutOfMemoryException or InsufficientMemoryException)

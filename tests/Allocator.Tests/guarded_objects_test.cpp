@@ -377,6 +377,34 @@ TEST_F(GuardedTest, APageThatTheSystemDoesNotTakeBehavesAsAlive) {
   expect_valid("not taken");
 }
 
+TEST_F(GuardedTest, AWindowIsWatchedOnceAndWhatIsNotWatchedWhenItGoes) {
+  if (!heap::is_watching()) GTEST_SKIP() << "no userfaultfd";
+  constexpr size_t kPages = core::kWindowSize / core::kPageSize;
+  auto fill_window = [this] {
+    std::vector<Object*> objects;
+    while (objects.size() < kPages) objects.push_back(node());
+    return objects;
+  };
+  auto delete_all = [](const std::vector<Object*>& objects) {
+    uint64_t before = os::call_count(os::Call::kRegister);
+    for (Object* object : objects) {
+      EXPECT_EQ(heap::delete_object(object), DeleteResult::kDeleted);
+      EXPECT_FALSE(is_readable(object));
+    }
+    return os::call_count(os::Call::kRegister) - before;
+  };
+  uint64_t before = os::call_count(os::Call::kRegister);
+  std::vector<Object*> objects = fill_window();
+  EXPECT_EQ(os::call_count(os::Call::kRegister) - before, 1u);
+  EXPECT_EQ(delete_all(objects), 0u);
+  os::inject_failures("register:1,madvise:1");  // it is touched page by page, and not watched
+  objects = fill_window();
+  EXPECT_EQ(delete_all(objects), kPages);
+  EXPECT_EQ(delete_all(fill_window()), kPages) << "of the block some is not watched";
+  os::inject_failures("register:18446744073709551615,madvise:18446744073709551615");
+  expect_valid("watched windows");
+}
+
 TEST_F(GuardedTest, TheyDoNotMove) {
   core::knobs.promotion = true;
   std::vector<Object*> objects;

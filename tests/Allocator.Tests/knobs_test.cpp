@@ -1,6 +1,8 @@
 #include "core/knobs.h"
 
 #include <gtest/gtest.h>
+#include <stdio.h>
+#include <string.h>
 
 #include <string>
 #include <vector>
@@ -79,6 +81,47 @@ TEST(Knobs, Reclaim) {
     EXPECT_FALSE(read({bad}, &error)) << bad;
 }
 
+// A profile has its own way of deleting, and objects keep their places.
+TEST(Knobs, DeathsSetOthers) {
+  std::string error;
+  ASSERT_TRUE(read({}, &error)) << error;
+  EXPECT_FALSE(core::knobs.records_deaths() || core::knobs.samples_allocations());
+  ASSERT_TRUE(read({"FREEHOLD_DEATHS=/tmp/deaths-%p"}, &error)) << error;
+  EXPECT_TRUE(core::knobs.records_deaths() && core::knobs.samples_allocations());
+  EXPECT_STREQ(core::knobs.deaths, "/tmp/deaths-%p");
+  EXPECT_EQ(core::knobs.reclaim, core::Reclaim::kManual);
+  EXPECT_FALSE(core::knobs.reclaim_concurrent || core::knobs.promotion);
+  // A seed alone is that of the samples.
+  ASSERT_TRUE(read({"FREEHOLD_DEATHS=deaths", "FREEHOLD_STRESS=seed:2"}, &error)) << error;
+  EXPECT_TRUE(core::knobs.stress.seed == 2 && !core::knobs.stress.moves() && !core::knobs.promotion);
+  ASSERT_TRUE(read({"FREEHOLD_DEATHS=deaths", "FREEHOLD_STRESS=fault,seed:2"}, &error)) << error;
+  EXPECT_TRUE(core::knobs.stress.moves() && core::knobs.promotion);
+  // What somebody has asked for is not overridden, and the error says who.
+  for (std::string given : {"FREEHOLD_RECLAIM=report", "FREEHOLD_RECLAIM=off", "FREEHOLD_DEBUG=1", "FREEHOLD_DEBUG=stacks", "FREEHOLD_SAMPLE=1000",
+                            "FREEHOLD_COMPACTION=1", "FREEHOLD_RECLAIM_CONCURRENT=true"}) {
+    EXPECT_FALSE(read({given.c_str(), "FREEHOLD_DEATHS=deaths"}, &error)) << given;
+    EXPECT_EQ(error.find("FREEHOLD_DEATHS does not go with " + given + ": "), 0u) << error;
+    std::string variable = given.substr(0, given.find('=')),
+                instead = " Set " + variable + "=" + (variable == "FREEHOLD_RECLAIM" ? "manual" : "0") + " for the profile.";
+    EXPECT_NE(error.find(instead), std::string::npos) << error;
+  }
+  EXPECT_TRUE(read(
+      {"FREEHOLD_DEATHS=deaths", "FREEHOLD_RECLAIM=auto", "FREEHOLD_COMPACTION=0", "FREEHOLD_RECLAIM_CONCURRENT=0", "FREEHOLD_SAMPLE=0", "FREEHOLD_DEBUG=0"},
+      &error))
+      << error;
+  EXPECT_EQ(core::knobs.reclaim, core::Reclaim::kManual);
+  settings::Lookup published = [](const char* key, char* value, size_t capacity) {
+    snprintf(value, capacity, "report");
+    return strcmp(key, "System.Heap.Reclaim") == 0;
+  };
+  EXPECT_FALSE(read({"FREEHOLD_DEATHS=deaths", "FREEHOLD_RECLAIM="}, &error, published));
+  EXPECT_EQ(error.find("FREEHOLD_DEATHS does not go with the configuration setting System.Heap.Reclaim=report: "), 0u) << error;
+  EXPECT_NE(error.find("Set FREEHOLD_RECLAIM=manual"), std::string::npos) << error;
+  EXPECT_TRUE(read({"FREEHOLD_DEATHS=deaths", "FREEHOLD_RECLAIM=manual"}, &error, published)) << error;
+  EXPECT_FALSE(read({("FREEHOLD_DEATHS=" + std::string(core::kPathAtMost, 'x')).c_str()}, &error));
+  EXPECT_NE(error.find("FREEHOLD_DEATHS"), std::string::npos) << error;
+}
+
 TEST(Knobs, StressIsAListOfModes) {
   std::string error;
   struct {
@@ -90,7 +133,7 @@ TEST(Knobs, StressIsAListOfModes) {
       {"FREEHOLD_STRESS=fault", {.promote = 10'000, .fault = true}},
       {"FREEHOLD_STRESS=sites,deletion:9", {.deletion = 9, .fault = true, .sites = true}},
       {"FREEHOLD_STRESS=delay,promote:7", {.promote = 7, .delay = 100}},
-      {"FREEHOLD_STRESS=seed:123456789012", {.promote = 10'000, .seed = 123456789012}},
+      {"FREEHOLD_STRESS=seed:123456789012", {.promote = 10'000, .seed = 123456789012, .only_seed = true}},
       {"FREEHOLD_STRESS=deletion:100", {.deletion = 100}},
       {"FREEHOLD_STRESS=fault,deletion:3,seed:2,delay:5", {.deletion = 3, .delay = 5, .fault = true, .seed = 2}},
       {"FREEHOLD_STRESS=deletion:3,promote:9", {.promote = 9, .deletion = 3}},

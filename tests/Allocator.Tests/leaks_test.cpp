@@ -148,6 +148,25 @@ TEST_F(LeaksTest, SitesOfALoopAreMetByTheirShareInShortChunks) {
   expect_valid("fillers at the beginnings of chunks");
 }
 
+// Finalizable and pinned objects all come by the heap's own path, most others do not: they are met no more often for that.
+TEST_F(LeaksTest, ObjectsWithFinalizersAndPinnedOnesAreMetByTheirShare) {
+  constexpr int kRounds = 200'000, kOthers = 18;
+  for (int i = 0; i < kRounds; i++) {
+    for (int other = 0; other < kOthers; other++) allocate_at(1, &node_type.table);
+    allocate_at(2, &finalizable_node_type.table);
+    place = 3;
+    allocate_with(&context_, &node_type.table, 0, heap::kAllocPinned);
+  }
+  auto found = leaks();
+  uint64_t others = found[&node_type.table].samples, finalizable = found[&finalizable_node_type.table].samples;
+  // A twentieth each, of some 300.
+  EXPECT_GT(finalizable, 0u);
+  EXPECT_LT(finalizable, (others + finalizable) / 8);
+  EXPECT_GT(found[&node_type.table].share(3), 0);
+  EXPECT_LT(found[&node_type.table].share(3), 0.125);
+  expect_valid("pinned ones between");
+}
+
 TEST_F(LeaksTest, LargeObjectsStandForThemselves) {
   for (int i = 0; i < 20; i++) allocate_at(5, &bytes_type.table, 20'000'000);
   for (int i = 0; i < 400; i++) allocate_at(6, &bytes_type.table, 100'000);

@@ -50,6 +50,24 @@ public sealed class FixTests
         "string M()\n{\n    var {|FH1011:b|} = new StringBuilder();\n    b.Append('x');\n    return b.ToString();\n}",
         "string M()\n{\n    var b = new StringBuilder();\n    b.Append('x');\n    var result = b.ToString();\n    Heap.Delete(b);\n    return result;\n}");
 
+    /// <summary>'var' would not compile, or be of another type.</summary>
+    [Theory]
+    [InlineData("int?", "l.Count > 1 ? l[0] : null")]
+    [InlineData("long", "l.Count")]
+    [InlineData("Version", "new(l.Count, l[0])")]
+    [InlineData("Version", "(new(l.Count, l[0]))")]
+    [InlineData("int[]", "[l[0], l[1]]")]
+    [InlineData("Func<int>", "l.Count switch { 0 => null, int n => () => n }")]
+    public Task AResultHasTheTypeThatItIsReturnedWith(string type, string value) => Source.Fix<HeapAnalyzer, DropFix>(
+        $"{type} M()\n{{\n    var {{|FH1011:l|}} = new List<int>();\n    l.Add(1);\n    return {value};\n}}",
+        $"{type} M()\n{{\n    var l = new List<int>();\n    l.Add(1);\n    {type} result = {value};\n    Heap.Delete(l);\n    return result;\n}}");
+
+    /// <summary>Nothing behind a 'throw' runs.</summary>
+    [Fact]
+    public Task WhatIsThrownAwayGetsAScope() => Source.Fix<HeapAnalyzer, DropFix>(
+        "void M()\n{\n    var {|FH1011:b|} = new StringBuilder();\n    b.Append(1);\n    throw new Exception(b.ToString());\n}",
+        "void M()\n{\n    using var scope = Heap.Scope();\n    var b = new StringBuilder();\n    b.Append(1);\n    throw new Exception(b.ToString());\n}");
+
     /// <summary>Where a jump would pass the deletion by, only the scope is offered.</summary>
     [Theory]
     [InlineData("    l.Add(1);\n", 1)]

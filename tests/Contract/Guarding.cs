@@ -8,6 +8,7 @@ internal static class Guarding
     public static IEnumerable<Case> All()
     {
         yield return new("guarded-stacks", _ => Stacks());
+        yield return new("guarded-sites", _ => Sites());
         yield return new("guarded-immediately", _ => Immediately());
         yield return new("guarded-double-delete", _ => DoubleDelete());
         yield return new("guarded-parts", _ => Parts());
@@ -39,6 +40,51 @@ internal static class Guarding
         }
 
         Expect.True(Heap.GetStatistics().GuardedCaught >= 8);
+    }
+
+    // The same code at the same depth of the stack, from one caller or the other, and with more or less of the stack in between: each tells its own.
+    private static void Sites()
+    {
+        for (int i = 0; i < 400; i++)
+        {
+            bool first = i % 3 == 0;
+            int room = i % 7 * 32;
+            Subject victim = first ? First(room) : Second(room);
+            string message = Expect.Throws<DanglingReferenceException>(() => GC.KeepAlive(victim.Value)).Message;
+            foreach (string heading in new[] { "Allocated:", "Deleted:" })
+            {
+                string section = Section(message, heading);
+                Expect.True(section.Contains(nameof(Between)) && section.Contains(nameof(Sites)), message);
+                Expect.True(section.Contains(first ? nameof(First) : nameof(Second)) && !section.Contains(first ? nameof(Second) : nameof(First)), message);
+            }
+        }
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static Subject First(int room)
+    {
+        Subject victim = Between(room);
+        Expect.True(room >= 0);
+        return victim;
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static Subject Second(int room)
+    {
+        Subject victim = Between(room);
+        Expect.True(room >= 0);
+        return victim;
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static Subject Between(int room)
+    {
+        Span<byte> between = stackalloc byte[room];
+        between.Clear();
+        Subject victim = Make(room);
+        Drop(victim);
+        Expect.Equal(room, between.Length);
+        return victim;
     }
 
     private static void Immediately()

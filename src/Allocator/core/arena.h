@@ -67,7 +67,7 @@ struct alignas(64) BlockRecord {
   bool dirty;                         // its memory came from another block and is zeroed window by window
   std::atomic<bool> partly_released;  // some dead pages have no memory any more: its frames cannot be recycled
   uint16_t splits;                    // kernel mappings that released pages made of the block's one (mprotect); under the blocks' lock
-  std::atomic<bool> populated;        // kLarge: every page has memory, or is dead; for others `initialised` tells
+  std::atomic<bool> populated;        // kLarge: every page has memory, or is dead; for others `initialised` tells. kGuarded: userfaultfd watches those
   std::atomic<bool> release_waits;    // dead pages keep their memory, since something in the block may be pinned
   std::atomic<uint16_t> dead_pages;   // bits set in `dead`; from kDeadPagesClosed on the block is out of the accounts
   uint16_t dead_last_round;           // what `dead_pages` was; under the lock of maintenance

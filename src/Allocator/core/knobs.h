@@ -27,10 +27,13 @@ struct Stress {
   bool dedangle = false;  // a remap follows each round
   bool reuse = false;     // the same, and addresses that nothing names are handed out again at once (heap/addresses.h)
   uint64_t seed = 1;
+  bool only_seed = false;  // nothing else was given: `promote` is the default
 
   bool moves() const { return promote != 0 || deletion != 0; }
   bool operator==(const Stress&) const = default;
 };
+
+inline constexpr size_t kPathAtMost = 1024;
 
 struct Knobs {
   bool statistics = false;                      // FREEHOLD_STATS
@@ -52,13 +55,15 @@ struct Knobs {
   Stress stress;                                // FREEHOLD_STRESS
   bool huge_pages = true;                       // FREEHOLD_HUGE_PAGES
   bool diagnostics = false;                     // FREEHOLD_DIAGNOSTICS
+  char deaths[kPathAtMost] = {};                // FREEHOLD_DEATHS; empty: none
 
   bool reclaims() const { return reclaim == Reclaim::kManual || reclaim == Reclaim::kAuto; }
   bool reclaims_by_itself() const { return reclaim == Reclaim::kAuto; }
   // Where a marking beside the threads may be of young objects alone.
   bool reclaims_young() const { return reclaim_young && reclaims_by_itself() && reclaim_concurrent && !debug; }
   bool reports_leaks() const { return reclaim == Reclaim::kReport; }
-  bool samples_allocations() const { return reports_leaks() && !stacks; }
+  bool records_deaths() const { return deaths[0] != 0; }
+  bool samples_allocations() const { return (reports_leaks() && !stacks) || records_deaths(); }
   // Debug mode guards all of them.
   bool guards_samples() const { return sample != 0 && !debug; }
   bool operator==(const Knobs&) const = default;

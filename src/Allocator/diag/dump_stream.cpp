@@ -28,8 +28,8 @@ constexpr std::array<uint32_t, 256> kChecksums = [] {
 
 }  // namespace
 
-uint32_t checksum(const uint8_t* bytes, size_t size) noexcept {
-  uint32_t sum = UINT32_MAX;
+uint32_t checksum(const uint8_t* bytes, size_t size, uint32_t before) noexcept {
+  uint32_t sum = ~before;
   for (size_t i = 0; i < size; i++) sum = sum >> 8 ^ kChecksums[(sum ^ bytes[i]) & 0xff];
   return ~sum;
 }

@@ -51,6 +51,7 @@ class DumpStream {
   uint8_t buffer_[kCapacity] = {};
 };
 
-uint32_t checksum(const uint8_t* bytes, size_t size) noexcept;
+// `before`: of what is in front of these.
+uint32_t checksum(const uint8_t* bytes, size_t size, uint32_t before = 0) noexcept;
 
 }  // namespace freehold::diag

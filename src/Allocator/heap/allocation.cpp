@@ -16,6 +16,7 @@
 #include "heap/allocation_samples.h"
 #include "heap/chunks.h"
 #include "heap/dead_locks.h"
+#include "heap/death_look.h"
 #include "heap/dedangling.h"
 #include "heap/finalization_queue.h"
 #include "heap/giving_back.h"
@@ -240,9 +241,11 @@ void leave_no_room(AllocationContext* context) noexcept {
   context->alloc_bytes -= static_cast<int64_t>(rest);
 }
 
-void* finish_allocation(AllocationContext* context, uint8_t* start, size_t size, uint32_t flags) noexcept {
-  if (core::knobs.samples_allocations()) [[unlikely]]
-    sample_allocation(context, start, size);
+Given given_before(const AllocationContext* context) noexcept { return core::knobs.samples_allocations() ? given_to(context) : Given{}; }
+
+void* finish_allocation(AllocationContext* context, Given given, uint8_t* start, size_t size, uint32_t flags) noexcept {
+  if (core::knobs.samples_allocations() && sample_allocation(context, given, start, size)) [[unlikely]]
+    plan_look(context);
   if ((flags & kAllocFinalize) != 0) core::note_finalizable(arena.block_index(reinterpret_cast<uintptr_t>(start)));
   return start + core::kHeaderSize;
 }
@@ -257,7 +260,8 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
   }
   if (core::knobs.guards_samples()) [[unlikely]] {
     // Before the state of an emergency is touched: in one, nothing is guarded.
-    if (uint8_t* start = allocate_guarded(context, size, flags); start != nullptr) return finish_allocation(context, start, size, flags);
+    Given given = given_before(context);
+    if (uint8_t* start = allocate_guarded(context, size, flags); start != nullptr) return finish_allocation(context, given, start, size, flags);
     if (size <= shared_at_most() && (flags & kAllocPinned) == 0 && is_guard_shift_due(context)) shift_for_guarded(context, size, false);
   }
   uint32_t emergency = thread_heap.emergency;
@@ -266,6 +270,7 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
     emergency = thread_heap.emergency_large = 0;
   if (thread_heap.is_shift_due && size <= shared_at_most()) [[unlikely]]
     shift_allocations(context);
+  Given given = given_before(context);
   Reclaiming reclaiming = {reclaims(), false, 0};
   uint8_t* start = try_allocate(context, size, flags);
   // The other heaps of the process first.
@@ -329,7 +334,7 @@ void* allocate(AllocationContext* context, size_t size, uint32_t flags) noexcept
   if (start == nullptr) return nullptr;
   if (core::knobs.sample == 1 && size > kGuardedAtMost && emergency == 0) [[unlikely]]
     leave_no_room(context);
-  return finish_allocation(context, start, size, flags);
+  return finish_allocation(context, given, start, size, flags);
 }
 
 void forget_reclaiming_thread() noexcept {

@@ -127,7 +127,8 @@ size_t release_pages(size_t block, size_t minimum_run) noexcept {
     }
   }
   size_t released = 0;
-  bool watched = false;
+  // Once for each window, by who began it (heap/guarded_objects.cpp).
+  bool watched = record.kind == BlockKind::kGuarded && record.populated.load(std::memory_order_relaxed) && !are_mappings_short();
   for (Run run = next_run(0); run.first < kPagesPerBlock; run = next_run(run.end)) {
     uint8_t* start = arena.block_start(block) + run.first * kPageSize;
     size_t size = (run.end - run.first) * kPageSize;

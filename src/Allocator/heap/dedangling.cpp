@@ -18,6 +18,7 @@
 #include "heap/block_pool.h"
 #include "heap/block_walk.h"
 #include "heap/cards.h"
+#include "heap/death_samples.h"
 #include "heap/finalization_queue.h"
 #include "heap/forwarding.h"
 #include "heap/moved_references.h"
@@ -167,6 +168,7 @@ void finish(void* argument) noexcept {
   forget_own_ranges();
   for_each_finalizable([](uint64_t* slot, void*) { make_root_current(slot); }, nullptr);
   refresh_samples();
+  refresh_death_samples();
   if (state.moved_outside.load(std::memory_order_relaxed)) make_frozen_current(&remap.fields);
   size_t count = state.left_over_count.load(std::memory_order_relaxed);
   remap.complete = count <= kLeftOverAtMost;

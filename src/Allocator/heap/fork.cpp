@@ -13,6 +13,7 @@
 #include "heap/block_walk.h"
 #include "heap/cards.h"
 #include "heap/concurrent_reclaim.h"
+#include "heap/death_samples.h"
 #include "heap/guarded_choice.h"
 #include "heap/huge_ends.h"
 #include "heap/maintenance.h"
@@ -122,6 +123,8 @@ void go_on_in_child(ChildOfFork child) noexcept {
   forget_reclaiming_thread();
   forget_ending_threads();
   forget_running_reclaims();
+  end_death_samples();
+  forget_death_lock();
   initialize_pins();
   recount_prefaulted();
   lose_background_threads();

@@ -13,6 +13,8 @@
 #include "heap/guarded_blocks.h"
 #include "heap/mappings.h"
 #include "heap/stack_store.h"
+#include "os/kernel.h"
+#include "os/watching.h"
 
 namespace freehold::heap {
 
@@ -57,17 +59,23 @@ bool begin_block() noexcept {
   let_record_go(block);  // it does not die before it is full, and this thread asks here
   arena.blocks[block].claimed.store(~uint64_t{0}, std::memory_order_relaxed);
   arena.blocks[block].chunk_starts.store(1, std::memory_order_relaxed);
+  arena.blocks[block].populated.store(true, std::memory_order_relaxed);
   remember_guarded_block(block);
   state.block = block;
   state.next_page = 0;
   return true;
 }
 
-// userfaultfd takes a page that never had memory for a dead one: a window is there as a whole.
+// userfaultfd takes a page that never had memory for a dead one: a window is there as a whole. It is watched from here on: one call of the kernel, where each page
+// that goes would make one.
 void begin_window(size_t first) noexcept {
-  for (size_t page = first; page < first + kPagesPerWindow; page++) *reinterpret_cast<volatile uint8_t*>(arena.page_start(page)) = 0;
+  core::BlockRecord& record = arena.blocks[first / kPagesPerBlock];
+  uint8_t* start = arena.page_start(first);
+  if (!os::populate(start, core::kWindowSize))
+    for (size_t page = 0; page < kPagesPerWindow; page++) *reinterpret_cast<volatile uint8_t*>(start + page * kPageSize) = 0;
+  if (is_watching() && !os::watch(start, core::kWindowSize)) record.populated.store(false, std::memory_order_relaxed);
   size_t window = first % kPagesPerBlock / kPagesPerWindow;
-  arena.blocks[first / kPagesPerBlock].initialised.fetch_or(uint64_t{1} << window, std::memory_order_release);
+  record.initialised.fetch_or(uint64_t{1} << window, std::memory_order_release);
 }
 
 }  // namespace

@@ -111,5 +111,6 @@ void note_limit_reached() noexcept {
 }
 
 void give_trace_notice() noexcept { give(kTrace); }
+void give_deaths_notice() noexcept { give(kDeaths); }
 
 }  // namespace freehold::heap

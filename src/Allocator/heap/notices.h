@@ -6,7 +6,7 @@
 
 namespace freehold::heap {
 
-enum Notice : uint32_t { kPressure = 1, kGrowth = 2, kTrace = 4 };
+enum Notice : uint32_t { kPressure = 1, kGrowth = 2, kTrace = 4, kDeaths = 8 };
 
 // System.Notice has the same layout.
 struct NoticeGiven {
@@ -34,5 +34,7 @@ void give_notice() noexcept;
 void note_limit_reached() noexcept;
 // There are events to take (heap/trace.h). Any thread.
 void give_trace_notice() noexcept;
+// The file of deaths is to be written anew (heap/death_look.h). Any thread.
+void give_deaths_notice() noexcept;
 
 }  // namespace freehold::heap

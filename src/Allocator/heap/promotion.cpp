@@ -21,7 +21,6 @@
 #include "heap/pins.h"
 #include "heap/promotion_counters.h"
 #include "heap/promotion_policy.h"
-#include "heap/reachability.h"
 #include "heap/reclaim_policy.h"
 #include "heap/round_memory.h"
 #include "heap/selection.h"
@@ -51,7 +50,7 @@ FREEHOLD_MODULE_STATE(state);
 // A round of the thread that reclaims would copy what a reclaim that is due finds dead. Once before each reclaim: where they are always due, rounds have their turn too.
 bool gives_way_to_reclaim() noexcept {
   if (!core::stops_are_spaced || !is_reclaim_waiting()) return false;
-  uint64_t made = reclaims();
+  uint64_t made = noted_reclaims();
   return state.gave_way_after.exchange(made, std::memory_order_relaxed) != made;
 }
 

@@ -46,6 +46,7 @@ namespace {
 
 struct State {
   const RootSupport* support = nullptr;
+  void (*looked)(const Marking& marking) noexcept = nullptr;
 };
 constinit State state;
 FREEHOLD_MODULE_STATE(state);
@@ -334,6 +335,8 @@ void mark_all(void* argument) noexcept {
   if (request.deletes && marking.is_complete()) {
     marking.clear_weak_handles();
     marking.enqueue_finalizable();
+    // Now: what finalizers will use is not dead.
+    if (state.looked != nullptr && marking.is_complete()) state.looked(marking);
   }
   if (marking.is_complete()) {
     // What is found may be deleted at once: a walk goes on behind it by the size that it had.
@@ -406,6 +409,14 @@ bool find_unreachable(UnreachableFound found, void (*last)(const Marking& markin
 }
 
 bool is_reached(const Marking& marking, const Object* object) noexcept { return marking.is_marked(object); }
+
+void for_each_reached(const Marking& marking, ReachedFound found, void* argument) noexcept {
+  for_each_live_object([&](Object* object, const Walked& walked) noexcept {
+    if (marking.is_marked(object)) found(object, walked.type, walked.size, argument);
+  });
+}
+
+void set_marking_look(void (*looked)(const Marking& marking) noexcept) noexcept { state.looked = looked; }
 
 bool find_live(UnreachableFound found, void* argument) noexcept {
   if (state.support == nullptr) return false;

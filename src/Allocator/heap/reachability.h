@@ -26,6 +26,11 @@ bool find_unreachable(UnreachableFound found, void* argument) noexcept;
 class Marking;
 bool is_reached(const Marking& marking, const core::Object* object) noexcept;
 bool find_unreachable(UnreachableFound found, void (*last)(const Marking& marking, void* argument), void* argument) noexcept;
+// Of a marking that is complete: calls found() for every live object that a root reaches.
+using ReachedFound = void (*)(core::Object* object, const core::MethodTable* type, size_t size, void* argument);
+void for_each_reached(const Marking& marking, ReachedFound found, void* argument) noexcept;
+// From now on looked(marking) is called in each reclaim that stops the threads, before what it found goes; what finalizers are to run for, and reach, counts as reached. Null: no more.
+void set_marking_look(void (*looked)(const Marking& marking) noexcept) noexcept;
 
 // Calls found() for every live object, reached or not: a walk without marks. The caller, and false: as above.
 bool find_live(UnreachableFound found, void* argument) noexcept;

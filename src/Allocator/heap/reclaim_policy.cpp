@@ -19,6 +19,7 @@ struct State {
   // The most that lived since a number of bytes had been allocated: what lives falls where a program deletes by itself, and so does live_then, when it has stayed low for long.
   std::atomic<uint64_t> highest{0}, allocated_then{0};
   std::atomic<int> running{0};
+  std::atomic<uint64_t> noted{0};
   std::atomic<uint32_t> vain{0};  // of those after which most of what had grown was still there: in a row, kVainAtMost at most
 };
 constexpr uint32_t kVainAtMost = 3;
@@ -77,6 +78,7 @@ void note_reclaim_begins() noexcept {
 
 void note_reclaim(const Reclaimed& reclaimed) noexcept {
   constexpr uint64_t kShare = 8;
+  state.noted.fetch_add(1, std::memory_order_relaxed);
   note_for_young(reclaimed, state.live_begun.load(std::memory_order_relaxed));
   if (reclaimed.scope == ReclaimScope::kYoung) {
     state.running.fetch_sub(1, std::memory_order_relaxed);
@@ -100,6 +102,8 @@ void note_reclaim(const Reclaimed& reclaimed) noexcept {
 void forget_running_reclaims() noexcept { state.running.store(0, std::memory_order_relaxed); }
 
 bool is_reclaiming() noexcept { return state.running.load(std::memory_order_relaxed) != 0; }
+
+uint64_t noted_reclaims() noexcept { return state.noted.load(std::memory_order_relaxed); }
 
 bool is_reclaim_waiting() noexcept { return !is_reclaiming() && should_reclaim(); }
 

@@ -18,6 +18,8 @@ void note_reclaim(const Reclaimed& reclaimed) noexcept;
 
 // One is due, and nobody makes it: for who would make it, and has put something else in front.
 bool is_reclaim_waiting() noexcept;
+// How many note_reclaim() was told of, of young objects too.
+uint64_t noted_reclaims() noexcept;
 
 // In the child of a fork, where no thread is.
 void forget_running_reclaims() noexcept;

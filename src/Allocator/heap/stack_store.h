@@ -1,4 +1,4 @@
-// Debug mode with stacks: the call stacks of allocations and deletions, each distinct one once, as a number. They are kept for ever, in at most
+// Debug mode with stacks, and guarded objects: the call stacks of allocations and deletions, each distinct one once, as a number. They are kept for ever, in at most
 // kStackBytes; what comes when these are full is kStackLost.
 #pragma once
 

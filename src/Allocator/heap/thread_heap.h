@@ -26,9 +26,12 @@ struct ThreadHeap {
   uint32_t nested_failures;
   uintptr_t last_failure;
   bool registered;
-  bool missed_round;  // of promotion: another thread's round or remap was under way
-  int64_t sample_at;  // bytes allocated, when it samples an object (heap/allocation_samples.h); 0: not chosen yet
-  bool is_shift_due;  // it has sampled one since it last shifted what it allocates
+  bool missed_round;       // of promotion: another thread's round or remap was under way
+  int64_t sample_at;       // bytes allocated, when it samples an object (heap/allocation_samples.h); 0: not chosen yet
+  bool is_sample_pending;  // that was within memory that it had been given: the next object that needs more is the one
+  int64_t look_at;         // bytes allocated, when it looks at deaths (heap/death_look.h); 0: another thread does, or nobody
+  bool is_shift_due;       // it has sampled one since it last shifted what it allocates
+  bool is_not_sampled;     // what it allocates is not the program's
   // Of the choice of guarded objects (heap/guarded_choice.h).
   int64_t guard_seen;       // bytes of its chunks, up to the end of the window where it was asked last
   int64_t guard_countdown;  // to the next one, in parts of an object; 0: not chosen yet

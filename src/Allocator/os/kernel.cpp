@@ -65,6 +65,11 @@ bool guard(void* start, size_t size) noexcept {
   return advise_or_fail(start, size, kGuardInstall);
 }
 
+bool populate(void* start, size_t size) noexcept {
+  constexpr int kPopulateWrite = 23;  // newer than some headers
+  return advise_or_fail(start, size, kPopulateWrite);
+}
+
 void use_huge_pages(void* start, size_t size, bool use) noexcept { advise_or_fail(start, size, use ? MADV_HUGEPAGE : MADV_NOHUGEPAGE); }
 
 bool move_frames(void* from, void* to, size_t size) noexcept { return !injected_failure(Call::kMremap) && remap_frames(from, to, size); }

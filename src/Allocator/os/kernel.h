@@ -40,6 +40,8 @@ bool discard(void* start, size_t size) noexcept;
 // Gives the memory back and makes the range inaccessible without a mapping of its own, until decommit or unreserve (MADV_GUARD_INSTALL). The kernel keeps a
 // table of 4 KB for each 2 MB. False also before Linux 6.13, which does not know it.
 bool guard(void* start, size_t size) noexcept;
+// Gives each page memory, which reads as zero. False also before Linux 5.14, which does not know it.
+bool populate(void* start, size_t size) noexcept;
 // Asks for huge pages, or for none. A hint: failure is harmless.
 void use_huge_pages(void* start, size_t size, bool use) noexcept;
 // Moves the frames from one range to another that is reserved; the old range stays mapped, empty (MREMAP_DONTUNMAP).

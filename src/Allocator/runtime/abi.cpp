@@ -6,15 +6,18 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <utility>
 
 #include "core/arena.h"
 #include "core/fault_recovery.h"
 #include "core/knobs.h"
 #include "core/object.h"
+#include "diag/death_file.h"
 #include "diag/diagnostic_socket.h"
 #include "diag/statistics.h"
 #include "heap/dead_locks.h"
+#include "heap/death_look.h"
 #include "heap/finalization_queue.h"
 #include "heap/forwarding.h"
 #include "heap/graph_deletion.h"
@@ -31,6 +34,7 @@
 #include "heap/running_finalizers.h"
 #include "heap/scopes.h"
 #include "heap/stack_store.h"
+#include "heap/thread_heap.h"
 #include "heap/trace.h"
 #include "os/kernel.h"
 #include "os/meshing.h"
@@ -123,6 +127,28 @@ int32_t freehold_find_live(void* entries, int32_t capacity) noexcept {
 }
 
 int32_t freehold_reports_leaks() noexcept { return freehold::core::knobs.reports_leaks() ? 1 : 0; }
+
+int32_t freehold_records_deaths() noexcept { return freehold::heap::records_deaths() ? 1 : 0; }
+
+int32_t freehold_leave_out_of_deaths(int32_t leave) noexcept { return std::exchange(freehold::heap::thread_heap.is_not_sampled, leave != 0) ? 1 : 0; }
+
+// The sizes of the tables are those of heap/death_table.h.
+void freehold_take_deaths(void* rows, void* fields, void* totals) noexcept {
+  using namespace freehold::heap;
+  take_deaths(static_cast<DeathRow*>(rows), static_cast<DeathFieldRow*>(fields), static_cast<DeathTotals*>(totals));
+}
+
+void freehold_add_to_deaths(const char* json, int64_t length) noexcept { freehold::diag::add_to_death_file(json, static_cast<size_t>(length)); }
+
+void freehold_end_deaths(int32_t keep) noexcept {
+  static char told[512];
+  char reason[512], text[1024];
+  // A full disk is the same each time.
+  if (freehold::diag::end_death_file(keep != 0, reason, sizeof reason) || strcmp(reason, told) == 0) return;
+  memcpy(told, reason, sizeof told);
+  snprintf(text, sizeof text, "Freehold: FREEHOLD_DEATHS: %s.\n", reason);
+  freehold::os::write_error(text);
+}
 
 void freehold_call_at_exit(void* function) noexcept {
   static void (*called)();

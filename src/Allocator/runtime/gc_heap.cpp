@@ -9,7 +9,10 @@
 #include "core/knobs.h"
 #include "core/object.h"
 #include "core/stop_request.h"
+#include "diag/death_file.h"
 #include "diag/statistics.h"
+#include "heap/allocation_samples.h"
+#include "heap/death_look.h"
 #include "heap/finalization_queue.h"
 #include "heap/giving_back.h"
 #include "heap/kept_marks.h"
@@ -25,6 +28,7 @@
 #include "runtime/fork.h"
 #include "runtime/frozen_segments.h"
 #include "runtime/gc_heap.h"
+#include "runtime/holders.h"
 #include "runtime/memory_moves.h"
 #include "runtime/preemption.h"
 #include "runtime/runtime_config.h"
@@ -56,6 +60,11 @@ void* allocate(GcHeap*, AllocationContext* context, size_t size, uint32_t flags)
   // A thread that does little but allocate is hardly ever in managed code, where it could be stopped.
   if (core::is_stop_wanted()) {
     bool cooperative = leave_cooperative_mode();
+    if (cooperative) enter_cooperative_mode();
+  }
+  if (heap::is_look_due(context)) [[unlikely]] {
+    bool cooperative = leave_cooperative_mode();
+    heap::look_at_deaths();
     if (cooperative) enter_cooperative_mode();
   }
   return heap::allocate(context, core::align_up(size, core::kObjectAlignment), flags);
@@ -208,6 +217,17 @@ bool is_conservative() noexcept {
 // A stop waits for threads in cooperative mode.
 bool may_wait() noexcept { return (tls_CurrentThread.state & Thread::kAttached) == 0 || tls_CurrentThread.transition_frame != nullptr; }
 
+// FREEHOLD_DEATHS. What fails says so.
+bool start_recording_deaths() noexcept {
+  char reason[512], text[1024];
+  heap::set_holder_support(&holder_support);
+  bool has_file = diag::prepare_death_file(core::knobs.deaths, reason, sizeof reason);
+  if (has_file && heap::begin_deaths()) return true;
+  snprintf(text, sizeof text, "Freehold: FREEHOLD_DEATHS: %s.\n", has_file ? "there is no memory for its tables, 16 MB" : reason);
+  os::write_error(text);
+  return false;
+}
+
 // Settings, address space, faults. What fails says so on standard error.
 bool start() noexcept {
   if (!is_known_runtime()) {
@@ -247,6 +267,7 @@ bool start() noexcept {
   heap::set_process_memory(memory != 0 ? memory : physical_memory_limit(nullptr));
   heap::join_budget(memory, core::knobs.memory_limit == 0, may_wait);
   heap::set_process_processors(process_processors());
+  if (core::knobs.records_deaths() && !start_recording_deaths()) return false;
   if (core::knobs.stress.preempt != 0 && !start_preemption()) return false;
   if (core::knobs.verify) heap::set_phase_hook(verify_after_phase);
   if (core::knobs.statistics) atexit(print_statistics);

@@ -170,11 +170,12 @@ struct StackIterator {
   void* instance;
   void* frame_pointer;
   uintptr_t ip;  // null: at the end
-  uint8_t rest[FREEHOLD_STACK_ITERATOR_SIZE - 4 * sizeof(void*)];
+  RegisterDisplay registers;
+  uint8_t rest[FREEHOLD_STACK_ITERATOR_SIZE - 4 * sizeof(void*) - sizeof(RegisterDisplay)];
 
   static constexpr uint32_t kTraceFlags = 0x8a;  // as the runtime walks for the trace of an exception: one frame a method, native ones left out
 };
-static_assert(offsetof(StackIterator, ip) == 24 && sizeof(StackIterator) == FREEHOLD_STACK_ITERATOR_SIZE);
+static_assert(offsetof(StackIterator, ip) == 24 && offsetof(StackIterator, registers) == 32 && sizeof(StackIterator) == FREEHOLD_STACK_ITERATOR_SIZE);
 
 // StackFrameIterator. A walk of the calling thread from a managed frame, or from where it left managed code.
 void initialize_stack_walk(StackIterator* iterator, Thread* thread, void* transition_frame,

@@ -31,14 +31,15 @@ public sealed class DropFix : CodeFixProvider
     public override async Task RegisterCodeFixesAsync(CodeFixContext context)
     {
         SyntaxNode? root = await context.Document.GetSyntaxRootAsync(context.CancellationToken).ConfigureAwait(false);
+        SemanticModel? model = await context.Document.GetSemanticModelAsync(context.CancellationToken).ConfigureAwait(false);
         foreach (Diagnostic diagnostic in context.Diagnostics)
         {
-            if (root?.FindNode(diagnostic.Location.SourceSpan) is not VariableDeclaratorSyntax { Parent.Parent: LocalDeclarationStatementSyntax { Parent: BlockSyntax block } declaration } local)
+            if (model is null || root?.FindNode(diagnostic.Location.SourceSpan) is not VariableDeclaratorSyntax { Parent.Parent: LocalDeclarationStatementSyntax { Parent: BlockSyntax block } declaration } local)
             {
                 continue;
             }
 
-            if (WithDeletion(block, declaration, local.Identifier.ValueText) is { } deleting)
+            if (WithDeletion(model, block, declaration, local.Identifier.ValueText) is { } deleting)
             {
                 context.RegisterCodeFix(CodeAction.Create(DeleteTitle, _ => Task.FromResult(context.Document.WithSyntaxRoot(root.ReplaceNode(block, deleting))), DeleteTitle), diagnostic);
             }
@@ -51,7 +52,7 @@ public sealed class DropFix : CodeFixProvider
         }
     }
 
-    private static BlockSyntax? WithDeletion(BlockSyntax block, LocalDeclarationStatementSyntax declaration, string local)
+    private static BlockSyntax? WithDeletion(SemanticModel model, BlockSyntax block, LocalDeclarationStatementSyntax declaration, string local)
     {
         int first = block.Statements.IndexOf(declaration);
         StatementSyntax last = block.Statements.Skip(first).Last(statement => Mentions(statement, local));
@@ -70,16 +71,41 @@ public sealed class DropFix : CodeFixProvider
         {
             case ReturnStatementSyntax { Expression: { } value } returning:
                 string name = Free(block, "result");
-                StatementSyntax kept = SyntaxFactory.ParseStatement($"var {name} = {value.WithoutTrivia()};").WithLeadingTrivia(last.GetLeadingTrivia()).WithTrailingTrivia(SyntaxFactory.ElasticLineFeed);
+                if (TypeOf(model, value) is not { } type)
+                {
+                    return null;
+                }
+
+                StatementSyntax kept = SyntaxFactory.ParseStatement($"{type} {name} = {value.WithoutTrivia()};").WithLeadingTrivia(last.GetLeadingTrivia()).WithTrailingTrivia(SyntaxFactory.ElasticLineFeed);
                 ReturnStatementSyntax result = returning.WithExpression(SyntaxFactory.IdentifierName(name)).WithLeadingTrivia(SyntaxFactory.ElasticMarker);
                 SyntaxList<StatementSyntax> statements = block.Statements.RemoveAt(end)
                     .InsertRange(end, [kept.WithAdditionalAnnotations(Formatter.Annotation), deletion, result.WithAdditionalAnnotations(Formatter.Annotation)]);
                 return block.WithStatements(statements);
+            case ThrowStatementSyntax:
             case var jump when IsJump(jump):
                 return null;
             default:
                 return block.WithStatements(block.Statements.Insert(end + 1, deletion));
         }
+    }
+
+    // Without the 'return', the expression may have no type of its own, or another one.
+    private static string? TypeOf(SemanticModel model, ExpressionSyntax value)
+    {
+        TypeInfo info = model.GetTypeInfo(value);
+        if (info.ConvertedType is not { } type || value is RefExpressionSyntax)
+        {
+            return null;
+        }
+
+        ExpressionSyntax inner = value;
+        while (inner is ParenthesizedExpressionSyntax parenthesized)
+        {
+            inner = parenthesized.Expression;
+        }
+
+        // 'new(…)' has the type that it is converted to, but gives a 'var' none.
+        return SymbolEqualityComparer.Default.Equals(info.Type, type) && inner is not ImplicitObjectCreationExpressionSyntax ? "var" : type.ToMinimalDisplayString(model, value.SpanStart);
     }
 
     private static BlockSyntax WithScope(BlockSyntax block, LocalDeclarationStatementSyntax declaration)

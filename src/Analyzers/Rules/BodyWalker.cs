@@ -14,6 +14,8 @@ internal sealed class BodyWalker(OperationBlockAnalysisContext context, HeapSymb
     private readonly List<(ISymbol Variable, IOperation Around)> _locked = [];
     private readonly List<IMethodSymbol> _functions = [];
     private readonly HashSet<ISymbol> _assigned = new(SymbolEqualityComparer.Default);
+    // Those among them that may have had an object before, which went somewhere.
+    private readonly HashSet<ISymbol> _replaced = new(SymbolEqualityComparer.Default);
     // With the event that keeps the delegate, if it is one.
     private readonly Dictionary<ISymbol, ISymbol?> _capturedForLater = new(SymbolEqualityComparer.Default);
     private readonly HashSet<ISymbol> _eventsLeft = new(SymbolEqualityComparer.Default);
@@ -45,7 +47,7 @@ internal sealed class BodyWalker(OperationBlockAnalysisContext context, HeapSymb
         // A field that gets another value has given its object away.
         foreach ((Diagnostic diagnostic, ISymbol field) in _ofOwned)
         {
-            if (!_assigned.Contains(field))
+            if (!_replaced.Contains(field))
             {
                 context.ReportDiagnostic(diagnostic);
             }
@@ -141,9 +143,10 @@ internal sealed class BodyWalker(OperationBlockAnalysisContext context, HeapSymb
         {
             foreach (IOperation inside in operation.Body.Descendants())
             {
-                if (inside is ILocalReferenceOperation { Local: { } local } && !Contains(operation.Symbol, local) && inside.Outermost().User is not IArgumentOperation { Parent: IInvocationOperation { TargetMethod.Name: "Delete" } })
+                ISymbol? captured = (inside as ILocalReferenceOperation)?.Local ?? (ISymbol?)(inside as IParameterReferenceOperation)?.Parameter;
+                if (captured is not null && !Contains(operation.Symbol, captured) && !(inside.Outermost().User is IArgumentOperation { Parent: IInvocationOperation deletion } && heap.IsDeletion(deletion)))
                 {
-                    _capturedForLater[local] = joined;
+                    _capturedForLater[captured] = joined;
                 }
             }
         }
@@ -208,6 +211,11 @@ internal sealed class BodyWalker(OperationBlockAnalysisContext context, HeapSymb
             && !IsCompared(operation))
         {
             Report(Rule.ReferenceAsNumber, operation, pointed.ToDisplayString(SymbolDisplayFormat.MinimallyQualifiedFormat));
+        }
+
+        if (operation.Operand.Type is IPointerTypeSymbol { PointedAtType.SpecialType: SpecialType.System_TypedReference } && operation.Type is IPointerTypeSymbol { PointedAtType: IPointerTypeSymbol })
+        {
+            Report(Rule.ReferenceAsNumber, operation, "object");
         }
 
         base.VisitConversion(operation);
@@ -325,6 +333,11 @@ internal sealed class BodyWalker(OperationBlockAnalysisContext context, HeapSymb
         if (written)
         {
             _assigned.Add(symbol);
+            if (operation.Parent is not ICoalesceAssignmentOperation)
+            {
+                _replaced.Add(symbol);
+            }
+
             if (symbol is not IFieldSymbol && !IsOfThisFunction(symbol))
             {
                 Untracked.Add(symbol);
@@ -346,16 +359,37 @@ internal sealed class BodyWalker(OperationBlockAnalysisContext context, HeapSymb
     private void OwnedField(IFieldReferenceOperation field)
     {
         (IOperation value, IOperation? user) = field.Outermost();
-        if (user is IReturnOperation && _functions.Count == 0 && context.OwningSymbol is IMethodSymbol { DeclaredAccessibility: not Accessibility.Private } method)
+        while (IsResult(value, user))
+        {
+            (value, user) = user!.Outermost();
+        }
+
+        bool isGiven = user is IReturnOperation || (user is ISimpleAssignmentOperation { Target: IParameterReferenceOperation { Parameter.RefKind: RefKind.Out or RefKind.Ref } } given && given.Value == value);
+        if (isGiven && _functions.Count == 0 && context.OwningSymbol is IMethodSymbol { DeclaredAccessibility: not Accessibility.Private } method)
         {
             string member = (method.AssociatedSymbol ?? method).Name;
             _ofOwned.Add((Diagnostic.Create(Rule.OwnedReturned, field.Syntax.GetLocation(), field.Field.Name, member), field.Field));
         }
-        else if (user is ISimpleAssignmentOperation { IsRef: false } assignment && assignment.Value == value && IsOfAnother(assignment.Target))
+        else if (user is ISimpleAssignmentOperation { IsRef: false } assignment && assignment.Value == value && IsOfAnother(assignment.Target) && !IsOfOwned(assignment.Target))
         {
             _ofOwned.Add((Diagnostic.Create(Rule.OwnedStored, field.Syntax.GetLocation(), field.Field.Name, assignment.Target.Text()), field.Field));
         }
     }
+
+    // Whether an expression may be the value of one around it.
+    private static bool IsResult(IOperation value, IOperation? user) => user switch
+    {
+        ICoalesceOperation => true,
+        ICoalesceAssignmentOperation assignment => assignment.Target == value,
+        IConditionalOperation choice => choice.Condition != value && choice.Type is not null,
+        ISwitchExpressionArmOperation arm => arm.Value == value,
+        ISwitchExpressionOperation choice => choice.Value != value,
+        _ => false,
+    };
+
+    // Two parts of one owner go together.
+    private bool IsOfOwned(IOperation target) =>
+        target is IMemberReferenceOperation { Instance: IFieldReferenceOperation { Instance: IInstanceReferenceOperation { ReferenceKind: InstanceReferenceKind.ContainingTypeInstance }, Field: { } owner } } && heap.IsOwned(owner);
 
     private static bool IsOfAnother(IOperation target) => target switch
     {
@@ -381,6 +415,9 @@ internal sealed class BodyWalker(OperationBlockAnalysisContext context, HeapSymb
             ISimpleAssignmentOperation { Target: IFieldReferenceOperation or IPropertyReferenceOperation } assignment => assignment.Value == value,
             IArgumentOperation { Parent: IInvocationOperation { Parent: IExpressionStatementOperation or ISimpleAssignmentOperation { Target: IDiscardOperation } } call } =>
                 call.TargetMethod is { Name: "Run" or "QueueUserWorkItem" or "UnsafeQueueUserWorkItem" or "StartNew" or "ContinueWith", ContainingType.Name: "Task" or "TaskFactory" or "ThreadPool" },
+            // Of a thread that nobody has a name for, nobody waits for its end.
+            IArgumentOperation { Parent: IObjectCreationOperation { Type: { Name: "Thread" or "Timer", ContainingNamespace.Name: "Threading" } type } made } =>
+                type.Name == "Timer" || made.Parent is IInvocationOperation { TargetMethod.Name: "Start" or "UnsafeStart" },
             _ => false,
         };
     }

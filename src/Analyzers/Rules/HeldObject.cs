@@ -37,8 +37,8 @@ internal static class HeldObject
         switch (user)
         {
             case IInvocationOperation call when call.Instance == value:
-                // 'Append' gives its receiver back.
-                return SymbolEqualityComparer.Default.Equals(call.Type, made) ? call.TargetMethod.Name.StartsWith("Append", System.StringComparison.Ordinal) && IsDroppedOrContained(call, made)
+                // These give their receiver back; a set may give a view.
+                return SymbolEqualityComparer.Default.Equals(call.Type, made) ? made.Name is "StringBuilder" or "BitArray" && IsDroppedOrContained(call, made)
                     : !s_handingOut.Contains(call.TargetMethod.Name) && IsHarmless(call.Type, made);
             case IPropertyReferenceOperation property when property.Instance == value:
                 return !s_handingOut.Contains(property.Property.Name) && IsHarmless(property.Type, made) && !property.Property.ReturnsByRef;

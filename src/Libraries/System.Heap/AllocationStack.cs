@@ -35,6 +35,13 @@ internal static class AllocationStack
     /// <summary>The same, or why there is nothing.</summary>
     internal static string Describe(uint stack) => Read(stack) is { Length: > 0 } text ? text : "   at a place that was not recorded, the memory for stack traces is full";
 
+    /// <summary>The place without the words around: "Namespace.Type.Method() in file:line 3", or with an offset where there is no line.</summary>
+    internal static string DescribePlace(nint address)
+    {
+        string text = new StackTrace([FrameAt(address, needFileInfo: true)]).ToString().Trim();
+        return text.StartsWith("at ", StringComparison.Ordinal) ? text[3..] : text.Length == 0 ? "(a method without a name)" : text;
+    }
+
     /// <summary>The place as a stack trace names it: "   at Namespace.Type.Method()".</summary>
     internal static string DescribeFrame(nint address) => new StackTrace([FrameAt(address, needFileInfo: false)]).ToString().TrimEnd();
 

@@ -56,7 +56,7 @@ internal static unsafe class HeapDump
     }
 
     [SuppressMessage("Design", "CA1031:Do not catch general exception types", Justification = "A type that cannot be told is one without a name.")]
-    private static string NameOf(nint handle)
+    internal static string NameOf(nint handle)
     {
         try
         {

@@ -55,6 +55,15 @@ internal static class HeapEvents
         }
     }
 
+    /// <summary>From now on the thread writes the file of deaths, when there is more to say.</summary>
+    internal static void ListenToDeaths()
+    {
+        lock (s_lock)
+        {
+            Listen(Notice.Deaths);
+        }
+    }
+
     private static void Listen(uint notices)
     {
         if (!Heap.IsManual)
@@ -97,6 +106,12 @@ internal static class HeapEvents
                 if ((notice.Notices & Notice.Growth) != 0 && Volatile.Read(ref s_leaks) is { } leaks && LeakReport.Find() is { Count: > 0 } report)
                 {
                     Raise(leaks, report);
+                }
+
+                // Behind the handlers, which may make room.
+                if ((notice.Notices & Notice.Deaths) != 0)
+                {
+                    DeathProfile.Write(last: false);
                 }
             }
             catch (Exception exception) when (exception is OutOfMemoryException or InsufficientMemoryException)

@@ -73,6 +73,14 @@ internal sealed class JsonText
     /// <summary>UTF-8.</summary>
     internal byte[] ToBytes() => Encoding.UTF8.GetBytes(_text.ToString());
 
+    /// <summary>UTF-8 of what has been written since the last time: what follows goes on behind it.</summary>
+    internal byte[] TakeBytes()
+    {
+        byte[] bytes = ToBytes();
+        _text.Clear();
+        return bytes;
+    }
+
     private void Separate()
     {
         if (_needsComma)

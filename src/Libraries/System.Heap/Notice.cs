@@ -10,6 +10,7 @@ internal readonly struct Notice
     internal const uint Pressure = 1;
     internal const uint Growth = 2;
     internal const uint Trace = 4;
+    internal const uint Deaths = 8;
 
     internal readonly ulong Notices;
     internal readonly long HeapBytes;

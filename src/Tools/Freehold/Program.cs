@@ -25,6 +25,7 @@ internal static class Program
         root.Subcommands.Add(VerifyCommand.Create(output));
         root.Subcommands.Add(DumpCommand.Create(output));
         root.Subcommands.Add(AnalyzeCommand.Create(output));
+        root.Subcommands.Add(DeathsCommand.Create(output));
         ParseResult result = root.Parse(args);
         try
         {

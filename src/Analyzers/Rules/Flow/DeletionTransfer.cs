@@ -165,6 +165,7 @@ internal sealed class DeletionTransfer(ControlFlowGraph graph, FlowVariables var
             if (target >= 0)
             {
                 Assign(target, assignment.Value);
+                UseOwner(assignment.Target);
                 return;
             }
 
@@ -324,8 +325,18 @@ internal sealed class DeletionTransfer(ControlFlowGraph graph, FlowVariables var
             }
         }
 
+        // A field of the object that runs is read or written there.
+        private void UseOwner(IOperation value)
+        {
+            if (value.Unconverted() is IFieldReferenceOperation { Instance: { } instance })
+            {
+                Visit(instance);
+            }
+        }
+
         private void Use(IOperation value)
         {
+            UseOwner(value);
             int variable = transfer.Variables.Of(value);
             if (report)
             {

@@ -97,6 +97,8 @@ internal sealed class FlowVariables
     private static ISymbol? SymbolOf(IOperation value) => value switch
     {
         IDeclarationExpressionOperation declaration => SymbolOf(declaration.Expression),
+        // The object itself, by the name of its type.
+        IInstanceReferenceOperation { ReferenceKind: InstanceReferenceKind.ContainingTypeInstance, Type: { IsReferenceType: true } type } => type,
         ILocalReferenceOperation { Local: { RefKind: RefKind.None } local } => local,
         IParameterReferenceOperation { Parameter: { RefKind: RefKind.None } parameter } => parameter,
         // What a static readonly field holds is known without its paths.
@@ -151,7 +153,7 @@ internal sealed class FlowVariables
             }
 
             _symbols.Add(symbol, _names.Count);
-            _names.Add(symbol.Name);
+            _names.Add(symbol is ITypeSymbol ? "this" : symbol.Name);
         }
     }
 }

@@ -1,4 +1,7 @@
 using Microsoft.CodeAnalysis;
+using Microsoft.CodeAnalysis.CSharp;
+using Microsoft.CodeAnalysis.CSharp.Syntax;
+using Microsoft.CodeAnalysis.FlowAnalysis;
 using Microsoft.CodeAnalysis.Operations;
 
 namespace Freehold.Analyzers.Flow;
@@ -24,6 +27,9 @@ internal static class Origins
         {
             IDefaultValueOperation { Type.IsReferenceType: true } => Facts.None,
             IInvocationOperation call when heap.IsRent(call.TargetMethod) => Facts.Pooled,
+            // The compiler keeps those that capture nothing in a static field, and makes each of them once; not where 'new' is written, nor before C# 11 where a method is named.
+            IDelegateCreationOperation { Target: IFlowAnonymousFunctionOperation { Symbol: { IsStatic: true } }, Syntax: not BaseObjectCreationExpressionSyntax } => Facts.Static,
+            IDelegateCreationOperation { Target: IMethodReferenceOperation { Method: { IsStatic: true, MethodKind: MethodKind.Ordinary }, Instance: null }, Syntax: { SyntaxTree.Options: CSharpParseOptions { LanguageVersion: >= LanguageVersion.CSharp11 } } and not BaseObjectCreationExpressionSyntax } => Facts.Static,
             IFieldReferenceOperation { Field: { IsStatic: true, IsReadOnly: true } field } => field.ContainingType.SpecialType == SpecialType.System_String ? Facts.Runtime : Facts.Static,
             _ => Facts.Other,
         };

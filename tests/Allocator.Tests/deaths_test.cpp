@@ -479,6 +479,7 @@ TEST_F(DeathsTest, SamplesThatFindNoRoomInALookAreLost) {
     EXPECT_EQ(heap::adopted_count(), 0u);
   }
   EXPECT_EQ(told().totals.lost, heap::kAdoptedAtMost + 1);
+  EXPECT_EQ(told().totals.without_room, 1u) << "the others were nobody's samples";
 }
 
 // No memory for what is watched: no half of a look.
@@ -495,6 +496,7 @@ TEST_F(DeathsTest, ALookWithoutMemoryLosesTheSamples) {
     os::inject_failures("mprotect:18446744073709551615");
   }
   EXPECT_EQ(told().totals.lost, kMore + 1);
+  EXPECT_EQ(told().totals.without_room, kMore + 1);
   EXPECT_EQ(told().totals.looks, 1u);
   local = 0;
   look();

@@ -40,6 +40,8 @@ public sealed class RuleTests
     [InlineData("void M() { byte[] a = ArrayPool<byte>.Shared.Rent(9); ArrayPool<byte>.Shared.Return(a); a = new byte[a.Length]; Heap.Delete(a); }")]
     // FH1008: enumerated.
     [InlineData("void M(List<Node> l) { foreach (Node a in l) { {|FH1008:{|FH1004:Heap.Delete(l)|}|}; } }")]
+    [InlineData("void M(List<Node> l) { foreach (Node a in l) { while (Node.Coin) { {|FH1008:{|FH1004:Heap.Delete(l)|}|}; break; } } }")]
+    [InlineData("void M(List<Node> l) { foreach (Node a in l) { for (; ;) { Heap.Delete(l); return; } } }")]
     [InlineData("void M(Dictionary<int, Node> l) { foreach (Node a in l.Values) { if (a.Value > 1) { {|FH1008:{|FH1004:Heap.Delete(l)|}|}; } } }")]
     [InlineData("void M(List<Node> l) { foreach (Node a in l) { Heap.Delete(l); break; } }")]
     [InlineData("void M(List<Node> l) { foreach (Node a in l) { if (a.Value > 1) { Heap.Delete(l); return; } } }")]
@@ -54,6 +56,9 @@ public sealed class RuleTests
     [InlineData("void M(Node a, Node s) { s.Changed += () => a.Use(); {|FH1009:Heap.Delete(a)|}; }")]
     [InlineData("void M(Node a) { new Thread(() => a.Use()).Start(); {|FH1009:Heap.Delete(a)|}; }")]
     [InlineData("void M(Node a) { var t = new Timer(_ => a.Use()); {|FH1009:Heap.Delete(a)|}; GC.KeepAlive(t); }")]
+    [InlineData("void M(Node a) { using (var t = new Timer(_ => a.Use())) { } Heap.Delete(a); }")]
+    [InlineData("void M(Node a) { using var t = new Timer(_ => a.Use()); {|FH1009:Heap.Delete(a)|}; }")]
+    [InlineData("async Task M(Node a) { var t = new Timer(_ => a.Use()); await t.DisposeAsync(); Heap.Delete(a); }")]
     [InlineData("void M(Node a) { var t = new Thread(() => a.Use()); t.Start(); t.Join(); Heap.Delete(a); }")]
     [InlineData("void M(Node a, Node s) { s.Changed += () => Heap.DeleteGraph(a); Heap.Delete(s); }")]
     [InlineData("void M(Node s) { s.Changed += () => { Node a = new Node(); a.Use(); }; Heap.Delete(s); }")]
@@ -140,6 +145,9 @@ public sealed class RuleTests
     [InlineData("class C : ICloneable { readonly List<int> _a = new(); public void M() => _a.Add(1); public object Clone() => null; }")]
     // FH1015: cannot own.
     [InlineData("[Owned] static Node {|FH1015:s_a|};")]
+    [InlineData("[field: Owned] int {|FH1015:A|} { get; set; }")]
+    [InlineData("[field: Owned] static Node {|FH1015:A|} { get; set; }")]
+    [InlineData("[field: Owned] Node A { get; set; }")]
     [InlineData("[Owned] int {|FH1015:_a|};")]
     [InlineData("struct S { [Owned] Node {|FH1015:_a|}; }")]
     [InlineData("[Owned] Node _a;")]

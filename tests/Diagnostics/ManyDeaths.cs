@@ -41,13 +41,18 @@ internal static class ManyDeaths
             return;
         }
 
-        s_isRoom.Wait();
-        for (int i = 0; i < 64; i++)
+        try
         {
-            GC.KeepAlive(new Noticed());
+            s_isRoom.Wait();
+            for (int i = 0; i < 64; i++)
+            {
+                GC.KeepAlive(new Noticed());
+            }
         }
-
-        s_isHandled.Set();
+        finally
+        {
+            s_isHandled.Set();
+        }
     }
 
     private static List<byte[]?> Fill()

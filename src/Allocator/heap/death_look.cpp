@@ -510,15 +510,9 @@ void take_deaths(DeathRow* rows, DeathFieldRow* fields, DeathTotals* totals) noe
         tries++;
       }
       if (!copy_some(copying, tries < kTries ? kPiece : SIZE_MAX, now)) {
-        uint64_t evidence = lost_death_samples() + fields_without_room();
-        *totals = {now,
-                   state.looks,
-                   births(),
-                   births_without_room() + deaths_without_room() + evidence + copying.lost,
-                   evidence,
-                   untold_death_samples() + copying.untold,
-                   state.longest_interval,
-                   state.nanoseconds};
+        *totals = {now, state.looks, births(), births_without_room() + deaths_without_room() + copying.lost,
+                   // What nobody sampled, and each sight of a field, are none of the samples.
+                   lost_death_samples() + fields_without_room(), untold_death_samples() + copying.untold, state.longest_interval, state.nanoseconds};
         break;
       }
     }

@@ -85,6 +85,7 @@ void drop_death_sample(size_t index) noexcept {
 void drop_all_death_samples() noexcept {
   note_death_change();
   state.lost += state.count;
+  state.without_room += state.count - state.adopted;
   state.count = state.adopted = 0;
 }
 bool adopt(const DeathSample& sample) noexcept {

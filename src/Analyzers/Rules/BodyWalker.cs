@@ -417,9 +417,29 @@ internal sealed class BodyWalker(OperationBlockAnalysisContext context, HeapSymb
                 call.TargetMethod is { Name: "Run" or "QueueUserWorkItem" or "UnsafeQueueUserWorkItem" or "StartNew" or "ContinueWith", ContainingType.Name: "Task" or "TaskFactory" or "ThreadPool" },
             // Of a thread that nobody has a name for, nobody waits for its end.
             IArgumentOperation { Parent: IObjectCreationOperation { Type: { Name: "Thread" or "Timer", ContainingNamespace.Name: "Threading" } type } made } =>
-                type.Name == "Timer" || made.Parent is IInvocationOperation { TargetMethod.Name: "Start" or "UnsafeStart" },
+                type.Name == "Timer" ? !IsDisposed(made) : made.Parent is IInvocationOperation { TargetMethod.Name: "Start" or "UnsafeStart" },
             _ => false,
         };
+    }
+
+    // In the method that made it: its end may be waited for. A `using` declaration ends it behind whatever the block deletes.
+    private static bool IsDisposed(IOperation made)
+    {
+        IOperation root = made;
+        ILocalSymbol? local = null;
+        while (root.Parent is { } parent)
+        {
+            root = parent;
+            if (root is IUsingOperation)
+            {
+                return true;
+            }
+
+            local ??= (root as IVariableDeclaratorOperation)?.Symbol;
+        }
+
+        return local is not null && root.Descendants().Any(part => part is IInvocationOperation { TargetMethod.Name: "Dispose" or "DisposeAsync", Instance: ILocalReferenceOperation reference }
+            && SymbolEqualityComparer.Default.Equals(reference.Local, local));
     }
 
     private void Report(DiagnosticDescriptor rule, IOperation at, params object[] arguments) => context.ReportDiagnostic(Diagnostic.Create(rule, at.Syntax.GetLocation(), arguments));

@@ -1,3 +1,4 @@
+using System.Linq;
 using Microsoft.CodeAnalysis;
 using Microsoft.CodeAnalysis.CSharp;
 using Microsoft.CodeAnalysis.CSharp.Syntax;
@@ -70,8 +71,7 @@ internal static class Operations
             if (siblings.Count > 0 && node is StatementSyntax inside && siblings.IndexOf(inside) is var index && index >= 0)
             {
                 StatementSyntax last = siblings[siblings.Count - 1];
-                bool ofSwitch = node.Parent is SwitchSectionSyntax && last is BreakStatementSyntax;
-                if (!ofSwitch && last.Kind() is SyntaxKind.BreakStatement or SyntaxKind.ReturnStatement or SyntaxKind.ThrowStatement or SyntaxKind.GotoStatement)
+                if (last is BreakStatementSyntax ? Left(last) == loop : last.Kind() is SyntaxKind.ReturnStatement or SyntaxKind.ThrowStatement or SyntaxKind.GotoStatement)
                 {
                     return true;
                 }
@@ -80,6 +80,10 @@ internal static class Operations
 
         return false;
     }
+
+    // What a 'break' leaves.
+    private static SyntaxNode? Left(SyntaxNode jump) =>
+        jump.Ancestors().FirstOrDefault(node => node is CommonForEachStatementSyntax or ForStatementSyntax or WhileStatementSyntax or DoStatementSyntax or SwitchStatementSyntax);
 
     // Also those that only give 'new()' and '[...]' their type.
     private static bool KeepsObject(IConversionOperation conversion) => conversion.OperatorMethod is null

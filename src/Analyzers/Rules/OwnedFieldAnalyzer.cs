@@ -25,18 +25,27 @@ public sealed class OwnedFieldAnalyzer : DiagnosticAnalyzer
         {
             if (HeapSymbols.Find(start.Compilation) is { Owned: not null } heap)
             {
-                start.RegisterSymbolAction(field => Check(field, heap), SymbolKind.Field);
+                start.RegisterSymbolAction(field => Check(field, (IFieldSymbol)field.Symbol, heap), SymbolKind.Field);
+                // '[field: Owned]': fields that the compiler declares have no action of their own.
+                start.RegisterSymbolAction(
+                    property =>
+                    {
+                        foreach (IFieldSymbol field in property.Symbol.ContainingType.GetMembers().OfType<IFieldSymbol>().Where(field => SymbolEqualityComparer.Default.Equals(field.AssociatedSymbol, property.Symbol)))
+                        {
+                            Check(property, field, heap);
+                        }
+                    },
+                    SymbolKind.Property);
                 start.RegisterSymbolStartAction(type => Begin(type, heap), SymbolKind.NamedType);
             }
         });
     }
 
-    private static void Check(SymbolAnalysisContext context, HeapSymbols heap)
+    private static void Check(SymbolAnalysisContext context, IFieldSymbol field, HeapSymbols heap)
     {
-        var field = (IFieldSymbol)context.Symbol;
         if ((field.IsStatic || field.Type.IsValueType || field.ContainingType.TypeKind != TypeKind.Class) && heap.IsOwned(field))
         {
-            context.ReportDiagnostic(Diagnostic.Create(Rule.OwnedMisplaced, field.Locations[0], field.Name));
+            context.ReportDiagnostic(Diagnostic.Create(Rule.OwnedMisplaced, context.Symbol.Locations[0], context.Symbol.Name));
         }
     }
 

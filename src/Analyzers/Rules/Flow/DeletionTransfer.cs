@@ -145,6 +145,10 @@ internal sealed class DeletionTransfer(ControlFlowGraph graph, FlowVariables var
             {
                 Visit(operand);
             }
+            else
+            {
+                UseOwner(operand);
+            }
         }
 
         private void Convert(IConversionOperation conversion)
@@ -203,6 +207,7 @@ internal sealed class DeletionTransfer(ControlFlowGraph graph, FlowVariables var
             int from = transfer.Variables.Of(value);
             if (from >= 0)
             {
+                UseOwner(value);
                 // A cast looks at the object's type.
                 for (IOperation part = value; part is IConversionOperation conversion; part = conversion.Operand)
                 {
@@ -242,6 +247,7 @@ internal sealed class DeletionTransfer(ControlFlowGraph graph, FlowVariables var
             }
             else
             {
+                UseOwner(argument);
                 Facts facts = state[variable];
                 // A Type needs no assignment in sight.
                 Facts own = Origins.Of(argument, transfer.Heap);
@@ -312,6 +318,7 @@ internal sealed class DeletionTransfer(ControlFlowGraph graph, FlowVariables var
         // Who gets a reference to the variable may write before it reads; what only exchanges values does not look at the object.
         private void Refer(IArgumentOperation argument, RefKind kind)
         {
+            UseOwner(argument.Value);
             bool exchanges = argument.Parent is IInvocationOperation { TargetMethod.ContainingType: { Name: "Interlocked" or "Volatile" or "Unsafe", ContainingNamespace.Name: "Threading" or "CompilerServices" } };
             if (report && kind != RefKind.Out && !exchanges)
             {

@@ -178,8 +178,9 @@ constexpr uint64_t kMicrosecondsBetweenLooks = 200;
 // Threads that reach the limit together make one marking.
 Outcome mark_once(Reclaiming& tries) noexcept {
   os::LockGuard guard(reclaim_lock);
-  // What a marking under way deletes may be enough; a second one behind it would look at all again.
-  while (is_reclaiming() && reclaims() == tries.seen) os::pause(kMicrosecondsBetweenLooks);
+  // What a marking under way deletes may be enough; a second one behind it would look at all again. Not longer than a young one and one of all objects: where markings have no memory, they end without being one.
+  uint64_t ended = noted_reclaims();
+  while (is_reclaiming() && reclaims() == tries.seen && noted_reclaims() < ended + 2) os::pause(kMicrosecondsBetweenLooks);
   uint64_t made = reclaims();
   if (made != tries.seen) {
     tries.seen = made;

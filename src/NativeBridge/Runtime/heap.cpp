@@ -164,7 +164,8 @@ bool Heap::free(ThreadCache& cache, uint32_t id, void* address) noexcept {
   if (span->kind == SpanKind::kLarge) {
     // Two threads that free one object at once both come so far.
     lock_.lock();
-    bool is_mine = find(address, &start) == id && start == address;
+    span = spans_.span_at(reinterpret_cast<uintptr_t>(address));
+    bool is_mine = span->kind == SpanKind::kLarge && find(address, &start) == id && start == address;
     if (is_mine) spans_.release(span);
     lock_.unlock();
     return is_mine;

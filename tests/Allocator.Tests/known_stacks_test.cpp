@@ -23,11 +23,11 @@ class KnownStacksTest : public HeapTest {
     walked.add(slot(4), words_[4], false);
     walked.add(slot(5), words_[5], true);
     walked.add(slot(9), words_[9], true);
-    heap::remember_known_stack(thread, walked, capacity);
+    heap::remember_known_stack(heap::StackOf::kAllocation, thread, walked, capacity);
   }
   Stack find(const void* thread, size_t capacity, size_t start = 2) const {
     uintptr_t addresses[heap::kStackDepth];
-    return {addresses, addresses + heap::find_known_stack(thread, slot(start), addresses, capacity)};
+    return {addresses, addresses + heap::find_known_stack(heap::StackOf::kAllocation, thread, slot(start), addresses, capacity)};
   }
 
   uintptr_t words_[12] = {0, 1, 0x22, 3, 0x44, 0x55, 6, 7, 8, 0x99, 10, 11};
@@ -62,21 +62,30 @@ TEST_F(KnownStacksTest, SeveralBeginAtOnePlace) {
   }
 }
 
+// Both may begin at one place.
+TEST_F(KnownStacksTest, OneOfAnAllocationIsNoneOfADeletion) {
+  heap::WalkedStack walked(slot(2));
+  walked.add(slot(2), words_[2], true);
+  heap::remember_known_stack(heap::StackOf::kDeletion, &thread_, walked, 32);
+  EXPECT_EQ(find(&thread_, 32), Stack{});
+  EXPECT_EQ(heap::known_stack_counters.remembered[static_cast<size_t>(heap::StackOf::kDeletion)].load(), 1u);
+}
+
 TEST_F(KnownStacksTest, OneWithAFrameWithoutASlotIsNotRemembered) {
   heap::WalkedStack walked(slot(2));
   walked.add(slot(2), words_[2], true);
   walked.add(slot(4), 0x45, true);  // not what lies there
   walked.add(slot(5), words_[5], true);
-  heap::remember_known_stack(&thread_, walked, 32);
+  heap::remember_known_stack(heap::StackOf::kAllocation, &thread_, walked, 32);
   EXPECT_EQ(find(&thread_, 32), Stack{});
   heap::WalkedStack below(slot(2));
   below.add(slot(1), words_[1], true);
   below.add(slot(4), words_[4], true);
-  heap::remember_known_stack(&thread_, below, 32);
+  heap::remember_known_stack(heap::StackOf::kAllocation, &thread_, below, 32);
   EXPECT_EQ(find(&thread_, 32), Stack{});
   heap::WalkedStack none(slot(2));
   none.add(slot(2), words_[2], false);
-  heap::remember_known_stack(&thread_, none, 32);
+  heap::remember_known_stack(heap::StackOf::kAllocation, &thread_, none, 32);
   EXPECT_EQ(find(&thread_, 32), Stack{});
 }
 
@@ -84,9 +93,9 @@ TEST_F(KnownStacksTest, OneThatIsTooDeepIsNotRemembered) {
   std::vector<uintptr_t> deep(2 * heap::WalkedStack::kAtMost, 0x77);
   heap::WalkedStack walked(reinterpret_cast<uintptr_t>(deep.data()));
   for (uintptr_t& word : deep) walked.add(reinterpret_cast<uintptr_t>(&word), word, true);
-  heap::remember_known_stack(&thread_, walked, 32);
+  heap::remember_known_stack(heap::StackOf::kAllocation, &thread_, walked, 32);
   uintptr_t addresses[heap::WalkedStack::kAtMost];
-  EXPECT_EQ(heap::find_known_stack(&thread_, reinterpret_cast<uintptr_t>(deep.data()), addresses, 32), 0u);
+  EXPECT_EQ(heap::find_known_stack(heap::StackOf::kAllocation, &thread_, reinterpret_cast<uintptr_t>(deep.data()), addresses, 32), 0u);
 }
 
 TEST_F(KnownStacksTest, TheStackMayBeGone) {
@@ -96,11 +105,11 @@ TEST_F(KnownStacksTest, TheStackMayBeGone) {
   *static_cast<uintptr_t*>(stack) = 0x77;
   heap::WalkedStack walked(start);
   walked.add(start, 0x77, true);
-  heap::remember_known_stack(&thread_, walked, 32);
+  heap::remember_known_stack(heap::StackOf::kAllocation, &thread_, walked, 32);
   uintptr_t addresses[heap::kStackDepth];
-  EXPECT_EQ(heap::find_known_stack(&thread_, start, addresses, 32), 1u);
+  EXPECT_EQ(heap::find_known_stack(heap::StackOf::kAllocation, &thread_, start, addresses, 32), 1u);
   munmap(stack, core::kPageSize);
-  EXPECT_EQ(heap::find_known_stack(&thread_, start, addresses, 32), 0u);
+  EXPECT_EQ(heap::find_known_stack(heap::StackOf::kAllocation, &thread_, start, addresses, 32), 0u);
 }
 
 }  // namespace

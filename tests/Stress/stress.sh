@@ -269,7 +269,7 @@ while [ "$SECONDS" -lt "$end" ] || [ "$round" -eq 0 ]; do
   if [ "$round" -eq 0 ] && $all; then one "" -- "$root/tests/MeshingPrograms/run.sh" --long; fi
   if [ "$round" -eq 0 ] && $all; then one "" -- "$root/tests/Bridge.Programs/run.sh" --all; fi
   if [ "$round" -eq 0 ] && $all; then one "" -- env FREEHOLD_LONG_TESTS=1 dotnet test -c Release -nologo "$root/tests/BenchmarkDotNet.Tests"; fi
-  if [ "$round" -eq 0 ] && $all; then one "" -- env FREEHOLD_LONG_TESTS=1 dotnet test -c Release -nologo "$root/tests/Integration.Tests" --filter Name~Unoptimised; fi
+  if [ "$round" -eq 0 ] && $all; then one "" -- env FREEHOLD_LONG_TESTS=1 dotnet test -c Release -nologo "$root/tests/Integration.Tests" --filter FullyQualifiedName~Unoptimised; fi
   for i in "${!settings_of_model[@]}"; do
     if [ "$SECONDS" -ge "$end" ] && [ "$round" -ne 0 ]; then break; fi
     threads=${threads_of_model[$(((i + round) % ${#threads_of_model[@]}))]}

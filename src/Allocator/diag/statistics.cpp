@@ -15,6 +15,7 @@
 #include "heap/forwarding.h"
 #include "heap/guarded_blocks.h"
 #include "heap/heap.h"
+#include "heap/known_stacks.h"
 #include "heap/mappings.h"
 #include "heap/outgrown_arrays.h"
 #include "heap/pins.h"
@@ -153,6 +154,11 @@ void format_statistics(char* text, size_t capacity) noexcept {
   if (core::knobs.guards_samples())
     add("  guarded objects    %14llu: %llu live, %llu deleted and remembered; %llu uses and second deletions caught\n", count(kGuardedObjects),
         count(kGuardedLive), count(kGuardedHeld), count(kGuardedCaught));
+  if (const heap::KnownStackCounters& stacks = heap::known_stack_counters; stacks.remembered[0].load(std::memory_order_relaxed) != 0) {
+    auto of = [](const std::atomic<uint64_t>& counter) noexcept { return static_cast<unsigned long long>(counter.load(std::memory_order_relaxed)); };
+    add("  stacks             %14llu of allocations walked and remembered, %llu found again; of deletions %llu and %llu\n", of(stacks.remembered[0]),
+        of(stacks.found[0]), of(stacks.remembered[1]), of(stacks.found[1]));
+  }
   add("  compaction         %14.1f MB in %llu objects of %llu blocks, %llu rounds; a block could not be written to for %.3f ms at most\n", mega(kMovedBytes),
       count(kMovedObjects), count(kCompactedBlocks), count(kCompactionRounds), milliseconds(kLongestEvacuation));
   const heap::PromotionCounters& promotion = heap::promotion_counters;

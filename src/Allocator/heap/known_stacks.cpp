@@ -9,9 +9,13 @@
 
 namespace freehold::heap {
 
+KnownStackCounters known_stack_counters;
+FREEHOLD_MODULE_STATE(known_stack_counters);
+
 namespace {
 
 struct KnownStack {
+  StackOf what;
   const void* thread;
   uintptr_t start;
   uint32_t capacity, count, native;
@@ -60,23 +64,25 @@ void WalkedStack::add(uintptr_t slot, uintptr_t address, bool managed) noexcept 
   if (!managed) native_ = count_;
 }
 
-size_t find_known_stack(const void* thread, uintptr_t start, uintptr_t* addresses, size_t capacity) noexcept {
+size_t find_known_stack(StackOf what, const void* thread, uintptr_t start, uintptr_t* addresses, size_t capacity) noexcept {
   if (!lock.try_lock()) return 0;
   size_t told = 0;
   for (const KnownStack& stack : state.stacks[set_of(thread, start)]) {
-    if (stack.thread != thread || stack.start != start || stack.capacity != capacity || !is_still_there(stack)) continue;
+    if (stack.thread != thread || stack.what != what || stack.start != start || stack.capacity != capacity || !is_still_there(stack)) continue;
     told = stack.count - stack.native;
     std::copy_n(stack.addresses + stack.native, told, addresses);
     break;
   }
   lock.unlock();
+  if (told != 0) known_stack_counters.found[static_cast<size_t>(what)].fetch_add(1, std::memory_order_relaxed);
   return told;
 }
 
-void remember_known_stack(const void* thread, const WalkedStack& stack, size_t capacity) noexcept {
+void remember_known_stack(StackOf what, const void* thread, const WalkedStack& stack, size_t capacity) noexcept {
   if (!stack.is_whole_ || stack.count_ == stack.native_ || !lock.try_lock()) return;
   size_t set = set_of(thread, stack.start_);
   KnownStack& known = state.stacks[set][state.next[set]++ % kWays];
+  known.what = what;
   known.thread = thread;
   known.start = stack.start_;
   known.capacity = static_cast<uint32_t>(capacity);
@@ -85,6 +91,7 @@ void remember_known_stack(const void* thread, const WalkedStack& stack, size_t c
   memcpy(known.slots, stack.slots_, stack.count_ * sizeof(uintptr_t));
   memcpy(known.addresses, stack.addresses_, stack.count_ * sizeof(uintptr_t));
   lock.unlock();
+  known_stack_counters.remembered[static_cast<size_t>(what)].fetch_add(1, std::memory_order_relaxed);
 }
 
 }  // namespace freehold::heap

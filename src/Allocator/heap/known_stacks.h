@@ -5,9 +5,11 @@
 // nothing is done by it, so that this is worth the risk.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
+#include "heap/history.h"
 #include "heap/stack_store.h"
 
 namespace freehold::heap {
@@ -26,7 +28,7 @@ class WalkedStack {
   void add(uintptr_t slot, uintptr_t address, bool managed) noexcept;
 
  private:
-  friend void remember_known_stack(const void* thread, const WalkedStack& stack, size_t capacity) noexcept;
+  friend void remember_known_stack(StackOf what, const void* thread, const WalkedStack& stack, size_t capacity) noexcept;
 
   uintptr_t start_;
   size_t count_ = 0, native_ = 0;
@@ -35,7 +37,13 @@ class WalkedStack {
 };
 
 // The addresses that a walk with this capacity would tell, if one that began at the same place is known. Returns how many; 0: none is.
-size_t find_known_stack(const void* thread, uintptr_t start, uintptr_t* addresses, size_t capacity) noexcept;
-void remember_known_stack(const void* thread, const WalkedStack& stack, size_t capacity) noexcept;
+size_t find_known_stack(StackOf what, const void* thread, uintptr_t start, uintptr_t* addresses, size_t capacity) noexcept;
+void remember_known_stack(StackOf what, const void* thread, const WalkedStack& stack, size_t capacity) noexcept;
+
+// By StackOf. Relaxed: figures, which nothing is done by.
+struct KnownStackCounters {
+  std::atomic<uint64_t> remembered[2]{}, found[2]{};
+};
+extern KnownStackCounters known_stack_counters;
 
 }  // namespace freehold::heap

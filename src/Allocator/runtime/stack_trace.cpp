@@ -66,7 +66,7 @@ bool find_managed_caller(LimitedContext* context, heap::WalkedStack* walked) noe
     initialize_stack_walk(&iterator, &thread, thread.deferred_frame, StackIterator::kTraceFlags);
     start = slot_below(iterator.registers.stack_pointer);
   }
-  if (size_t known = heap::find_known_stack(&thread, start, addresses, capacity); known != 0) return known;
+  if (size_t known = heap::find_known_stack(what, &thread, start, addresses, capacity); known != 0) return known;
   heap::WalkedStack walked(start);
   if (what == heap::StackOf::kDeletion) {
     if (!find_managed_caller(&context, &walked)) return 0;
@@ -81,7 +81,7 @@ bool find_managed_caller(LimitedContext* context, heap::WalkedStack* walked) noe
     find_method_of_frame(&iterator);
     next_frame(&iterator);
   }
-  heap::remember_known_stack(&thread, walked, capacity);
+  heap::remember_known_stack(what, &thread, walked, capacity);
   return count;
 }
 

@@ -17,18 +17,7 @@ internal static class DeathFile
     public static ReadOnlySpan<byte> Magic => "FHDEATHS"u8;
 
     /// <exception cref="ToolException">There is no such file, it is none of these, or it is damaged.</exception>
-    public static DeathProfile Read(string path)
-    {
-        try
-        {
-            using FileStream file = File.OpenRead(path);
-            return Read(file, path);
-        }
-        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
-        {
-            throw new ToolException($"{path} cannot be read: {exception.Message}");
-        }
-    }
+    public static DeathProfile Read(string path) => ToolFile.Read(path, Read);
 
     /// <summary>The same of a stream; `name` is for messages.</summary>
     public static DeathProfile Read(Stream stream, string name)

@@ -28,18 +28,7 @@ internal sealed class DumpReader
     private DumpReader(DumpFrames frames) => _frames = frames;
 
     /// <exception cref="ToolException">There is no such file, it is no dump, or it is damaged.</exception>
-    public static HeapGraph Read(string path)
-    {
-        try
-        {
-            using FileStream file = File.OpenRead(path);
-            return Read(file, path);
-        }
-        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
-        {
-            throw new ToolException($"{path} cannot be read: {exception.Message}");
-        }
-    }
+    public static HeapGraph Read(string path) => ToolFile.Read(path, Read);
 
     /// <summary>The same of a stream; `name` is for messages.</summary>
     public static HeapGraph Read(Stream stream, string name)
